@@ -28,6 +28,8 @@ from scripts import stubs  # noqa: E402
 if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
         table.write_text(names, encoding="utf-8")
+    if missing := stubs.missing():
+        sys.exit("\n".join(missing))
 
 from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
 from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402

@@ -32,6 +32,7 @@ _CALIBRATORS: dict[str, Callable[[], Any]] = {
     "EnsembleTemperatureScaling": um.EnsembleTemperatureScaling,
     "IsotonicCalibration": um.IsotonicCalibration,
     "HistogramBinning": um.HistogramBinning,
+    "VennAbersCalibration": um.VennAbersCalibration,  # For two classes only.
 }
 _STEPS = ("IsotonicCalibration", "HistogramBinning")
 # The standard deviation of the logits of a model.
@@ -91,7 +92,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             data = _drawn(rng, n, classes, _SHARPNESS[forecasts])
             try:
                 before, worse = harms(name, *data, score)
-            except ValueError:  # A class does not occur in the labels.
+            except ValueError:  # The labels lack a class, or K is not 2.
                 refused += 1
                 continue
             means.append(before.mean())

@@ -24,7 +24,7 @@ each_linear = pytest.mark.parametrize("name", LINEAR)
 
 
 def network(rng, n=600, classes=4):
-    """Labels, and logits of a model that is too sure of them, some classes more."""
+    """Makes labels, and logits of a model that is overconfident, some classes more."""
     logits = rng.normal(size=[n, classes])
     sure = logits * (1 + 0.2 * rng.normal(size=classes)) + rng.normal(size=classes) / 2
     labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)

@@ -6,7 +6,8 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-# Compiles in 60% of the time, and multiplies and adds in one rounding all the same.
+# This level takes 60% of the compile time, and still fuses a multiplication and an
+# addition into one operation with one rounding.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -23,13 +24,13 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "keras: runs under tf_keras too")
     config.addinivalue_line("markers", "tensors: the same tensors in both Keras")
-    config.addinivalue_line("markers", "exhaustive: left to `-m exhaustive`")
-    config.addinivalue_line("markers", "first(n): the cases after n are exhaustive")
+    config.addinivalue_line("markers", "exhaustive: runs with `-m exhaustive` only")
+    config.addinivalue_line("markers", "first(n): only n cases run by default")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leaves all but the first cases of a test, where it says so, to `exhaustive`."""
+    """Marks the cases after the first n of a test with `first(n)` as exhaustive."""
     seen = collections.Counter()
     for item in items:
         for mark in item.iter_markers("first"):
@@ -39,7 +40,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Spares the collector of garbage what was imported, which stays."""
+    """Excludes imported objects, which stay anyway, from garbage collection."""
     gc.collect()
     gc.freeze()
 

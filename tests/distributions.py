@@ -1,4 +1,4 @@
-"""Distributions of TFP and of SciPy, and the CRPS of the latter as an integral."""
+"""Distributions of TFP and SciPy, and a reference CRPS by integrals of SciPy's CDFs."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def double(value):
 
 
 def named(name, parameters, dtype=tf.float64):
-    """The distribution of TFP; a parameter of None stands for one not given."""
+    """Returns a distribution of TFP; None stands for a parameter that is not given."""
     parameters = [None if p is None else tf.constant(p, dtype) for p in parameters]
     return getattr(tfd, name)(*parameters)
 
@@ -27,7 +27,7 @@ def with_gradients(score, *inputs):
 
 
 def differences(score, inputs, i, step):
-    """Central differences in input i, of scores that depend on their own row of it."""
+    """Returns central differences in input i; score n must depend on row n alone."""
     up, down = (
         score(*[x + move if i == j else x for j, x in enumerate(inputs)])
         for move in (step, -step)
@@ -36,8 +36,9 @@ def differences(score, inputs, i, step):
 
 
 def integral(cdf, sf, points, label, power=2):
-    """CRPS by Gauss-Legendre rules between the points and the label; of power 1 the
-    mean distance to the label.
+    """Returns the CRPS by Gauss-Legendre rules between the points and the label.
+
+    With power 1, returns the mean distance to the label.
     """
     points = np.asarray([*points, label], float)
     points = np.unique(points[np.isfinite(points)])
@@ -56,13 +57,13 @@ def quantiles(frozen):
 
 
 def mixed(weights, parts, side):
-    """The CDF, or 1 minus it, of a mixture."""
+    """Returns the CDF ("cdf") of a mixture, or 1 minus the CDF ("sf")."""
     pairs = list(zip(weights, parts, strict=True))
     return lambda z: sum(w * getattr(part, side)(z) for w, part in pairs)
 
 
 def reference(frozen, labels, weights=(1,), kinks=(), power=2):
-    """The scores of a distribution of SciPy, or of a mixture of some."""
+    """Returns the scores of a distribution of SciPy, or of a mixture of several."""
     parts = frozen if isinstance(frozen, list) else [frozen]
     points = [*np.ravel([quantiles(part) for part in parts]), *kinks]
     sides = mixed(weights, parts, "cdf"), mixed(weights, parts, "sf")
@@ -70,7 +71,7 @@ def reference(frozen, labels, weights=(1,), kinks=(), power=2):
 
 
 def around(center, scale):
-    """Labels in the middle, in both tails and far outside."""
+    """Makes labels in the middle, in both tails and far outside."""
     steps = [-1e6, -37, -4, -1, -1e-3, 0, 0.3, 1, 2.5, 9, 1e6]
     return center + scale * np.array(steps)
 
@@ -81,7 +82,7 @@ def labels_for(frozen):
 
 
 def sum_of_cells(cdf, sf, label, last, first=0):
-    """CRPS of a distribution of first, ..., last by cells of length 1."""
+    """Returns the CRPS of a distribution on first, ..., last, by cells of length 1."""
     k = np.arange(first, last + 1)
     left = np.clip(label, k, k + 1) - k
     cells = left * cdf(k) ** 2 + (1 - left) * sf(k) ** 2
@@ -91,7 +92,7 @@ def sum_of_cells(cdf, sf, label, last, first=0):
 REALS = np.array([-1e6, -2.5, -1, 0, 0.3, 1, 2, 2.999, 3, 7.5, 40, 1e6])
 
 
-# What SciPy has for the parameters of TFP.
+# The distributions of SciPy, from the parameters of TFP.
 FROZEN = {
     "Beta": st.beta,
     "Cauchy": st.cauchy,

@@ -1,4 +1,4 @@
-"""Names and data of the tests of ensembles."""
+"""Names of functions and data for the tests of ensembles."""
 
 import mpmath
 import numpy as np
@@ -12,7 +12,7 @@ from uncertainty_metrics.numpy.ensemble import (
 
 ROOMS = (uncertainty, cross_entropy, diversity, distances)
 NAMES = [name for room in ROOMS for name in room.__all__]
-# One number for each example.
+# These functions return one number for each example.
 SCORES = [name for name in uncertainty.__all__ if name != "knowledge_uncertainty"]
 CROSS_ENTROPIES = ["ensemble_cross_entropy", "gibbs_cross_entropy"]
 VECTORS = ["lp_distance", "cosine_similarity", "cosine_distance"]
@@ -66,7 +66,7 @@ def arguments(name, rng, dtype=np.float64):
 
 
 def exact_divergence(p, q):
-    """The definition, in 50 digits."""
+    """Returns the divergence of p from q by its definition, in 50 digits."""
     with mpmath.workdps(50):
         p, q = ([mpmath.mpf(float(x)) for x in row] for row in (p, q))
         return float(

@@ -1,4 +1,4 @@
-"""An activation of 0 and 1, for models whose output are prediction sets."""
+"""An activation with the values 0 and 1, for models that output prediction sets."""
 
 from uncertainty_metrics.keras._family import keras
 from uncertainty_metrics.ops import xp

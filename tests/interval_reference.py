@@ -1,4 +1,4 @@
-"""The interval of the calibration error, naive and apart from the package."""
+"""A naive reference for the interval of the calibration error."""
 
 import numpy as np
 from scipy import optimize, stats
@@ -14,7 +14,7 @@ def calibration_error_interval(
     num_bins=15,
     **data,
 ):
-    """The interval by its definition, its ends as roots; sums over examples."""
+    """Returns the interval by its definition: sums over examples, and root finding."""
     [group] = references.groups(labels, probabilities, True, False, **data)
     z = stats.norm.isf((1 - level) / 2)
     unit = max(1.0, 1 / np.mean([weight for _, _, weight in group]))
@@ -49,7 +49,7 @@ def calibration_error_interval(
     part = size * m / np.sum(size * m) if mean else size / n
 
     def moments(r, truth):
-        """Variance and third cumulant of the squared error."""
+        """Returns the variance and the third cumulant of the squared error."""
         variance = 2 / n**2 * np.sum(r**2 * size / (size - 1))
         variance += 4 / n * truth * np.sum(part * r)
         third = 8 / n**3 * np.sum(r**3 * (size / (size - 1)) ** 2)

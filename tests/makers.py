@@ -1,4 +1,4 @@
-"""Arguments of every kind for the rows of the catalogue, good and bad."""
+"""Good and bad arguments for the functions of the catalogue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """Labels, predictions [N, K] and weights that go through the corners."""
+    """Labels, predictions [N, K] and weights, corner cases included."""
 
     labels: np.ndarray
     predictions: np.ndarray
@@ -51,8 +51,9 @@ def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
 
 
 def tied_classes(rng, n, classes=100):
-    """Makes float32 rows of five likely classes, and others that are equally unlikely,
-    in random places, and their labels: sums of them depend on their order.
+    """Makes float32 rows of five likely and many equally unlikely classes, and labels.
+
+    The classes are in random order, and the rounded sum of a row depends on that order.
     """
     row = np.repeat(np.float32([0.1, 0.5 / (classes - 5)]), [5, classes - 5])
     p = rng.permuted(np.tile(row, (n, 1)), axis=1)
@@ -150,7 +151,7 @@ VALUES = (
 )
 
 
-# Forecasts of real numbers, and scores of detectors: the same for any option.
+# Data for forecasts of real numbers and for detectors; they suit every option.
 
 
 def samples(rng, shape):
@@ -174,8 +175,8 @@ def scores(rng, shape):
     return {"labels": labels, "scores": values}
 
 
-# Arguments in any of their forms, of a generator, the shape of the examples and the
-# names of the parameters.
+# Makers of arguments: each takes a generator, the shape of the examples and the names
+# of the function's parameters, and draws one of the forms that the arguments may have.
 
 _MANY = 10**5
 CLASSES = [1, 2, 3, 3, 5, 40, 67, 100]
@@ -223,7 +224,7 @@ def _weights(rng, shape, takes):
 
 
 def _labelled(rng, shape, takes):
-    """Makes labels, predictions and what else the function takes."""
+    """Makes labels, predictions and the other arguments that the function takes."""
     classes = _number_of_classes(rng, shape)
     names = [n for n in ("probabilities", "logits", "probs") if n in takes]
     name, values = _predictions(rng, shape, classes, names)
@@ -267,7 +268,7 @@ def _members(rng, shape, takes):
     made = {name: values}
     if len(shape) != 1 or rng.random() < 0.2:
         made["ensemble_axis"] = -2
-    if "sample_weight" in takes:  # Others read nothing of labels but their shape.
+    if "sample_weight" in takes:  # Functions without it only check the labels' shape.
         made["labels"] = rng.integers(0, max(classes, 2), shape)
         if "aggregate" in takes and rng.random() < 0.3:
             made["aggregate"] = False
@@ -286,7 +287,7 @@ def _alphas(rng, shape, takes):
 
 
 def _pair(rng, shape, takes):
-    """Makes two vectors, with labels if asked: logits, or distributions p and q."""
+    """Makes pairs of logits, or of distributions p and q, and labels if taken."""
     classes = int(rng.choice([1, 2, 3, 5] if "x" in takes else [2, 3, 5]))
     if "q" in takes:
         return {name: _probabilities(rng, shape, classes) for name in ("p", "q")}
@@ -377,7 +378,12 @@ def _sets(rng, shape, takes):
 
 
 def _of_one_sample(rng, shape, takes):
-    return {"scores": np.round(rng.normal(size=shape).reshape(-1), 1), "alpha": 0.2}
+    values = np.round(rng.normal(size=shape).reshape(-1), 1)
+    made = {"scores": values, "alpha": 0.2}
+    if "test_weight" in takes and rng.random() < 0.5:
+        made["sample_weight"] = rng.choice([0.5, 1, 2.5], values.shape)
+        made["test_weight"] = float(rng.choice([0.0, 1.0, 2.5]))
+    return made
 
 
 def _distribution(rng, shape, takes):
@@ -392,7 +398,7 @@ def _distribution(rng, shape, takes):
     }
 
 
-# The first whose parameters a function has, makes its arguments.
+# The first maker whose parameter a function has makes the arguments of the function.
 _MAKERS = (
     ("distribution", _distribution),
     ("sets", _sets),
@@ -419,23 +425,23 @@ _MAKERS = (
 
 
 def arguments(rng, shape, takes):
-    """Makes good arguments of a function, by the names of its parameters."""
+    """Makes good arguments for a function, by the names of its parameters."""
     make = next((make for name, make in _MAKERS if name in takes), None)
     if make is None:
         raise LookupError(f"no maker of {[*takes]}: add one to tests/makers.py")
     return make(rng, tuple(shape), takes)
 
 
-# Of more scores the bins of all groups fill the memory.
+# With more scores than this, the bins of all groups would fill the memory.
 _FEW = 10**4
 
 
 def grouped(rng, made, takes):
-    """Changes good arguments to some of examples in groups, or of labels each 0 or 1,
-    where a function takes them.
+    """Changes good arguments now and then: to examples in groups, or to multilabel
+    problems, if the function takes them.
     """
-    shape = made["labels"].shape
-    if "multilabel" in takes and rng.random() < 0.2:
+    shape = made["labels" if "labels" in made else "correct"].shape
+    if "multilabel" in takes and "labels" in made and rng.random() < 0.2:
         if rng.random() < 0.2 or len(shape) < 2:
             shape = (*shape, int(rng.choice([1, 2, 5])))
         made["labels"] = rng.integers(0, 2, shape)
@@ -457,7 +463,7 @@ def grouped(rng, made, takes):
     return made
 
 
-# Values of options, good and bad ones.
+# Good and bad values of options.
 
 WRONG = (None, "x", -1, 0, 0.5, 1.5, math.nan, math.inf, True, (), [1])
 NUMBERS = {
@@ -498,13 +504,14 @@ NUMBERS = {
     "waic_type": ("waic1", "waic2", *WRONG),
     "criterion": ("waic1", "psis_loo", *WRONG),
     "reff": (1, 0.3, np.float32(2.5), *WRONG),
+    "ipcw": (True, False, *WRONG),
 }
 
 _FLAG = ("True or False", ("yes", 1, None))
 _COUNT = ("", (0, 2.5, "x", None))
 _LEVEL = (r"in \(0, 1\)", (0, 1.0, 95, math.nan, "wide", True))
 _TWO = "two ascending numbers in"
-# Of each option what it must be, and what is refused.
+# For each option: a pattern for what the message says it must be, and bad values.
 BAD_OPTIONS = {
     "num_bins": ("", (0, -1, 2.5, "x", None)),
     "n_bins": ("an integer of at least 1", (0, 2.5, None)),
@@ -559,7 +566,7 @@ BAD_OPTIONS = {
             *("max_prob", "class_conditional", "positive_class", "squared", "density"),
             "multilabel",
             *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
-            *("show_ece", "show_correlation"),
+            *("show_ece", "show_correlation", "ipcw"),
         ),
         _FLAG,
     ),

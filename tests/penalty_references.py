@@ -1,4 +1,4 @@
-"""Losses with a penalty of the batch, by loops over the examples, bins and pairs."""
+"""Losses with a penalty on the batch, by loops over the examples, bins and pairs."""
 
 import math
 
@@ -52,7 +52,7 @@ def _penalized(error):
         labels, shape = labels.ravel(), labels.shape
         p = probabilities.reshape(len(labels), -1)
         weights = np.ones(()) if weights is None else np.asarray(weights)
-        # Keras aligns them from the left, but for a last axis of 1.
+        # Keras aligns weights with labels from the left, and drops a last axis of 1.
         ones = (1,) * len(shape)
         weights = weights.reshape((*weights.shape, *ones)[: len(shape)])
         weights = np.broadcast_to(weights, shape).ravel()

@@ -1,4 +1,4 @@
-"""Naive definitions, written apart from the package: loops over examples and bins."""
+"""Naive references, independent of the package: loops over examples and bins."""
 
 import fractions
 import itertools
@@ -23,7 +23,7 @@ def even_bin(score, num_bins, dtype):
 
 
 def adaptive_bin(index, scores, weights, num_bins):
-    # In rational numbers, so that nothing is rounded at the edge of a bin.
+    # Rational numbers, so that nothing is rounded at the edge of a bin.
     exact = [fractions.Fraction(float(w)) for w in weights]
     pairs = list(zip(scores, exact, strict=True))
     below = sum((w for s, w in pairs if s < scores[index]), fractions.Fraction(0))
@@ -41,7 +41,7 @@ def groups(
     ignore_index=None,
     positive_class=False,
 ):
-    """Yields lists of (score, outcome, weight), one list a group."""
+    """Yields a list of (score, outcome, weight) for each group."""
     probabilities = np.asarray(probabilities)
     if probabilities.ndim == 1:
         probabilities = np.stack([1 - probabilities, probabilities], axis=1)
@@ -109,7 +109,7 @@ def debiased_calibration_error(
     squared=False,
     **data,
 ):
-    """The error less its bias, by its definition; weights are numbers of examples."""
+    """Returns the error minus its bias; a weight is a number of examples."""
     squares = []
     for table in bins(
         labels, probabilities, binning_scheme, max_prob, class_conditional, **data
@@ -157,7 +157,7 @@ def averaged_two_bin_calibration_error(labels, probabilities, **data):
 
 
 def spiegelhalter_test(labels, probabilities, **data):
-    """The statistic and its p-value."""
+    """Returns the statistic and its p-value."""
     (group,) = groups(labels, probabilities, True, False, **data)
     group = [(float(p), y, w) for p, y, w in group]
     top = sum(w * (y - p) * (1 - 2 * p) for p, y, w in group)
@@ -167,7 +167,7 @@ def spiegelhalter_test(labels, probabilities, **data):
 
 
 def smooth_calibration_error(labels, probabilities, bandwidth=None, **data):
-    """The error of a bandwidth, or that which is its own, by kernels and quadrature."""
+    """Returns the error at a bandwidth, or else the error that equals its bandwidth."""
     (group,) = groups(labels, probabilities, True, False, **data)
     scores, outcomes, weights = np.array(group, np.float64).T
     shares = weights * (outcomes - scores) / weights.sum()
@@ -180,7 +180,7 @@ def smooth_calibration_error(labels, probabilities, bandwidth=None, **data):
 
 
 def smoothed(points, scores, shares, bandwidth):
-    """Sums of shares times the Gaussian kernel, with its mirror images."""
+    """Returns the sum of shares times the Gaussian kernel and its mirror images."""
     total = np.zeros(np.shape(points))
     for turn in range(-math.ceil(5 * bandwidth) - 1, math.ceil(5 * bandwidth) + 2):
         for image in (2 * turn + scores, 2 * turn - scores):
@@ -190,7 +190,7 @@ def smoothed(points, scores, shares, bandwidth):
 
 
 def smooth_norm(scores, shares, bandwidth):
-    """The integral of its absolute value, between sign changes one by one."""
+    """Returns the integral of the absolute value of `smoothed`, split at its roots."""
 
     def value(t):
         return float(smoothed(np.asarray(t), scores, shares, bandwidth))
@@ -198,7 +198,11 @@ def smooth_norm(scores, shares, bandwidth):
     ends = np.linspace(0, 1, 20 + int(8 / bandwidth))
     signs = smoothed(ends, scores, shares, bandwidth)
     changes = np.flatnonzero(signs[:-1] * signs[1:] < 0)
-    roots = [optimize.brentq(value, ends[i], ends[i + 1], xtol=1e-14) for i in changes]
+    roots = [
+        optimize.brentq(value, ends[i], ends[i + 1], xtol=1e-14)
+        for i in changes
+        if value(ends[i]) * value(ends[i + 1]) < 0  # Otherwise it is rounding noise.
+    ]
     nodes, weights = np.polynomial.legendre.leggauss(8)
     ends = np.sort(np.concatenate([ends, roots]))
     half = np.diff(ends)[:, None] / 2
@@ -208,9 +212,9 @@ def smooth_norm(scores, shares, bandwidth):
 
 
 def corp_decomposition(labels, probabilities, score="brier", **data):
-    """Miscalibration, discrimination and uncertainty; pools blocks one by one."""
+    """Returns miscalibration, discrimination, uncertainty; pools blocks one by one."""
     (group,) = groups(labels, probabilities, True, False, **data)
-    blocks = []  # Of [mass, events, scores].
+    blocks = []  # Each is [mass, events, scores].
     for p in sorted({float(p) for p, _, _ in group}):
         mass = sum(w for q, _, w in group if q == p)
         blocks.append([mass, sum(w * y for q, y, w in group if q == p), {p}])
@@ -250,7 +254,7 @@ def calibration_error(
     datapoints_per_bin=None,
     **data,
 ):
-    """The general calibration error, by its definition."""
+    """Returns the general calibration error, by its definition."""
     tables = bins(
         labels,
         probabilities,
@@ -295,7 +299,7 @@ def _rows(labels, probabilities, sample_weight=None):
 
 
 def slopes(function, value, step=1e-6):
-    """Central differences of a number that depends on an array, in all its entries."""
+    """Returns central differences of a function of an array, in each entry."""
     found = np.empty(value.shape)
     for i in np.ndindex(value.shape):
         up, down = value.copy(), value.copy()
@@ -306,7 +310,7 @@ def slopes(function, value, step=1e-6):
 
 
 def brier_score(labels, probabilities, zero_based=False, **data):
-    """The squared distance from the one-hot label, less 1 unless it is zero-based."""
+    """Returns the mean squared distance to one-hot labels, less 1 if not zero-based."""
     rows = _rows(labels, probabilities, **data)
     distances = [np.sum((p - np.eye(len(p))[y]) ** 2) for y, p, _ in rows]
     mean = np.average(distances, weights=[w for _, _, w in rows])
@@ -321,7 +325,7 @@ def negative_log_likelihood(labels, probabilities, **data):
 
 
 def ranked_probability_score(labels, probabilities, **data):
-    """Loops over the thresholds between classes."""
+    """Returns the mean score, by a loop over the thresholds between classes."""
     rows = _rows(labels, probabilities, **data)
     scores = [
         sum((sum(p[: k + 1]) - (y <= k)) ** 2 for k in range(len(p)))
@@ -331,7 +335,7 @@ def ranked_probability_score(labels, probabilities, **data):
 
 
 def brier_decomposition_exact(labels, probabilities, **data):
-    """Loops over decisions and classes, as the definition sums."""
+    """Returns the five parts, by loops over decisions and classes."""
     rows = _rows(labels, probabilities, **data)
     classes = len(rows[0][1])
     total = sum(w for _, _, w in rows)
@@ -369,8 +373,9 @@ def brier_decomposition(labels, probabilities, **data):
 
 
 def integrated_crps(family):
-    """The integral of the squared difference of the distribution functions, of a family
-    of SciPy by location and scale.
+    """Returns a function that integrates the CRPS of a family of SciPy.
+
+    The family has a location and a scale.
     """
     from scipy import integrate, stats
 
@@ -428,7 +433,7 @@ def thresholds(rows):
 
 
 def _sum_of_reciprocals(start, step):
-    """1 / (start + 1) + ... + 1 / (start + step), also of fractions."""
+    """Returns 1 / (start + 1) + ... + 1 / (start + step), for fractions as well."""
     from scipy import special
 
     if start == int(start) and step == int(step):
@@ -437,10 +442,10 @@ def _sum_of_reciprocals(start, step):
 
 
 def mean_risk(rows):
-    """The mean over k of the expected risk of the k most confident examples.
+    """Returns the mean over k of the expected risk of the k most confident examples.
 
-    A weight is a number of examples. Fractions of them have no k; for those the sum
-    over k is replaced by the function of a real number that agrees with it.
+    A weight is a number of examples. If some are fractions, no sum over k exists;
+    a function of a real number that agrees with the sum at integers replaces it.
     """
     total = sum(w for _, _, w in rows)
     if total < len(rows):
@@ -470,13 +475,13 @@ def area_under_risk_coverage_curve(labels, probabilities, **data):
 
 
 def excess_aurc(labels, probabilities, **data):
-    """The best order has the right decisions first."""
+    """Returns the area minus that of the best order, with right decisions first."""
     rows = confident_rows(labels, probabilities, **data)
     return mean_risk(rows) - mean_risk([(hit, hit, w) for _, hit, w in rows])
 
 
 def area_under_generalized_risk_coverage_curve(labels, probabilities, **data):
-    """The share of pairs of which the first is wrong and more confident."""
+    """Returns the share of pairs whose first example is wrong and more confident."""
     rows = confident_rows(labels, probabilities, **data)
     pairs = 0.0
     for score, hit, weight in rows:
@@ -506,7 +511,7 @@ def risk_at_coverage(labels, probabilities, coverage=0.8, **data):
 
 
 def oracle_collaborative_accuracy(labels, probabilities, fraction=0.01, **data):
-    """The oracle takes groups of equal confidence, the least confident first."""
+    """Returns the accuracy if an oracle decides the least confident, groups of ties."""
     rows = confident_rows(labels, probabilities, **data)
     total = sum(w for _, _, w in rows)
     left, errors = fraction * total, 0.0
@@ -537,20 +542,22 @@ def fpr_at_tpr(labels, scores, tpr=0.95, sample_weight=None):
     return min(
         misses / negatives
         for _, mass, misses in thresholds(rows)
-        if (mass - misses) / positives >= tpr - 1e-12  # Rounding of the sums.
+        if (mass - misses) / positives >= tpr - 1e-12  # The sums are rounded.
     )
 
 
 def bin_sums(scores, outcomes, weights, bins):
-    """Weights, and weighted scores and outcomes of 0 and 1, of each even bin."""
+    """Returns the sums of weights, of weighted scores and of outcomes in even bins."""
     index = np.maximum(np.ceil(np.asarray(scores) * bins).astype(int) - 1, 0)
     parts = (weights, weights * scores, weights * outcomes)
     return tuple(np.bincount(index, part, bins) for part in parts)
 
 
 def posterior_mean(counts, totals, right, alpha=None):
-    """The mean of the posterior of the ECE: of E|A - m| at m, two incomplete betas, by
-    many small Gauss rules over the mean score m of each bin.
+    """Returns the mean of the posterior of the ECE.
+
+    At a given mean score m of a bin, E|A - m| is a sum of two incomplete betas. Many
+    small Gauss rules integrate this over m.
     """
     bins = len(counts)
     alpha = alpha or 1 / (2 * bins)

@@ -1,4 +1,4 @@
-"""The likelihood after the best temperature, found by SciPy from all examples."""
+"""The negative log-likelihood at the best temperature, which SciPy searches."""
 
 import numpy as np
 from scipy import optimize, special
@@ -11,7 +11,7 @@ def likelihood(labels, logits, temperature, weights=None):
 
 
 def least(labels, logits, weights=None):
-    """Returns the least likelihood, and at which temperature from 1/16 to 16."""
+    """Returns the least negative log-likelihood, and its temperature in [1/16, 16]."""
     ends = -np.log(16), np.log(16)
     found = optimize.minimize_scalar(
         lambda s: likelihood(labels, logits, np.exp(-s), weights),
@@ -25,7 +25,7 @@ def least(labels, logits, weights=None):
 def refined_negative_log_likelihood(
     labels, probabilities=None, logits=None, sample_weight=None, ignore_index=None
 ):
-    """The same, of the arguments of the functions of classifiers."""
+    """Returns the least value, from the arguments of a function of classifiers."""
     labels = np.asarray(labels)
     if logits is None:
         logits = np.log(np.asarray(probabilities, np.float64))

@@ -1,4 +1,4 @@
-"""Naive references of the scores of samples: loops over forecasts and pairs."""
+"""Naive references for the scores of samples: loops over forecasts and pairs."""
 
 import itertools
 
@@ -7,7 +7,7 @@ from scipy import stats
 
 
 def _score(y, x, distance, estimator="fair", alpha=0.95, member_weights=None):
-    """The score of the samples x of one forecast, of which weights may tell."""
+    """Returns the score of one forecast, whose samples x may have weights."""
     m = len(x)
     w = np.ones(m) if member_weights is None else np.asarray(member_weights, float)
     w = w / sum(w)
@@ -48,7 +48,7 @@ def _distance(a, b):
 def threshold_weighted_crps(
     labels, predictive_samples, lower=-np.inf, upper=np.inf, estimator="fair"
 ):
-    """Integrates the steps of the empirical distribution between the thresholds."""
+    """Returns scores: integrals of steps of the empirical CDF between thresholds."""
     scores = np.zeros(np.shape(labels))
     m = predictive_samples.shape[-1]
     for i in np.ndindex(scores.shape):
@@ -58,14 +58,14 @@ def threshold_weighted_crps(
             middle = (start + end) / 2
             below = np.mean(x <= middle)
             square = (below - (y <= middle)) ** 2
-            # The part of the spread that pairs of a sample with itself lack.
+            # Pairs of a sample with itself make the spread smaller by this.
             lacking = below * (1 - below) / (m - 1) if estimator == "fair" else 0
             scores[i] += (end - start) * (square - lacking)
     return scores
 
 
 def weighted_interval(labels, median, lower, upper, alphas):
-    """Twice the mean pinball loss of all quantiles."""
+    """Returns twice the mean pinball loss of all quantiles."""
     scores = np.zeros(np.shape(labels))
     for i in np.ndindex(scores.shape):
         quantiles = [(0.5, median[i])]
@@ -92,7 +92,7 @@ def variogram(labels, predictive_samples, p=0.5, weights=None):
 
 
 def dawid_sebastiani(labels, predictive_samples):
-    """Twice the negative log-density of the Normal distribution, but for a constant."""
+    """Returns twice the negative log-density of a Normal, without its constant."""
     scores = np.zeros(labels.shape[:-1])
     for i in np.ndindex(scores.shape):
         x = predictive_samples[i]

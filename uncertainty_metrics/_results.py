@@ -87,19 +87,24 @@ class BinStatistics:
         )
 
 
-class GroupValues(NamedTuple):
-    """A metric of each group of examples.
+class _GroupValues(NamedTuple):
+    values: Any
+    worst: Any
+    weights: Any
+
+
+class GroupValues(_GroupValues):
+    """A metric of each group of examples; it unpacks into values, worst and weights.
 
     Attributes:
       values: the metric of each group, shape [num_groups]; NaN for an empty group.
       worst: the worst value of the groups that are not empty: the largest error or
         loss, the smallest accuracy.
       weights: total weight of the examples of each group, shape [num_groups].
+      names: what each group is called, in the order of the values; in the NumPy half.
     """
 
-    values: Any
-    worst: Any
-    weights: Any
+    names: tuple[Any, ...] | None = None
 
 
 class BrierParts(NamedTuple):
@@ -281,3 +286,20 @@ class ConfidenceInterval(NamedTuple):
     lower: Any
     estimate: Any
     upper: Any
+
+
+class TestedInterval(NamedTuple):
+    """An estimate, the interval around it, and the p-value of one value.
+
+    Attributes:
+      lower: lower end of the interval.
+      estimate: the estimate from the data themselves.
+      upper: upper end of the interval.
+      p_value: probability that, if the tested value is the truth, the data are at least
+        as far from it as these data, in [0, 1].
+    """
+
+    lower: Any
+    estimate: Any
+    upper: Any
+    p_value: Any

@@ -1,4 +1,4 @@
-"""These tests run where Keras has another backend: KERAS_BACKEND=jax or torch."""
+"""These tests need another backend of Keras: KERAS_BACKEND=jax or torch."""
 
 import os
 

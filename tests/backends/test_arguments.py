@@ -1,4 +1,4 @@
-"""What the functions take and refuse on the tensors of JAX and PyTorch."""
+"""Arguments that the functions accept or refuse on tensors of JAX and PyTorch."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def array(values):
 
 
 def at_once(function):
-    """Returns the function as one program where JAX would compile each of its steps."""
+    """Returns the function as one program: JAX would compile each of its steps."""
     if BACKEND != "jax":
         return function
     import jax
@@ -48,7 +48,7 @@ ON_PROBABILITIES = ("ece", "ace", "brier_score", "negative_log_likelihood", "aur
 @pytest.mark.parametrize(
     "name", ["negative_log_likelihood", "brier_score", "ensemble_cross_entropy"]
 )
-def test_classes_that_logits_exclude(name):
+def test_logits_may_exclude_classes(name):
     logits = np.log(PROBABILITIES)
     logits[0, 2] = logits[2, 1] = -np.inf
     if name == "ensemble_cross_entropy":
@@ -62,7 +62,7 @@ def test_classes_that_logits_exclude(name):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", ON_PROBABILITIES)
-def test_narrow_predictions(name, dtype):
+def test_half_precision_is_computed_in_float32(name, dtype):
     narrow = tensor(PROBABILITIES, dtype)
     function, reference = at_once(getattr(um, name)), getattr(um_np, name)
     if name in ("brier_score", "negative_log_likelihood", "aurc"):
@@ -76,7 +76,7 @@ def test_narrow_predictions(name, dtype):
 
 
 @pytest.mark.parametrize("label", [2**32, 2**40 + 1, -(2**32) + 1, 2**64 - 1])
-def test_labels_beyond_int32_are_wrong(label):
+def test_labels_beyond_int32_raise(label):
     labels = np.array([label, 0, 1, 2], np.uint64 if label > 2**63 else np.int64)
     for given in (labels, labels.tolist()):
         with pytest.raises((ValueError, OverflowError), match="labels"):
@@ -84,7 +84,7 @@ def test_labels_beyond_int32_are_wrong(label):
 
 
 @pytest.mark.parametrize("index", [2**40, -(2**33)])
-def test_ignored_label_beyond_int32(index):
+def test_ignored_label_may_be_beyond_int32(index):
     labels = np.where(LABELS == 2, index, LABELS)
     result = um.ece(labels, tensor(PROBABILITIES), ignore_index=index)
     expected = um_np.ece(labels, PROBABILITIES, ignore_index=index)
@@ -102,7 +102,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_wrong_values(case):
+def test_wrong_values_raise_as_in_numpy(case):
     labels, probabilities, weights = BAD[case]
     with pytest.raises(ValueError, match="Received") as told:
         um_np.ece(labels, probabilities, sample_weight=weights)
@@ -117,7 +117,7 @@ def test_wrong_values(case):
         assert np.isnan(compiled(*tensors))
 
 
-def test_lists_and_arrays():
+def test_lists_arrays_and_variables_are_accepted():
     expected = um_np.ece(LABELS, PROBABILITIES)
     for kind in (np.asarray, np.ndarray.tolist, tensor):
         result = um.ece(kind(LABELS), kind(PROBABILITIES))
@@ -138,7 +138,7 @@ def test_statistics_are_tensors():
         np.testing.assert_allclose(array(getattr(result, field)), known, rtol=1e-5)
 
 
-def test_temperature_scaling():
+def test_temperature_scaling_equals_numpy():
     logits = np.log(PROBABILITIES) * 3
     expected = um_np.TemperatureScaling().fit(LABELS, logits)
     scaling = um.TemperatureScaling().fit(tensor(LABELS), logits=tensor(logits))
@@ -151,7 +151,7 @@ def test_temperature_scaling():
         um.TemperatureScaling().fit(tensor(LABELS + 1), tensor(logits))
 
 
-# Scalars of a float array, that can be trained with; away from kinks.
+# Differentiable scalars of a float array, at points that are no kinks.
 LOSSES = {
     "brier_score": (
         lambda half, x: half.brier_score(LABELS, probabilities=x),
@@ -218,7 +218,7 @@ def gradients(loss, x, step_by_step=False):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_gradients(name):
+def test_gradients_equal_finite_differences(name):
     loss, x = LOSSES[name]
     expected = references.slopes(
         lambda values: loss(um_np, values), x.astype(np.float64), step=1e-5
@@ -228,8 +228,8 @@ def test_gradients(name):
         np.testing.assert_allclose(array(gradient), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="of PyTorch")
-def test_predictions_of_a_model_in_training():
+@pytest.mark.skipif(BACKEND != "torch", reason="PyTorch alone")
+def test_predictions_may_require_gradients():
     probabilities = tensor(PROBABILITIES).requires_grad_()
     for name in ("ece", "ace", "bin_statistics", "compute_all_metrics"):
         getattr(um, name)(tensor(LABELS), probabilities)
@@ -238,20 +238,20 @@ def test_predictions_of_a_model_in_training():
         um.ece(LABELS + 1, probabilities)
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="of PyTorch")
+@pytest.mark.skipif(BACKEND != "torch", reason="PyTorch alone")
 @pytest.mark.parametrize("name", ["ece", "ace"])
 def test_torch_compile(name):
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Of the compiler itself.
+        warnings.simplefilter("ignore")  # The compiler itself warns.
         compiled = torch.compile(getattr(um, name), backend="eager")
         result = compiled(tensor(LABELS), tensor(PROBABILITIES))
     expected = getattr(um_np, name)(LABELS, PROBABILITIES)
     np.testing.assert_allclose(float(result), expected, rtol=1e-5)
 
 
-def test_what_is_of_tensorflow_alone():
+def test_functions_of_tensorflow_alone_raise():
     for find in (
         lambda: um.crps_distribution,
         lambda: um.regression.distribution_pit,

@@ -5,5 +5,5 @@ import pytest
 from tests.backends.conftest import BACKEND
 from tests.tensors.test_conformance import test_vectors  # noqa: F401
 
-# JAX compiles each operation of each shape: a minute.
+# JAX compiles each operation for each shape, which takes a minute.
 pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []

@@ -10,11 +10,12 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.backends.conftest import BACKEND
 from tests.fuzz.outcomes import flat
-from uncertainty_metrics.ops import to_numpy, wide, xp
+from uncertainty_metrics.ops import _execution, to_numpy, xp
 
-# What is of TensorFlow alone, or random.
+# Random functions need TensorFlow.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
-# JAX compiles each of their many operations; `test_functions_compile` has the whole.
+# JAX would compile each of the many operations of these functions. In
+# `test_functions_compile` it compiles each function as a whole.
 LONG = (
     *("calibration_error_interval", "smooth_calibration_error", "psis_loo"),
     *("thresholded_adaptive_calibration_error", "compute_all_metrics"),
@@ -25,7 +26,7 @@ LONG = (
 
 
 def tensors(arguments):
-    """Returns the arguments of floats and labels as float32 and int32 tensors."""
+    """Returns the arguments with arrays as tensors, of at most 32 bits."""
     from keras import ops
 
     made = {}
@@ -40,7 +41,7 @@ def tensors(arguments):
 
 
 def rounded(arguments):
-    """Returns the arguments with NumPy arrays of float32 for those of float64."""
+    """Returns the arguments with float64 arrays rounded to float32."""
     return {
         name: value.astype(np.float32)
         if isinstance(value, np.ndarray) and value.dtype == np.float64
@@ -58,7 +59,7 @@ def assert_close(result, expected, rtol=1e-5, atol=0.0):
 @pytest.fixture(autouse=True)
 def few_samples():
     with warnings.catch_warnings():
-        # Documented advice on estimates.
+        # The documented warning about unreliable estimates.
         warnings.filterwarnings("ignore", ".* for which the estimate is unreliable")
         yield
 
@@ -82,17 +83,17 @@ def test_functions_equal_numpy(row, rng):
 
 @pytest.mark.skipif(BACKEND != "torch", reason="JAX has float64 where it is asked for")
 @catalogue.each(TWINS)
-def test_float64_stays(row, rng):
-    """Fewer digits anywhere on the way are fewer digits of the result."""
+def test_float64_is_kept(row, rng):
+    """A step with fewer digits would give a result with fewer digits."""
     arguments = row.draw(rng, (30,))
     expected = flat(row.find(um_np)(**arguments))
     assert_close(flat(row.find(um)(**arguments)), expected, 1e-11, row.precision)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
-def test_segments_are_of_the_type_of_the_values(dtype):
+def test_segment_sums_keep_the_type_of_the_values(dtype):
     """In float32 the sum would be that of the first."""
-    with wide():
+    with _execution.in_64_bits():
         values = xp.constant(np.array([2**24, 1, -5, 7], dtype))
         of = xp.constant(np.array([0, 0, 2, -1], np.int32))
         reduced = [
@@ -100,6 +101,7 @@ def test_segments_are_of_the_type_of_the_values(dtype):
             for how in ("sum", "max", "min")
         ]
     assert [part.dtype for part in reduced] == 3 * [np.dtype(dtype)]
+    # In float32 the first sum would be 2^24.
     assert reduced[0].tolist() == [2**24 + 1, 0, -5]
     assert reduced[1][[0, 2]].tolist() == [2**24, -5]
     assert reduced[2][[0, 2]].tolist() == [1, -5]
@@ -107,9 +109,9 @@ def test_segments_are_of_the_type_of_the_values(dtype):
     assert reduced[1][1] == lowest
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="their hashes are of uint32 elsewhere")
-def test_folds_are_those_of_numpy(rng):
-    """Each fold has a temperature of its own, so all the numbers tell."""
+@pytest.mark.skipif(BACKEND != "torch", reason="JAX has other hashes, of uint32")
+def test_folds_equal_those_of_numpy(rng):
+    """Each fold has a temperature of its own, so the value depends on all folds."""
     logits = 3 * rng.normal(size=(40, 3)).astype(np.float32)
     given = {"labels": rng.integers(0, 3, 40), "logits": logits}
     given |= {"folds": 7, "repeats": 3, "seed": int(rng.integers(100))}
@@ -129,6 +131,6 @@ def test_functions_compile(row, rng):
     data = {name: x for name, x in given.items() if hasattr(x, "dtype")}
     options = {name: x for name, x in given.items() if name not in data}
     result = jax.jit(lambda data: row.find(um)(**data, **options))(data)
-    if row.name == "risk_coverage_curve":  # It repeats the last entry.
+    if row.name == "risk_coverage_curve":  # Compiled, it repeats its last entry.
         result = [part[: expected.size // len(result)] for part in result]
     assert_close(flat(result), expected)

@@ -5,7 +5,7 @@ import pytest
 from tests.backends.conftest import BACKEND
 from tests.fuzz.kinds import KINDS
 
-# Each is compiled by JAX.
+# JAX compiles each case, so it has fewer kinds.
 CHOSEN = ("functions", "groups", "updates")
 if BACKEND == "torch":
     CHOSEN += ("losses", "penalties", "logits", "states", "confusion")

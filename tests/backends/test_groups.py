@@ -1,4 +1,4 @@
-"""Groups of examples, and labels that are each 0 or 1, on the tensors of a backend."""
+"""Groups of examples and multilabel targets on tensors of JAX and PyTorch."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from uncertainty_metrics.ops import to_numpy
 
 
 def draw(rng):
-    """Returns labels, probabilities, and groups of which that of 2 is empty."""
+    """Returns labels, probabilities and groups, of which group 2 is empty."""
     labels = rng.integers(0, 2, [40, 3]).astype(np.int32)
     p = (rng.integers(1, 32, [40, 3]) / 32).astype(np.float32)
     return labels, p, rng.choice([0, 1, 3], 40).astype(np.int32)
@@ -64,3 +64,19 @@ def test_metrics_of_groups(rng):
         more = {"multilabel": True} if of is labels else {}
         expected = function(of, p, groups=groups, num_groups=4, **more)
         check(metric.result().values(), [expected.worst, *expected.values])
+
+
+def test_sets_of_groups(rng):
+    labels, _, groups = draw(rng)
+    labels, sets = labels[:, 0], (rng.random((len(labels), 3)) < 0.6).astype(np.float32)
+    right = sets[np.arange(len(labels)), labels]
+    for metric, values, worst in (
+        (um.conformal.ConformalCoverage(num_groups=4), right, np.nanmin),
+        (um.conformal.MeanSetSize(num_groups=4), sets.sum(axis=1), np.nanmax),
+    ):
+        for rows in (slice(0, 15), slice(15, None)):
+            y_true = {"labels": labels[rows], "groups": groups[rows]}
+            metric.update_state(y_true, sets[rows])
+        in_groups = [values[groups == g] for g in range(4)]
+        expected = [part.mean() if len(part) else np.nan for part in in_groups]
+        check(metric.result().values(), [worst(expected), *expected])

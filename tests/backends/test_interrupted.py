@@ -1,20 +1,20 @@
-"""An interrupt leaves a state of JAX or PyTorch as it was, or as it will be."""
+"""Interrupted changes of a state on JAX and PyTorch are all or nothing."""
 
 import pytest
 
 from tests.backends.conftest import BACKEND
 from tests.keras.test_interrupted import (
-    test_interrupted_changes_of_the_state,  # noqa: F401
-    test_interrupted_first_update_makes_the_state_or_not,  # noqa: F401
+    test_interrupted_changes_of_the_state_are_all_or_nothing,  # noqa: F401
+    test_interrupted_first_update_makes_all_or_nothing,  # noqa: F401
 )
 
-# JAX compiles what they call: half a minute.
+# JAX compiles the calls of these tests, which takes half a minute.
 pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []
 
 
 @pytest.fixture(autouse=True)
 def gradients():
-    """Python leaves a `with` open where an interrupt comes right before its end."""
+    """Enables gradients, which an interrupted `with` may have left disabled."""
     yield
     if BACKEND == "torch":
         import torch

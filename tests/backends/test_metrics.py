@@ -26,7 +26,7 @@ from tests.keras.streams import (
 )
 from uncertainty_metrics.ops import _sums
 
-MODULES = set(sys.modules)  # What the package needs.
+MODULES = set(sys.modules)  # After these imports.
 METRICS = [
     row for row in catalogue.METRICS if row.metric != "BayesianExpectedCalibrationError"
 ]
@@ -35,7 +35,7 @@ only_jax = pytest.mark.skipif(BACKEND != "jax", reason="compiled by jax.jit")
 
 
 def rows(alike=id):
-    """Parametrizes over rows and their first options, by default one of those alike."""
+    """Parametrizes over rows; the default run has the first row of each key."""
     params = [
         pytest.param(
             *(row, *row.metric_cases[0]), id=f"{row.metric}-{row.name}", marks=marks
@@ -55,7 +55,7 @@ def states(metric):
     return {name: array.tobytes() for name, array in metric.get_state().arrays.items()}
 
 
-def test_metrics_show_their_value():
+def test_repr_shows_the_value():
     metric = um.BrierDecomposition(name="parts")
     assert repr(metric) == "<BrierDecomposition name=parts, no examples>"
     metric.update_state(*tensors([0, 1], [[0.75, 0.25], [0.25, 0.75]]))
@@ -67,7 +67,7 @@ def test_tensorflow_is_not_imported():
     assert not {"tensorflow", "tf_keras"} & MODULES
 
 
-# Each metric is compiled by JAX.
+# JAX compiles each metric, so it has one of each kind.
 @rows(id if BACKEND == "torch" else kind)
 def test_batches_with_and_without_weights(row, options, case, rng):
     data = row.lattice(rng)
@@ -94,7 +94,7 @@ def test_batches_of_any_size(row, options, case, rng):
 
 
 @rows(holder)
-def test_states_add_and_travel(row, options, case, rng):
+def test_states_add_and_can_be_copied(row, options, case, rng):
     data = row.lattice(rng)
     whole, *shares = (row.made(options) for _ in range(3))
     for share, batch in zip(shares, parts(data, 2), strict=True):
@@ -117,8 +117,8 @@ def test_states_add_and_travel(row, options, case, rng):
 
 
 @rows(holder)
-def test_a_state_of_another_backend_goes_on(row, options, case, rng, tmp_path):
-    """Its sums are int64; here they add as NumPy's do, to the bit."""
+def test_a_state_of_another_backend_takes_updates(row, options, case, rng, tmp_path):
+    """Its sums are int64; on this backend they add to the same bits as in NumPy."""
     data = row.lattice(rng)
     metric = row.made(options)
     metric.update_state(data.labels, data.predictions)
@@ -134,7 +134,7 @@ def test_a_state_of_another_backend_goes_on(row, options, case, rng, tmp_path):
     found = um.MetricState.load(tmp_path / "state.npz")
     metric.set_state(found)
     assert states(metric) == {name: array.tobytes() for name, array in arrays.items()}
-    # A batch without weights changes the units of calibration metrics alone.
+    # A batch without weights changes only the units of a metric.
     before, added = metric.get_state(), row.made(options)
     added.update_state(data.labels, data.predictions)
     metric.update_state(data.labels, data.predictions)
@@ -158,7 +158,7 @@ def test_bad_data_raises_and_keeps_the_state(row, options, case, rng):
 
 @pytest.mark.skipif(BACKEND != "torch", reason="gradients of tensors, of PyTorch")
 @rows(reader)
-def test_no_gradient_is_kept(row, options, case, rng):
+def test_metrics_keep_no_gradient(row, options, case, rng):
     data = row.lattice(rng)
     labels, predictions, weights = tensors(
         data.labels, data.predictions, np.float32(data.weights)
@@ -184,7 +184,7 @@ def test_no_gradient_is_kept(row, options, case, rng):
 
 @only_jax
 @rows(kernel)
-def test_stateless_in_jit(row, options, case, rng):
+def test_stateless_methods_work_in_jit(row, options, case, rng):
     import jax
 
     data = row.lattice(rng)
@@ -218,7 +218,7 @@ def test_stateless_in_jit(row, options, case, rng):
     assert np.all(np.isnan(of(run(empty, *parts(bad, 2)))))
     with pytest.warns(RuntimeWarning, match="1 batch"):
         assert np.all(np.isnan(read(metric)))
-    assert np.all(np.isnan(read(metric)))  # Which is told once.
+    assert np.all(np.isnan(read(metric)))  # It warns once.
     metric.reset_state()
     assert not np.any(read(metric))
 
@@ -240,8 +240,8 @@ def test_masked_predictions_are_left_out(rng):
 
 
 @pytest.mark.parametrize("label", [2**32, 2**40 + 1, -(2**32) + 1])
-def test_labels_beyond_int32(label):
-    """JAX would take the lower half of them."""
+def test_labels_beyond_int32_raise(label):
+    """JAX itself would take the lower 32 bits of a label."""
     probabilities = np.float32([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
     labels = np.array([0, label, 1])
     metric = um.BrierScore()
@@ -250,7 +250,7 @@ def test_labels_beyond_int32(label):
 
 
 def test_scores_add_without_rounding(rng):
-    """In float32 a sum of a thousand scores has seven digits."""
+    """A float32 sum of a thousand scores would have only seven digits."""
     scores = rng.uniform(0.5, 1, 1000).astype(np.float32)
     metric = um.ExpectedCalibrationError(num_bins=1)
     metric.update_state(np.ones(1000, int), np.stack([1 - scores, scores], axis=1))
@@ -261,7 +261,7 @@ def test_scores_add_without_rounding(rng):
 
 
 def test_collections_take_states_of_no_examples():
-    """Which has no sums where the number of classes is not known yet."""
+    """Such a state has no sums while the number of classes is unknown."""
     metric = um.MetricCollection([um.AdaptiveCalibrationError(), um.BrierScore()])
     nothing, batch = metric.get_state(), ([0, 1], [[0.9, 0.1], [0.3, 0.7]])
     metric.update_state(*batch)
@@ -286,7 +286,7 @@ def test_statistics_of_more_examples_than_int32_holds(rng):
     np.testing.assert_array_equal(np.asarray(metric.counts), counts * 2.0**31)
 
 
-def test_a_temperature_out_of_range_is_told():
+def test_a_temperature_out_of_range_warns():
     metric = um.RefinedNegativeLogLikelihood(from_logits=True)
     metric.update_state([0, 1, 0, 1], [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]])
     np.testing.assert_allclose(np.asarray(metric.temperature), 4 / np.log(3), rtol=1e-4)

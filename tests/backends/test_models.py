@@ -40,7 +40,7 @@ GROUPS = [
     [row for row in KINDS if shape(row) == each]
     for each in dict.fromkeys(map(shape, KINDS))
 ]
-# The metrics of a model are one program to JAX, which compiles many for minutes.
+# JAX compiles all metrics of a model as one program, which takes minutes for many.
 FEW = [rows[:: -(-len(rows) // 4)] for rows in GROUPS]
 every_group = pytest.mark.parametrize(
     "rows",
@@ -104,7 +104,7 @@ def test_fit_and_evaluate(rows, rng):
             # Nothing is trained: the loss has no gradient.
             logged = [logs[name], told[name][-1]]
             np.testing.assert_allclose(logged, float(found), rtol=1e-6)
-        # What eager batches give, test_metrics.py compares with NumPy.
+        # test_metrics.py compares the values of eager batches with NumPy.
         alone = make_for_graph(row, row.metric_cases[0][0])
         alone.update_state(labels, predictions, weights)
         assert_close(row, np.array([float(x) for x in parts]), read(alone), atol=2e-6)
@@ -144,12 +144,12 @@ def test_callbacks_in_mode_auto_and_bad_batches(rng, tmp_path):
         with pytest.warns(RuntimeWarning, match="1 batch"):
             logs = model.evaluate(features, labels, return_dict=True, verbose=0)
         assert np.isnan(logs["down"])
-    else:  # Its updates are eager.
+    else:  # PyTorch updates are eager.
         with pytest.raises(ValueError, match="y_pred"):
             model.evaluate(features, labels, verbose=0)
 
 
-def test_masks_of_a_model(rng):
+def test_masks_of_a_model_reach_metrics(rng):
     inputs = keras.Input([5], dtype="int32")
     hidden = keras.layers.Embedding(7, 3, mask_zero=True)(inputs)
     model = keras.Model(inputs, keras.layers.Activation("softmax")(hidden))
@@ -186,7 +186,7 @@ PENALIZED = [row for row in losses.CLASSES if not row.of.is_mean]
 
 
 @pytest.mark.parametrize("row", PENALIZED, ids=lambda row: row.id)
-def test_gradients_of_penalties(row, rng):
+def test_gradients_of_penalties_equal_finite_differences(row, rng):
     y, y_pred = rng.integers(0, 3, 6), 0.9 * rng.dirichlet([1, 1, 1], 6) + 0.1 / 3
     loss = row.make()
     expected = references.slopes(lambda x: np.mean(row.scores(y, x)), y_pred, step=1e-5)
@@ -230,7 +230,7 @@ def test_temperature_scaling_layer(rng, tmp_path):
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
+def test_sets_hold_labels_whose_score_equals_the_quantile(score, rng):
     p, y = makers.tied_classes(rng, 400)
     layer = um.conformal.ConformalSetLayer(score).fit(y, p)
     known = um_np.conformal.ConformalClassifier(score).fit(y, p)
@@ -287,7 +287,7 @@ def written(folder):
     while True:
         try:
             reader.GetNext()
-        except Exception:  # Of the end.
+        except Exception:  # The end of the file.
             return found
         event = Event.FromString(reader.record())
         if first:
@@ -331,7 +331,7 @@ def test_reliability_diagrams(rng, tmp_path):
 
 
 def elsewhere(code, backend, **environment):
-    """Runs code in a process with a backend."""
+    """Runs code in a new process with the given backend."""
     paths = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
     environment = {"KERAS_BACKEND": backend, "PYTHONPATH": paths, **environment}
     subprocess.run(
@@ -362,7 +362,7 @@ np.save(f"{folder}/logits.npy", model.predict(data["features"], verbose=0))
 
 
 @pytest.mark.skipif(not OTHERS, reason="no other backend is installed")
-def test_models_and_states_of_another_backend(rng, tmp_path):
+def test_models_and_states_of_another_backend_load(rng, tmp_path):
     features, labels = separable(rng, 48)
     np.savez(tmp_path / "data.npz", features=features, labels=labels)
     elsewhere(f"FOLDER = {str(tmp_path)!r}\n{SAVED}", OTHERS[0])
@@ -381,7 +381,7 @@ def test_models_and_states_of_another_backend(rng, tmp_path):
         state = um.MetricState.load(tmp_path / f"{name}.npz")
         metric = state.to_metric()
         np.testing.assert_allclose(float(metric.result()), expected, rtol=2e-6)
-        # The sums of the same predictions are the same numbers here.
+        # The same predictions give the same sums on this backend.
         again = type(metric).from_config(metric.get_config())
         for part in range(0, 48, 16):
             again.update_state(labels[part : part + 16], there[part : part + 16])
@@ -424,7 +424,7 @@ assert all(one)
 """
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="keras.distribution, of JAX")
+@pytest.mark.skipif(BACKEND != "jax", reason="keras.distribution needs JAX")
 def test_two_devices_give_the_values_of_one():
     flags = "--xla_force_host_platform_device_count=2"
     flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}"

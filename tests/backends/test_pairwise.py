@@ -1,4 +1,4 @@
-"""The spread of samples of JAX and PyTorch, against the sum over all pairs of them."""
+"""The spread of samples on JAX and PyTorch equals a sum over all pairs."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def value_and_gradient(samples, with_gradient):
 
 @pytest.mark.parametrize("m", [2, 3, 16, 17, 36])
 @pytest.mark.parametrize("with_gradient", [False, True])
-def test_hard_rows(rng, m, with_gradient):
-    # Neighbouring floats: no approximate key tells them apart.
+def test_spreads_and_slopes_of_hard_rows(rng, m, with_gradient):
+    # Neighbouring floats, which no approximate sort key could order.
     near = 1 + np.finfo(np.float32).eps * rng.permutation(m)
     rows = [
         rng.normal(size=(4, m)),

@@ -10,10 +10,10 @@ SIGMAS = 5  # One false alarm in two million.
 
 
 @pytest.mark.parametrize("bins", [15, 100])
-def test_mean_and_draws(bins, rng):
+def test_mean_and_draws_agree(bins, rng):
     metric = um.BayesianExpectedCalibrationError(num_bins=bins)
     assert float(metric.result()) == 0
-    # Halves of a power of two are exact, and on no edge of a bin.
+    # These scores are exact in float32, and none is on an edge of a bin.
     scores = (rng.integers(512, 1024, 50) + 0.5) / 1024
     labels, weights = rng.integers(0, 2, 50), 10.0 ** rng.integers(0, 4, 50)
     predictions = np.stack([1 - scores, scores], axis=1).astype(np.float32)

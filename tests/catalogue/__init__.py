@@ -1,4 +1,4 @@
-"""One row per public name: what the harness needs to put it through every sweep.
+"""One row per public name, with all that the sweeps need to test it.
 
 A new metric gets all the sweeps from a row: agreement with its reference, NumPy
 against TensorFlow, eager against compiled, batches, weights, replicas, bad input.
@@ -10,17 +10,28 @@ All rows are in `CATALOGUE`. `ROWS` of class probabilities go through the sweeps
 `test_detection.py`. `CALLABLES`, the functions of all kinds, are compared in both
 halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments that
 `tests/makers.py` makes of the names of their parameters. `METRICS`, `LOSSES`, `PLOTS`
-and `OBJECTS` have sweeps of their own. A new metric asks for no entry anywhere else.
+and `OBJECTS` have sweeps of their own. A new metric needs no entry anywhere else.
 """
 
+import inspect
+from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
 from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
-from tests.catalogue.kinds import Function, LossRow, MembersRow, ObjectRow, Public
-from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
+from tests.catalogue.keras_objects import KERAS_OBJECTS
+from tests.catalogue.kinds import (
+    Function,
+    LossRow,
+    MembersRow,
+    ObjectRow,
+    Public,
+    not_there,
+)
+from tests.catalogue.others import FUNCTION_ROWS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 
 __all__ = (
@@ -35,7 +46,7 @@ __all__ = (
     "lattice",
 )
 
-# The halves have packages of these names.
+# Each half has subpackages of these names.
 ROOMS = ("conformal", "regression")
 
 CATALOGUE: tuple[Public, ...] = (
@@ -51,24 +62,64 @@ TWINS = tuple(row for row in CALLABLES if row.half is None)
 
 
 def modules(*halves: ModuleType) -> list[ModuleType]:
-    """Returns halves of the package and their rooms."""
+    """Returns the halves of the package and their subpackages."""
     return [*halves, *(getattr(half, room) for half in halves for room in ROOMS)]
 
 
 def public_names(half: str) -> set[str]:
-    """Returns the names that a half must have, those of `ROOMS` with a dot."""
+    """Returns the public names of a half; names in a subpackage have a dot."""
     names = set()
     for row in CATALOGUE:
         halves = ("tensors",)
         if isinstance(row, ObjectRow):
             halves = row.halves
         elif isinstance(row, Function) and row.half != "tensors":
-            halves = ("numpy", "tensors")  # Those of NumPy alone are there as well.
+            halves = ("numpy", "tensors")  # Functions of NumPy are in both.
         if half in halves:
             names |= set(row.names)
         if half == "tensors":
             names |= {getattr(row, "metric", "")} - {""}
     return names
+
+
+def complaints(half: str, public: Mapping[str, Any]) -> list[str]:
+    """Returns what is missing, and where to write it.
+
+    Each public name of a half needs a Row, and each Row a public name.
+    """
+    named = public_names(half)
+    table = {"numpy": "uncertainty_metrics.numpy", "tensors": "uncertainty_metrics"}
+    return [
+        *(_row_of(name, public[name]) for name in sorted(public.keys() - named)),
+        *(not_there(name, table[half]) for name in sorted(named - public.keys())),
+    ]
+
+
+def _row_of(name: str, value: Any) -> str:
+    """Returns the Row to write for a public name, and its place."""
+    home = value.__module__
+    if ".keras.metrics." in home:
+        return (
+            f'tests/catalogue: write `metric="{name}",` into the Row of the function '
+            f"that {name} streams, or a Row of its own for it"
+        )
+    if home.endswith(".keras.losses"):
+        row, file = f'LossRow("{name}", metric=...),` into LOSSES', "others"
+    elif ".keras." in home:
+        row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
+    elif inspect.isclass(value):
+        row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"
+    elif ".visualization." in home:
+        row, file = f'PlotRow("{name}", ...),` into PLOTS', "others"
+    elif {"labels", "probabilities"} <= set(inspect.signature(value).parameters):
+        row, file = f'Row("{name}", reference=...),` into ROWS', "classifiers"
+    else:
+        return (
+            f'tests/catalogue: write `RealRow("{name}", reference=..., make=...),` '
+            "into REAL_ROWS of forecasts.py for a score of real-valued forecasts, or "
+            f'`FunctionRow("{name}", ...),` into FUNCTION_ROWS of others.py'
+        )
+    return f"tests/catalogue/{file}.py: write `{row}"
 
 
 def each(rows):
@@ -77,7 +128,7 @@ def each(rows):
 
 
 def each_with(name, values, rows=FUNCTIONS):
-    """Parametrizes over rows and what they have many of, by its place or itself."""
+    """Parametrizes over rows and the values of each; a string is its own id."""
     return pytest.mark.parametrize(
         ("row", name),
         [
@@ -101,8 +152,9 @@ def cases_that_take(option):
 
 
 def first_of_kernel(rows, left=()):
-    """Parametrizes over rows; those of a kernel that was there before, and of some
-    names, are left to the exhaustive run.
+    """Parametrizes over rows, of which one of each kernel runs by default.
+
+    The other rows, and those whose names are in `left`, are exhaustive.
     """
     seen, marked = set(), []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Functions of classifier predictions."""
+"""Rows of the functions of classifier predictions."""
 
 import functools
 import itertools
@@ -13,7 +13,7 @@ from tests.refined_reference import refined_negative_log_likelihood
 
 SCHEMES = ("even", "adaptive")
 NORMS = ("l1", "l2", "max")
-# As many as tell the scores of the sweeps apart.
+# Enough bits to put different scores of the sweeps into different cells.
 FEW_CELLS = {"sketch_bits": 6}
 
 _LABELLED = ({"from_logits": 1}, {"sparse_labels": "yes"})
@@ -22,7 +22,7 @@ _CALIBRATION = (*_SKETCHED, {"num_bins": 0}, {"num_bins": 2.5}, {"num_classes": 
 
 
 def camel(name):
-    """The name of the Keras class of a function, unless it is an abbreviation."""
+    """Returns the usual name of the Keras class of a function."""
     return name.title().replace("_", "")
 
 
@@ -31,7 +31,7 @@ def _statistics_array(statistics):
         return statistics
     parts = (statistics.counts, statistics.confidences, statistics.accuracies)
     parts = [np.asarray(part, np.float64) for part in parts]
-    held = parts[0] > 0  # Bins that depend on the data may have empty ones at the end.
+    held = parts[0] > 0  # The last bins may be empty if bins depend on the data.
     return np.concatenate([part[held] for part in parts])
 
 
@@ -126,7 +126,7 @@ _GENERAL_CASES = tuple(
         strict=False,
     )
 )
-# The root of a small square is too steep to compare.
+# Squares are compared: the slope of their root is too large near 0.
 _DEBIASED_CASES = tuple(
     {**case, "squared": True}
     for case in (
@@ -213,12 +213,12 @@ ROWS = (
             {"num_bins": 4},
             {"binning_scheme": "even", "num_bins": 5, "level": 0.8},
         ),
-        # The root of a small square is too steep to compare.
+        # Squares are compared: the slope of their root is too large near 0.
         array=lambda ends: np.square(np.asarray([float(end) for end in ends])),
         scale_free=False,
     ),
     Row(
-        # The same statistic under the arguments of another package.
+        # The same statistic, whose Keras class has the arguments of another package.
         "expected_calibration_error",
         reference=functools.partial(
             references.calibration_error, **_TOP_LABEL, norm="l1"
@@ -231,7 +231,7 @@ ROWS = (
         bad_metric_options=_CALIBRATION[:-1],
         kernel="even bins",
     ),
-    # The function is a row of `FUNCTION_ROWS`.
+    # The function has a row in `FUNCTION_ROWS`.
     Row(
         "smooth_calibration_error",
         cases=(),
@@ -253,7 +253,7 @@ ROWS = (
     _of_cells(
         "averaged_two_bin_calibration_error", "AveragedTwoBinCalibrationError", "atb"
     ),
-    # So is this one.
+    # This function has a row in `FUNCTION_ROWS` as well.
     Row(
         "bayesian_expected_calibration_error",
         cases=(),
@@ -266,6 +266,7 @@ ROWS = (
     Row(
         "accuracy",
         reference=references.accuracy,
+        better="larger",
         metric="Accuracy",
         metric_cases=(({}, {}),),
         bad_metric_options=_LABELLED,
@@ -275,6 +276,7 @@ ROWS = (
     _selective("area_under_generalized_risk_coverage_curve", "AUGRC", "augrc"),
     _selective(
         "coverage_at_risk",
+        better="larger",
         option="risk",
         values=(0.05, 0.5, 1.0),
         bad=(-0.1, 1.5, None),
@@ -287,6 +289,7 @@ ROWS = (
     ),
     _selective(
         "oracle_collaborative_accuracy",
+        better="larger",
         option="fraction",
         values=(0.01, 0.5, 0.0, 1.0),
         bad=(-1, 2, None),
@@ -313,7 +316,7 @@ ROWS = (
         unbounded=True,
         zeros=False,
     ),
-    Row(  # Of which there is no function.
+    Row(  # There is only a Keras class of this name.
         "RefinedNegativeLogLikelihood",
         half="tensors",
         cases=(),

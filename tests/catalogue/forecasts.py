@@ -1,4 +1,4 @@
-"""Scores of real-valued forecasts, and of detectors."""
+"""Rows of the scores of real-valued forecasts, and of detectors."""
 
 import math
 
@@ -154,8 +154,8 @@ REAL_ROWS = (
 )
 
 
-def _turned(reference):
-    """Also of which label is positive."""
+def _with_positive(reference):
+    """Returns the reference with the option which of the labels is positive."""
 
     def value(labels, scores, positive="out", **options):
         if positive == "in":
@@ -168,10 +168,11 @@ def _turned(reference):
 _IN = {"positive": "in"}
 
 
-def _detection(name, metric, reference, cases=({}, _IN), bad=()):
+def _detection(name, metric, reference, better, cases=({}, _IN), bad=()):
     return DetectionRow(
         name,
-        reference=_turned(reference),
+        better=better,
+        reference=_with_positive(reference),
         make=makers.scores,
         cases=cases,
         metric=metric,
@@ -182,10 +183,10 @@ def _detection(name, metric, reference, cases=({}, _IN), bad=()):
 
 
 DETECTION_ROWS = (
-    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score),
-    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score),
+    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score, "larger"),
+    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score, "larger"),
     _detection(
-        *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr),
+        *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr, "smaller"),
         ({}, {"tpr": 0.5}, {"tpr": 1.0}, {"tpr": 0.5, **_IN}),
         ({"tpr": 0.0}, {"tpr": 1.5}, {"tpr": None}),
     ),

@@ -1,4 +1,4 @@
-"""The kinds of rows: what the sweeps need to know of a public name."""
+"""The kinds of rows: what the sweeps need to know about a public name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,14 +26,31 @@ from tests.makers import (
     lattice,
 )
 
-# Bad shapes in Keras's terms: the predictions are one argument, whatever they are.
+# Names of bad shapes that Keras can receive: it has one argument for predictions.
 KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
 
-# Options that some functions must have.
+# Options without a default.
 REQUIRED = ("norm", "binning_scheme", "max_prob", "class_conditional", "quantiles")
 
 kind = dataclasses.dataclass(frozen=True, kw_only=True)
 Options = Mapping[str, Any]
+
+
+def not_there(name: str, package: str) -> str:
+    """Returns the message for a name that has a Row but is not in the package."""
+    return (
+        f"a Row of tests/catalogue names `{name}`, which {package} does not have: "
+        f'write `"{name.rpartition(".")[2]}",` into `__all__` of the module that '
+        "defines it, and run `python scripts/write_stubs.py`"
+    )
+
+
+def found(name: str, room: ModuleType) -> Any:
+    """Returns the object of a public name; the error says how to make it public."""
+    try:
+        return operator.attrgetter(name)(room)
+    except AttributeError as missing:
+        raise AttributeError(not_there(name, room.__name__)) from missing
 
 
 @kind
@@ -41,7 +58,7 @@ class Public:
     """What every row has.
 
     Attributes:
-      name: a public name, perhaps of `regression`, in both halves.
+      name: a public name, with a dot if it is in a subpackage.
       aliases: other public names of the same object.
     """
 
@@ -53,7 +70,7 @@ class Public:
         return (self.name, *self.aliases)
 
     def find(self, room: ModuleType) -> Any:
-        return operator.attrgetter(self.name)(room)
+        return found(self.name, room)
 
 
 @kind
@@ -61,22 +78,23 @@ class Function(Public):
     """What the rows of functions share.
 
     Attributes:
-      half: "numpy" of a function that is the same object in both halves, "tensors"
-        of one that only tensors have; None where each half has one of its own.
+      half: "numpy" if both halves have the same object, "tensors" if only tensors have
+        the function, None if each half has a function of its own.
       jumps: whether the value may jump where a prediction is rounded.
       random: whether the value is random.
       unbounded: whether a result may be infinite or NaN; the documentation says where.
-      interval: whether the bootstrap has intervals for it.
-      kernel: functions of one kernel are the same graph with other constants, of which
-        one is compiled by default.
+      interval: whether the bootstrap returns intervals for it.
+      kernel: graphs of one kernel differ in constants only; one compiles by default.
+      better: which values are better, "smaller", "larger" or "neither". The worst of
+        groups, the names of scorers and the directions of Keras metrics follow it.
       metric: name of the Keras class, if any.
-      metric_cases: options of the Keras class; for each a case of the function, both
-        with the same value for the same data.
+      metric_cases: pairs of options of the Keras class, and of options with which the
+        function has the same value for the same data.
       bad_metric_options: options that the Keras class must refuse.
-      scale: what to compare absolute differences with.
-      precision: what a value on tensors may be off beyond rounding.
-      sketched: whether the metric joins scores that hardly differ.
-      wide: whether the arithmetic is float64, of float32 as well.
+      scale: the size of the values; allowed absolute differences are a share of it.
+      precision: the error that a value on tensors may have beyond rounding.
+      sketched: whether the metric counts scores that hardly differ as equal.
+      wide: whether the arithmetic is float64 for float32 arguments as well.
     """
 
     half: str | None = None
@@ -85,6 +103,7 @@ class Function(Public):
     unbounded: bool = False
     interval: bool = True
     kernel: str | None = None
+    better: Literal["smaller", "larger", "neither"] = "smaller"
     metric: str = ""
     metric_cases: tuple[tuple[Options, Options], ...] = ()
     bad_metric_options: tuple[Options, ...] = ()
@@ -100,21 +119,21 @@ class Function(Public):
 
     @property
     def options(self) -> Mapping[str, tuple]:
-        """Values of the options, good and bad ones."""
+        """Good and bad values of the options."""
         return {name: NUMBERS[name] for name in self.parameters if name in NUMBERS}
 
     @property
     def bad_options(self) -> list[str]:
-        """The names of what `BAD_OPTIONS` has bad values of."""
-        # Weights may be an array, no choice.
+        """The names of the options for which `BAD_OPTIONS` has bad values."""
+        # Some `weights` are an array, not a choice.
         of_arrays = {"weights"} if self._default("weights") is None else set()
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
     def wrong_values(self, name: str) -> tuple:
-        """Values of an option that raise; an estimator's share may be 0 or 1."""
-        values = BAD_OPTIONS[name][1]
-        is_share = name == "alpha" and self.takes("estimator")
-        return tuple(v for v in values if not (is_share and v in (0, 1)))
+        """Returns values of an option that raise; None, or 0 for alpha, may be good."""
+        good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
+        good += (None,) if self._default(name) is None else ()
+        return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)
 
     def _default(self, option):
         return getattr(self.parameters.get(option), "default", None)
@@ -122,16 +141,24 @@ class Function(Public):
     def takes(self, option):
         return option in self.parameters
 
+    def worst(self, values):
+        """Returns the worst value of groups; empty groups have NaN."""
+        return {"smaller": np.nanmax, "larger": np.nanmin}[self.better](values)
+
+    @property
+    def metric_class(self):
+        return found(self.metric, um)
+
     def made(self, options, **more):
         """Makes the Keras metric of the row."""
-        return operator.attrgetter(self.metric)(um)(**options, **more)
+        return self.metric_class(**options, **more)
 
     def draw(self, rng, shape) -> dict[str, Any]:
         """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
         return makers.arguments(rng, shape, tuple(self.parameters))
 
     def draw_any(self, rng, shape) -> dict[str, Any]:
-        """Makes such arguments, now and then of groups or of several labels."""
+        """Makes good arguments, now and then with groups or several labels."""
         made = self.draw(rng, shape)
         return (
             makers.grouped(rng, made, self.parameters) if self.takes("groups") else made
@@ -143,12 +170,21 @@ class Swept(Function):
     """A function with a reference.
 
     Attributes:
-      reference: called as the function, with NumPy arrays; naive and independent.
-      cases: sets of options to run it with.
+      reference: a naive, independent function with the arguments of the function.
+      cases: sets of options with which both are called.
     """
 
     reference: Callable[..., Any] | None = None
     cases: tuple[Options, ...] = ({},)
+
+    def __post_init__(self):
+        if self.cases and self.reference is None:
+            raise TypeError(
+                f"the Row of `{self.name}` in tests/catalogue has no reference: write "
+                f"`reference=references.{self.name.rpartition('.')[2]},` into it, and "
+                "into tests/references.py a function of this name that computes the "
+                "value by another way (SciPy, scikit-learn, a closed form, a loop)"
+            )
 
 
 def bad_keras_data(bad):
@@ -166,10 +202,9 @@ class Row(Swept):
       array: turns a result into a flat float array.
       differentiable: whether gradients in the predictions are tested.
       zeros: whether the data have probabilities of 0, where a score may be infinite.
-      scale_free: whether weights of any one scale give the same value; else only those
-        of less than 1 do.
-      slow: whether its graphs are so large that few of them are built.
-      value: the function of NumPy, unless another one says what the metric gives.
+      scale_free: whether equal weights of any size, or only below 1, have no effect.
+      slow: whether its graphs are so large that only few of them are built.
+      value: a NumPy function with the value of the metric, if another than the row's.
     """
 
     jumps: bool = True
@@ -189,7 +224,7 @@ class Row(Swept):
         return {**super().draw(rng, shape), **case}
 
     def bad_data(self):
-        """Returns the names of bad data that have to do with this function."""
+        """Returns the names of bad data that this function can receive."""
         predicted = self.takes("labels_predicted")
         return [bad for bad in SHAPES + VALUES if "predicted" not in bad or predicted]
 
@@ -204,11 +239,11 @@ class Row(Swept):
         return rng.integers(0, 3, n)
 
     def logits(self, rng, shape):
-        """Makes logits that the metric tells apart."""
+        """Makes logits whose scores the metric does not take for equal."""
         if not (self.sketched or "adaptive" in (self.kernel or "")):
             return rng.normal(size=[*shape, 3]).astype(np.float32)
         logits = np.zeros([*shape, 3], np.float32)
-        logits[..., 0] = rng.integers(1, 80, shape) / 16  # A cell for each margin.
+        logits[..., 0] = rng.integers(1, 80, shape) / 16  # Margins share no cell.
         logits[..., 1] = -np.inf
         return rng.permuted(logits, axis=-1)
 
@@ -221,18 +256,18 @@ class Row(Swept):
         return dataclasses.replace(made, predictions=rows)
 
     def expected(self, case, data, weighted=False):
-        """Returns what the metric must give after all the data, a flat array."""
+        """Returns the value that the metric must have after all the data, flat."""
         return self.expected_of(case, **data.arguments(weighted))
 
     def expected_of(self, case, **arguments):
         return self.array((self.value or self.find(um_np))(**arguments, **case))
 
     def metric_values(self):
-        """Returns the names of data that only their values make bad, for the metric."""
-        left_out = ("infinite logit", "zero weights", "swapped binary")
-        left_out += ("too heavy weights", "label beyond int64")  # Tested by functions.
-        left_out += ("probabilities as logits",)  # With an option: a test of its own.
-        left_out += ("predicted too large", "one-hot", "one-hot with logits")
+        """Returns the names of data with good shapes that the metric must refuse."""
+        # Functions are tested with these; some need options, or have their own tests.
+        left_out = ("infinite logit", "zero weights", "swapped binary", "one-hot")
+        left_out += ("too heavy weights", "label beyond int64", "one-hot with logits")
+        left_out += ("probabilities as logits", "predicted too large")
         return [bad for bad in VALUES if bad not in left_out]
 
     def bad_keras_data(self, bad):
@@ -240,7 +275,7 @@ class Row(Swept):
 
 
 class Forecasts:
-    """What Keras is given of real-valued forecasts.
+    """The data that Keras receives for real-valued forecasts.
 
     Attributes:
       units: size of the last axis of the metric's `y_pred`.
@@ -302,11 +337,11 @@ class RealRow(Forecasts, Swept):
     """A score of real-valued forecasts, elementwise, and its streaming form.
 
     Attributes:
-      make: makes the arguments, all but the options, of a generator and a shape.
-      tail: number of axes of each argument after those of the scores.
+      make: makes all arguments but the options, from a generator and a shape.
+      tail: number of axes that an argument has after the axes of the scores.
       split: turns `y_pred` [..., units] into the arguments after the labels.
-      bad_values: changes of one argument to a value it must not have.
-      numbers: values of options that other functions have other values of.
+      bad_values: for some arguments a value that they must not have.
+      numbers: values of options, if those of `NUMBERS` do not suit the function.
     """
 
     make: Callable[..., dict[str, np.ndarray]]
@@ -349,7 +384,6 @@ class DetectionRow(RealRow):
     sketched: bool = True
     jumps: bool = True
     kernel: str | None = "detection"
-
     good_labels = (0.0, 1.0, 1.0, 0.0)
 
     def labels(self, rng, n):
@@ -370,17 +404,18 @@ class DetectionRow(RealRow):
 
 @kind
 class FunctionRow(Function):
-    """Any other function; its sweeps know it by its parameters alone.
+    """Any other function; the sweeps know nothing but its parameters.
 
     Attributes:
-      make: makes the arguments, where their names do not tell what they are.
-      fixed: options that it must have.
+      make: makes the arguments, if the names of the parameters are not enough.
+      fixed: options that every call has.
+      by_example: whether the function returns a value for each example.
       words: arguments that may hold strings, and missing values.
-      effective: whether weights give effective sizes, so that weight 2 is not the same
-        as the example twice.
+      effective: whether weights give effective sizes.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
+    by_example: bool = False
     fixed: Options = dataclasses.field(default_factory=dict)
     words: tuple[str, ...] = ()
     effective: bool = False
@@ -392,10 +427,10 @@ class FunctionRow(Function):
 
 @kind
 class MembersRow(FunctionRow):
-    """A score of each example of an ensemble, and the mean that Keras streams.
+    """A score of each example of an ensemble, and its mean as a streaming metric.
 
     Attributes:
-      outputs: shape of the predictions of an example.
+      outputs: shape of the predictions for one example.
     """
 
     outputs: tuple[int, ...] = (4, 3)
@@ -407,7 +442,7 @@ class MembersRow(FunctionRow):
 
     @property
     def _labelled(self):
-        return self.takes("sample_weight")  # Others ask for its shape.
+        return self.takes("sample_weight")  # Others only check the labels' shape.
 
     @property
     def keras_shapes(self):
@@ -504,15 +539,14 @@ class ForecastRow(Forecasts, FunctionRow):
 
 @kind
 class LossRow(Public):
-    """A Keras loss: for each example the score of which a metric is the mean.
+    """A Keras loss: a score for each example, whose mean most often is a metric.
 
     Attributes:
-      metric: the Keras class that has the mean, or else takes the same predictions.
-      options: of the class, and of that of the metric.
-      variants: more options of the class, to try it with.
-      reference: the scores of labels, predictions and weights, of a loss that takes
-        more than the function of the metric, or is not its mean.
-      is_mean: whether it is the mean of the metric.
+      metric: the Keras class of the mean, or else one that takes the same predictions.
+      options: options of the loss and of the metric.
+      variants: more options of the loss, each tested.
+      reference: returns scores of labels, predictions, weights, if the metric does not.
+      is_mean: whether the metric is the mean of the loss.
     """
 
     metric: str
@@ -544,11 +578,11 @@ class PlotRow(FunctionRow):
 
 @kind
 class ObjectRow(Public):
-    """A class of objects that are made, copied and sent.
+    """A class whose objects are made, copied and pickled, or a public module.
 
     Attributes:
-      make: makes one, of the module of a half and a generator; None of a module.
-      halves: where it is public.
+      make: makes an object, from a half and a generator; None for a module.
+      halves: the halves in which the name is public.
     """
 
     make: Callable[..., Any] | None = None
@@ -557,11 +591,10 @@ class ObjectRow(Public):
 
 @kind
 class KerasRow(Public):
-    """What else Keras takes: a layer, a callback, its own metric.
+    """Another object for Keras: a layer, a callback, or a metric without a function.
 
     Attributes:
-      make: makes one of a folder; it can be made again of its configuration, where it
-        has one.
+      make: makes an object, from a folder; its configuration, if any, makes it again.
     """
 
     make: Callable[..., Any]

@@ -1,4 +1,6 @@
-"""Functions of other arguments, losses, plots, and what else is public."""
+"""Rows of all other functions, and of losses, plots and classes."""
+
+import math
 
 import numpy as np
 
@@ -10,7 +12,6 @@ from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
     ForecastRow,
     FunctionRow,
-    KerasRow,
     LossRow,
     MembersRow,
     ObjectRow,
@@ -53,6 +54,12 @@ def _of_losses(rng, shape):
     return {"confidences": confidences, "losses": rng.exponential(size=shape)}
 
 
+def _of_thresholds(rng, shape):
+    losses = rng.integers(0, 5, (math.prod(shape), 6)) / 4
+    losses[:, -1] = 0
+    return {"losses": np.sort(losses, axis=1)[:, ::-1], "alpha": 0.2}
+
+
 def _of_logits(rng, shape):
     logits = 3 * rng.normal(size=(*shape, 4))
     logits[..., 2] = np.where(rng.uniform(size=shape) < 0.3, -np.inf, logits[..., 2])
@@ -87,8 +94,46 @@ def _followed(rng, shape):
     return {"times": times, "event": event, "survival": survival, "at": [0.1, 0.3]}
 
 
+def _seen(rng, shape, *names):
+    """Returns times, events, and scores with these names."""
+    times, event = np.round(rng.random(shape), 1), rng.integers(0, 2, shape)
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"times": times, "event": event, **scores}
+
+
+def _risks(rng, shape):
+    return _seen(rng, shape, "risk_scores")
+
+
+def _until(rng, shape):
+    return {**_seen(rng, shape), "at": 0.3}
+
+
+def _scored(rng, shape, *names):
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"labels": rng.integers(0, 2, shape), **scores}
+
+
+def _one_score(rng, shape):
+    return _scored(rng, shape, "scores")
+
+
+def _two_scores(rng, shape):
+    return _scored(rng, shape, "scores_1", "scores_2")
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
+
+
+def _of_two_periods(rng, shape):
+    """Makes sketches of two periods; in the second period the scores are too high."""
+    periods = {}
+    for name, power in (("first", 1.0), ("second", 1.5)):
+        p = rng.random(max(40, math.prod(shape)))
+        periods[name] = um_np.ScoreSketch(positive_class=True)
+        periods[name].update(rng.random(p.shape) < p**power, p)
+    return periods
 
 
 def _rejected(rng, shape):
@@ -99,14 +144,16 @@ def _functions(*names, **more):
     return [FunctionRow(name, **more) for name in names]
 
 
-def _members(name, **more):
+def _members(name, better="neither", **more):
     options = {"ensemble_axis": -2} if "outputs" not in more else {}
     cases = ((options, {}),)
-    return MembersRow(name, metric=camel(name), metric_cases=cases, **more)
+    return MembersRow(
+        name, better=better, metric=camel(name), metric_cases=cases, **more
+    )
 
 
 def _regression(name, options=None, transformed=True, **more):
-    """A row whose Keras class has these options, with the scale transformed or not."""
+    """Makes a row whose Keras class has these options, and a scale transform or not."""
     transform, wrong = {"scale_transform": "exp"}, {"scale_transform": "square"}
     options = options or {}
     return ForecastRow(
@@ -157,6 +204,7 @@ FUNCTION_ROWS = (
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
     FunctionRow(
         "calibration_by_group",
@@ -168,7 +216,7 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
     FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
-    # References of these are in `tests/references.py`.
+    # The references of these functions are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
         aliases=("smece",),
@@ -188,6 +236,13 @@ FUNCTION_ROWS = (
         )
         for name in ("net_benefit", "murphy_curve")
     ),
+    *_functions(
+        *("calibration_intercept", "calibration_slope", "observed_expected_ratio"),
+        make=_of_an_event,
+        half="numpy",
+        unbounded=True,
+    ),
+    FunctionRow("integrated_calibration_index", make=_of_an_event, half="numpy"),
     *(
         FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
         for name, alias in (
@@ -202,9 +257,15 @@ FUNCTION_ROWS = (
         for name in ("ipcw_brier_score", "integrated_brier_score")
     ),
     FunctionRow("d_calibration", make=_at_own_times, half="numpy", jumps=True),
+    FunctionRow("concordance_index", make=_risks, half="numpy", jumps=True),
+    FunctionRow("survival_at", make=_until, by_example=True, **_CURVE),
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
+    FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
+    # Scores.
+    FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.
@@ -212,6 +273,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "area_under_accuracy_rejection_curve",
         aliases=("auarc",),
+        better="larger",
         jumps=True,
         scale=9.0,
         kernel="ranking",
@@ -222,15 +284,16 @@ FUNCTION_ROWS = (
         jumps=True,
         scale=9.0,
         kernel="oracle",
-        wide=True,  # The areas are nearly equal.
+        wide=True,  # A small difference of two areas.
     ),
     FunctionRow(
         "prediction_rejection_ratio",
         aliases=("prr",),
+        better="larger",
         make=_of_losses,
         jumps=True,
         kernel="oracle",
-        wide=True,  # The areas are nearly equal.
+        wide=True,  # A small difference of two areas.
     ),
     FunctionRow("accuracy_confidence_curve", unbounded=True, **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
@@ -245,8 +308,15 @@ FUNCTION_ROWS = (
     ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
+    FunctionRow(
+        "conformal.conformal_risk_control",
+        make=_of_thresholds,
+        unbounded=True,  # The result is None if no threshold is good enough.
+        **_CURVE,
+    ),
     SetRow(
         "conformal.coverage",
+        better="neither",
         metric="conformal.ConformalCoverage",
         metric_cases=(({}, {}),),
     ),
@@ -266,8 +336,8 @@ FUNCTION_ROWS = (
     _members("ensemble_disagreement", jumps=True, kernel="votes"),
     _members("mean_member_uncertainty"),
     _members("variation_ratio", jumps=True, kernel="votes"),
-    _members("ensemble_cross_entropy", unbounded=True),
-    _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
+    _members("ensemble_cross_entropy", "smaller", unbounded=True),
+    _members("gibbs_cross_entropy", "smaller", unbounded=True, kernel="members"),
     _members("knowledge_uncertainty", outputs=(3,)),
     FunctionRow("ensemble_calibration", unbounded=True, **_CURVE),
     *_functions("disagreement", "double_fault", jumps=True),
@@ -290,7 +360,7 @@ FUNCTION_ROWS = (
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
     _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),
-    _regression("interval_coverage", {"level": 0.8}, **_COVERAGE),
+    _regression("interval_coverage", {"level": 0.8}, better="neither", **_COVERAGE),
     FunctionRow("regression.calibration_error", **_COVERAGE),
     _regression("interval_width", {"level": 0.8}),
     _regression("sharpness"),
@@ -314,7 +384,7 @@ FUNCTION_ROWS = (
 )
 
 
-def _crossing(labels, bounds, weights, alpha):
+def _interval_reference(labels, bounds, weights, alpha):
     del weights
     return references.interval(labels, bounds[..., 0], bounds[..., 1], alpha)
 
@@ -343,7 +413,7 @@ LOSSES = (
         "IntervalLoss",
         metric="IntervalScore",
         options={"alpha": 0.2},
-        reference=_crossing,
+        reference=_interval_reference,
     ),
     LossRow(
         "RankedProbabilityLoss", metric="RankedProbabilityScore", variants=(_LOGITS,)
@@ -389,6 +459,7 @@ PLOTS = (
     PlotRow("rejection_diagram", make=_rejected),
     PlotRow("risk_coverage_diagram"),
     PlotRow("reliability_diagram"),
+    PlotRow("drift_diagram", make=_of_two_periods),
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
@@ -410,7 +481,7 @@ def _fitted(room, rng):
 
 
 def _calibrator(name, **options):
-    """A row of a calibrator, whose class is the same in both halves."""
+    """Makes the row of a calibrator, whose class is the same in both halves."""
 
     def make(room, rng):
         logits = rng.normal(size=(60, 3))
@@ -436,6 +507,18 @@ def _conformal_forecasts(room, rng):
     return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
 
 
+def _adaptive(room, rng):
+    adaptive = room.conformal.AdaptiveConformal(0.1, rate="aggregated")
+    adaptive.quantile(rng.normal(size=30))
+    adaptive.update(rng.normal())
+    return adaptive
+
+
+def _with_two_classes(room, rng):
+    labels, p = rng.integers(0, 2, 30), rng.random(30)
+    return room.VennAbersCalibration().fit(labels, probabilities=p)
+
+
 def _accumulated(room, rng):
     metric = room.GeneralCalibrationError("even", True, False, "l1")
     made = data(rng)
@@ -456,6 +539,13 @@ def _sketched(room, rng):
     return sketch
 
 
+def _monitored(room, rng):
+    monitor = room.CalibrationMonitor(positive_class=True)
+    p = rng.random(50)
+    monitor.update(rng.random(50) < p, p)
+    return monitor
+
+
 def _reported(room, rng):
     return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
 
@@ -466,6 +556,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
@@ -476,6 +567,7 @@ OBJECTS = (
     _calibrator("IsotonicCalibration"),
     _calibrator("HistogramBinning", num_bins=5),
     _calibrator("EnsembleTemperatureScaling"),
+    ObjectRow("VennAbersCalibration", make=_with_two_classes),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),
@@ -491,6 +583,7 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),
@@ -498,27 +591,4 @@ OBJECTS = (
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
     ObjectRow("numpy", halves=("tensors",)),
-)
-
-KERAS_OBJECTS = (
-    KerasRow(
-        "MetricCollection",
-        make=lambda folder: um.MetricCollection([um.BrierScore(), um.AURC()]),
-    ),
-    KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
-    KerasRow(
-        "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
-    ),
-    KerasRow(
-        "VectorScalingLayer", make=lambda folder: um.VectorScalingLayer(ridge=2.0)
-    ),
-    KerasRow(
-        "MatrixScalingLayer",
-        make=lambda folder: um.MatrixScalingLayer(regularization="odir"),
-    ),
-    KerasRow(
-        "conformal.ConformalSetLayer",
-        make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
-    ),
-    KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
 )

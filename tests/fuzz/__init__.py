@@ -15,4 +15,4 @@ again. With KERAS_BACKEND=jax or torch the tensors are of that backend; JAX comp
 each step of each shape, which takes seconds for each name at first.
 """
 
-from tests import conftest as conftest  # Of the environment: TensorFlow is quiet.
+from tests import conftest as conftest  # Makes TensorFlow quiet.

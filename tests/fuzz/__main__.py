@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--case", help="KIND/NAME:SEED of one case to run again")
     parser.add_argument("--only", default="", help="part of the KIND/NAME to run")
     options = parser.parse_args()
-    logging.getLogger("tensorflow").setLevel("ERROR")  # Of graphs traced once.
+    logging.getLogger("tensorflow").setLevel("ERROR")  # It warns of retracing.
     if options.case:
         case, seed = options.case.rsplit(":", 1)
         kind, name = case.split("/", 1)

@@ -1,4 +1,4 @@
-"""Tensors of the backend in use, and what is compiled there."""
+"""Tensors and compiled functions of the backend in use."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from uncertainty_metrics.ops import IS_TENSORFLOW, backend
 
 IS_JAX = backend() == "jax"
-# One case in so many is compiled: most of the time goes to them. PyTorch compiles
-# nothing: it has tensors there, and arrays elsewhere.
+# One case in so many is compiled, as compiling takes most of the time. PyTorch compiles
+# nothing: these cases pass tensors, and all others pass arrays.
 RARELY = {"tensorflow": 10, "jax": 30, "torch": 2}[backend()]
 
 if IS_TENSORFLOW:
@@ -23,7 +23,7 @@ else:
 if IS_JAX:
     import jax
 
-# JAX makes float32 of float64 unless told: JAX_ENABLE_X64=1.
+# JAX turns float64 into float32, unless JAX_ENABLE_X64=1.
 KEEPS_FLOAT64 = not IS_JAX or jax.config.jax_enable_x64
 
 
@@ -32,7 +32,7 @@ def compiled(
     signature: Sequence[Any] | None = None,
     jit_compile: bool = False,
 ) -> Callable[..., Any]:
-    """Returns a function of tensors compiled, where the backend compiles."""
+    """Returns the function compiled, or itself if the backend compiles nothing."""
     if IS_TENSORFLOW:
         return tf.function(
             function, signature, autograph=False, jit_compile=jit_compile
@@ -41,7 +41,7 @@ def compiled(
 
 
 def compiled_update(metric: Any) -> Callable[..., None]:
-    """Returns `update_state` compiled; on JAX the metric must have its state."""
+    """Returns `update_state` compiled; on JAX the metric must have its variables."""
     if not IS_JAX:
         return compiled(metric.update_state)
     step = compiled(metric.stateless_update_state)

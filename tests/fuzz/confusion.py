@@ -1,4 +1,4 @@
-"""Arguments that are good elsewhere: probabilities as logits, labels as text, ...
+"""Arguments that fit another place: probabilities as logits, labels as text, ...
 
 Each must be refused with a ValueError that names what should have been passed.
 """
@@ -33,7 +33,7 @@ def _data(rng):
 
 
 def _refusal(call_it: Callable[[], object], *words: str) -> str | None:
-    """Returns what is wrong unless a ValueError has all the words."""
+    """Returns a complaint unless a call raises a ValueError with all the words."""
     done = call(lambda: (call_it() and 0.0) or 0.0, {})
     if type(done.error) is ValueError and all(w in str(done.error) for w in words):
         return None
@@ -65,7 +65,7 @@ def _fit(name, rng):
 
 
 def _positional(name, options, rng):
-    """Probabilities are the second argument."""
+    """Checks that probabilities are the second argument."""
     labels, probabilities, _ = _data(rng)
     for room, functions in _ROOMS.items():
         function = functools.partial(getattr(functions, name), labels, **options)
@@ -91,7 +91,7 @@ def _metric(row, rng):
 
 
 def _loss(name, rng):
-    """Weights must be finite and not negative."""
+    """Checks that a loss refuses weights that are negative or not finite."""
     row, loss, _ = loss_and_metric(name)
     data = row.lattice(rng, 8)
     weights = np.ones(8, np.float32)
@@ -101,7 +101,7 @@ def _loss(name, rng):
 
 
 def _functions():
-    """Yields functions of either kind of predictions, and options that they need."""
+    """Yields functions that take probabilities or logits, and options they need."""
     for row in TARGETS.values():
         takes = {"labels", "logits", "ensemble_axis"} & set(row.parameters)
         if takes == {"labels", "logits"}:
@@ -127,5 +127,5 @@ CASES = dict(_cases())
 
 
 def check(name: str, seed: int) -> str | None:
-    """Passes one argument as another."""
+    """Passes an argument in a wrong way; returns what is wrong, or None."""
     return CASES[name](np.random.default_rng([seed, *name.encode()]))

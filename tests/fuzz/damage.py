@@ -14,7 +14,7 @@ import numpy as np
 
 from tests.fuzz.outcomes import Outcome, call
 
-# What reading a file of some kilobytes may take.
+# Memory that reading a file of some kilobytes may take.
 _MEMORY = 64 * 2**20
 
 
@@ -64,7 +64,7 @@ def damaged_archive(rng, data: bytes) -> bytes:
 
 
 def _other_headers(rng, data):
-    """Changes what the headers of the members or the directory say."""
+    """Overwrites a number in a header of a member or of the directory."""
     data = bytearray(data)
     marks = [
         i
@@ -81,12 +81,12 @@ def _other_headers(rng, data):
 
 @functools.cache
 def _zeros():
-    """Twice the memory that reading may take, packed in a few hundred kilobytes."""
+    """Returns an array of twice the allowed memory, which packs into little."""
     return npy("<f8", (2 * _MEMORY // 8,), bytes(2 * _MEMORY))
 
 
 def npy(descr: Any, shape: Any, content: bytes = b"") -> bytes:
-    """Returns a file of an array, whose header may say what it will."""
+    """Returns a file of an array, with any description in its header."""
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
     header = text.encode() + b"\n"
     return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header)) + header + content
@@ -108,7 +108,7 @@ _MEMBERS: tuple[Callable[[np.random.Generator, bytes], bytes], ...] = (
 
 
 def bounded(function: Callable[[], Any]) -> tuple[Outcome, str | None]:
-    """Calls a function; says if it took too much memory."""
+    """Calls a function; returns its outcome, and a complaint about too much memory."""
     tracemalloc.start()
     try:
         done = call(lambda: (function() and 0.0) or 0.0, {})

@@ -1,4 +1,4 @@
-"""Files that are not what they should be: read, or refused in one line."""
+"""Files with damage or wrong values are read, or refused in one line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ENTRIES = (
 
 
 def _other_values(rng, data: bytes) -> bytes:
-    """Makes an intact archive of other values."""
+    """Returns an intact archive in which one entry has changed."""
     with np.load(io.BytesIO(data)) as archive:
         entries = dict(archive)
     name = str(rng.choice([*entries]))
@@ -68,7 +68,7 @@ def _other_values(rng, data: bytes) -> bytes:
 
 
 def check_state(name: str, seed: int) -> str | None:
-    """Loads a damaged state; a metric made of it has a number, NaN or an error."""
+    """Loads a damaged state; its metric must give a number, NaN or an error."""
     rng = np.random.default_rng([seed, *name.encode()])
     stream = STREAMS[name]
     metric = stream.make()
@@ -185,7 +185,7 @@ _WHOLE = 20
 
 
 def check_report(name: str, seed: int) -> str | None:
-    """Reports on a damaged file."""
+    """Makes a report of a damaged file."""
     rng = np.random.default_rng([seed, *name.encode()])
     content = REPORTS[name](rng)
     with tempfile.TemporaryDirectory() as folder:
@@ -206,7 +206,7 @@ def _built(path):
 
 
 def _line(text):
-    """Says if a message is not one line of what can be printed."""
+    """Returns a complaint if a message is not one printable line."""
     return None if text.isprintable() else f"not one line to print: {text!r}"
 
 

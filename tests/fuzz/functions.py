@@ -1,4 +1,4 @@
-"""Functions: NumPy, eager TensorFlow and graphs have one outcome."""
+"""Functions: NumPy, eager tensors and graphs have the same outcome."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check_numpy(name: str, seed: int) -> str | None:
     if frozen(arguments) != before:
         return "an argument was changed"
     if done.error is not None:
-        # The bootstrap takes those of others.
+        # The bootstrap takes the arguments of other functions too.
         named = {*target.parameters, *arguments}
         for value in arguments.values():
             named |= {*value} if isinstance(value, dict) else set()
@@ -97,8 +97,9 @@ def check_numpy(name: str, seed: int) -> str | None:
 def check_good(
     target: Function, seed: int, dtype: type, *, graph: bool, jit_compile: bool = False
 ) -> str | None:
-    """Compares the halves for good arguments of one precision; without XLA the graph
-    does not know how many examples there are.
+    """Compares the halves for good arguments of one precision.
+
+    Without XLA the graph does not know the number of examples.
     """
     n = 12
     arguments = target.draw(np.random.default_rng([seed, *target.name.encode()]), (n,))
@@ -124,12 +125,12 @@ def check_good(
 
 
 def outcome(target: Function, arguments: Arguments) -> Outcome:
-    """Returns what the NumPy function does."""
+    """Returns the outcome of the NumPy function."""
     return call(target.find(um_np), arguments)
 
 
 def _check_graph(target, arguments, twin, ours, jit_compile, shapes=None) -> str | None:
-    """Compares a compiled call with the others."""
+    """Compares a compiled call with the eager calls."""
     compiled = in_graph(target, arguments, shapes=shapes, jit_compile=jit_compile)
     if compiled is None:
         return None
@@ -156,7 +157,7 @@ def in_graph(
     shapes: Mapping[str, Sequence[int | None]] | None = None,
     jit_compile: bool = False,
 ) -> Outcome | None:
-    """Calls a function compiled, its arrays as tensors of the static shapes given.
+    """Calls a compiled function, with arrays as tensors of the given static shapes.
 
     Returns None if an array cannot be a tensor.
     """

@@ -12,6 +12,7 @@ from tests.fuzz import (
     groups,
     logits,
     metrics,
+    monitors,
     outcomes,
     sketches,
     streams,
@@ -23,9 +24,9 @@ class Kind(NamedTuple):
     """Cases of one kind.
 
     Attributes:
-      names: what there are cases of.
+      names: the names of the cases.
       check: returns what is wrong with the case of a name and a seed, or None.
-      every: one round in so many has these cases, by their cost.
+      every: these cases run in one of so many rounds, the fewer the longer they take.
     """
 
     names: Collection[str]
@@ -33,7 +34,7 @@ class Kind(NamedTuple):
     every: int = 1
 
 
-# On the tensors of any backend.
+# Kinds that run on every backend.
 KINDS = {
     "functions": Kind(outcomes.TARGETS, functions.check),
     "groups": Kind(groups.METRICS, groups.check, 2),
@@ -55,6 +56,7 @@ if IS_TENSORFLOW:
         "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
         "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
         "sketches": Kind(sketches.SKETCHES, sketches.check),
+        "monitors": Kind(monitors.MONITORS, monitors.check),
         "reports": Kind(files.REPORTS, files.check_report),
         "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
     }

@@ -1,4 +1,4 @@
-"""Huge and masked logits: what counts is how far each is below the top of its row."""
+"""Huge and masked logits: only their distance from the top of the row counts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.fuzz.compiling import KEEPS_FLOAT64, RARELY
 from tests.fuzz.functions import in_graph
 from tests.fuzz.outcomes import TARGETS, call, told
 
-# Those where the logits themselves mean something, or the value is random, are not
-# invariant; the last has losses in its Row.
+# Functions that read the logits themselves, or are random, are not invariant. The last
+# one draws losses in its Row.
 _OTHERS = (
     *("knowledge_uncertainty", "bayesian_expected_calibration_error"),
     *("max_logit", "energy", "prediction_rejection_ratio"),
@@ -37,7 +37,7 @@ def _huge(rng, shape, dtype, jumps):
         return (logits + _MASK * masked).astype(dtype)
     top = dtype(rng.choice(_TOPS[dtype]))
     step = np.spacing(np.abs(top))
-    # Steps after which a probability is 0 in either precision, where ranks matter.
+    # So many steps that the probability is 0 in either precision, if ranks matter.
     many = 1000 * max(1, 1 / step)
     steps = rng.choice([0, many] if jumps else [0, 1, 2, many], shape)
     steps[..., 0] = 0
@@ -67,7 +67,7 @@ def _arguments(rng, target, dtype):
 
 
 def check(name: str, seed: int) -> str | None:
-    """Compares values with those of the same logits less the top of each row."""
+    """Compares values with those of the same logits minus the top of each row."""
     target = TARGETS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     dtype = (np.float32, np.float64)[rng.integers(2) if KEEPS_FLOAT64 else 0]
@@ -82,13 +82,13 @@ def check(name: str, seed: int) -> str | None:
     if drawn and expected.error is None and name != "risk_coverage_curve":
         done["graph"] = in_graph(target, arguments)
     shown = {key: arguments[key].tolist() for key in names}
-    if expected.error is not None:  # Of weights that are all 0.
+    if expected.error is not None:  # All weights are 0.
         same = all(told(ours) == told(expected) for ours in done.values())
         return None if same else f"{told(expected)} for the top subtracted from {shown}"
     rtol = 1e-9 if dtype == np.float64 else 3e-4
     precise = 2 * target.precision
     if name == "calibrated_negative_log_likelihood":
-        # Of gaps of two scales, 1e13 apart, 1e-24 may be left of terms of 1e-13.
+        # With gaps of two scales, 1e13 apart, terms of 1e-13 may cancel to 1e-24.
         rtol = max(rtol, 1e-5)
     for room, ours in done.items():
         if ours.error is not None or not np.allclose(

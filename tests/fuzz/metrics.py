@@ -1,4 +1,4 @@
-"""Keras metrics and losses: an update adds or raises, a loss is the metric's mean."""
+"""Keras metrics and losses: updates add or raise, a loss is the mean of its metric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOSSES = {row.name: row for row in catalogue.MEANS}
 
 
 def loss_and_metric(name):
-    """Returns the row of the metric that is the mean of a loss, and both made."""
+    """Returns the Row of the metric of a loss, the loss, and the metric."""
     loss = LOSSES[name]
     row = loss.of_metric
     return row, loss.find(um)(**loss.options), row.made(loss.options)
@@ -54,8 +54,9 @@ def check_loss(name: str, seed: int) -> str | None:
 
 
 def _differs_in_scale(loss, metric):
-    """Says if a loss of the logarithm of a scale and a metric of the scale differ in
-    one that is out of range: 0, which has no logarithm, or infinite.
+    """Says if a loss and its metric differ in a scale that is 0 or infinite.
+
+    The loss takes the logarithm of the scale, the metric the scale itself.
     """
     if metric.error is None:
         return loss.error is not None and np.max(metric.values) > 1e30
@@ -66,8 +67,9 @@ PENALTIES = {row.name: row for row in catalogue.LOSSES if not row.is_mean}
 
 
 def check_penalty(name: str, seed: int) -> str | None:
-    """Compares a loss with a penalty of the batch with its reference, eager and in a
-    graph, for arguments that may be bad; its metric says which are.
+    """Compares a loss that has a penalty with its reference, eager and in a graph.
+
+    Arguments may be bad; a metric that takes the same arguments tells which are.
     """
     row = PENALTIES[name]
     rng = np.random.default_rng([seed, *name.encode()])
@@ -88,7 +90,7 @@ def check_penalty(name: str, seed: int) -> str | None:
         if isinstance(arguments[place], np.ndarray):
             arguments[place] = single(arguments[place])
     snapshot = frozen(dict(enumerate(arguments)))
-    # Of an example of weight 0 the metric would read nothing.
+    # The metric would not read an example of weight 0.
     read = arguments if place == 2 else arguments[:2]
     twin = call(lambda: metric.update_state(*read) or metric.result(), {})
     ours = call(lambda: loss(*arguments), {})
@@ -108,7 +110,7 @@ def check_penalty(name: str, seed: int) -> str | None:
 
 
 def _penalty_differs(rng, row, loss, options, arguments, ours):
-    """Returns how a loss differs from the reference, or in a graph."""
+    """Returns how a loss, eager or in a graph, differs from its reference, or None."""
     try:
         tensors = [None if a is None else tensor(a) for a in arguments]
     except (TypeError, ValueError, OverflowError):
@@ -124,19 +126,21 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
             return f"{told(ours)}; graph: {told(other)}"
         return None
     labels, predictions, weights = (None if t is None else to_numpy(t) for t in tensors)
+    if np.size(predictions) == np.size(labels):  # P(class 1), maybe without an axis.
+        predictions = predictions.reshape(-1, 1)
     labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
     predictions = predictions.astype(np.float64)
-    if predictions.shape[-1] == 1:  # Those of class 1.
+    if predictions.shape[-1] == 1:  # P(class 1).
         other = 0 * predictions if options.get("from_logits") else 1 - predictions
         predictions = np.concatenate([other, predictions], axis=-1)
     if options.get("from_logits"):
         predictions = special.softmax(predictions, axis=-1)
     if options.get("from_logits") and np.min(predictions, initial=1.0) < 1e-7:
-        return None  # The reference takes logarithms of no less.
+        return None  # The reference clips these.
     given = {k: v for k, v in options.items() if k != "from_logits"}
     scores = row.reference(labels, predictions, weights, **given)
     weights = 1.0 if weights is None else weights.astype(np.float64)
-    if np.size(weights) == np.size(scores):  # Of an axis more, perhaps.
+    if np.size(weights) == np.size(scores):  # Maybe with one more axis.
         weights = np.reshape(weights, np.shape(scores))
     expected = np.mean(scores * weights)
     for room, found in done.items():
@@ -152,7 +156,7 @@ METRICS = {f"{row.metric}-{row.name}": row for row in catalogue.METRICS}
 def check_metric(name: str, seed: int) -> str | None:
     """Updates a Keras metric with arguments that may be bad.
 
-    An update that raises must leave the state alone.
+    An update that raises must not change the state.
     """
     row = METRICS[name]
     rng = np.random.default_rng([seed, *row.metric.encode()])

@@ -16,7 +16,7 @@ NAMES = (*_FAMILIES, "Mixture")
 
 
 def _parameters(rng, name, dtype):
-    """Returns the parameters of TFP as the precision has them, in float64."""
+    """Returns parameters for TFP in float64, which `dtype` holds exactly."""
     if name == "LogNormal":
         loc, scale = rng.normal(), rng.choice([0.05, 0.3, 1.0])
     else:

@@ -14,7 +14,7 @@ from tests.catalogue import Function
 from tests.fuzz.compiling import IS_JAX
 from tests.fuzz.outcomes import Arguments
 
-# Arrays that say how many examples there are; JAX compiles each step of each shape.
+# Shapes of the examples. JAX compiles each step for each shape, so it has few shapes.
 SHAPES = ((), (1,), (2,), (7,), (7,), (12,), (3, 4), (2, 3, 2), (5, 1), (0,), (3, 0))
 if IS_JAX:
     SHAPES, makers.CLASSES[:] = ((7,), (7,), (3, 4), (0,)), [1, 3]
@@ -95,7 +95,7 @@ def _reshaped(rng, array):
 
 
 def single(array):
-    """Rounds wide floats to float32, which a Python number is in TensorFlow."""
+    """Rounds wide floats to float32, as TensorFlow does with Python numbers."""
     wide = array.dtype in (np.float64, np.longdouble)
     with np.errstate(all="ignore"):
         return array.astype(np.float32) if wide else array
@@ -109,7 +109,7 @@ def _unaligned(array):
 
 
 def _stored(rng, array):
-    """Returns the same values in another container or place."""
+    """Returns the same values in another container or memory layout."""
     forms = [
         lambda a: single(a).tolist(),
         lambda a: np.asfortranarray(a),
@@ -144,8 +144,9 @@ _MUTATIONS = (
 
 
 def _mutated_once(rng, array):
-    """Returns the array after a change, or as it is if that cannot be made: of text or
-    objects to numbers, of a type to what it does not hold, of extension types.
+    """Returns the array after a random change.
+
+    An array that does not allow this change, as text or some types, stays as it is.
     """
     try:
         return _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, array)
@@ -158,16 +159,18 @@ def _arrays(arguments):
 
 
 def build(target: Function, seed: int) -> tuple[Arguments, int]:
-    """Returns the arguments of a case, the same for the same seed, and in how many ways
-    they may be bad.
+    """Returns the arguments of a case, and in how many ways they may be bad.
+
+    The same seed gives the same case.
     """
     rng = np.random.default_rng([seed, *target.name.encode()])
     shape = SHAPES[rng.integers(len(SHAPES))]
     arguments = target.draw_any(rng, shape)
     weights = [arguments[name] for name in WEIGHTS if name in arguments]
     changes = (0 in shape) + any(not np.any(values) for values in weights)
-    changes += "groups" in arguments and "aggregate" in arguments  # Which is False.
-    if rng.random() < 0.4:  # All in one type.
+    # `aggregate` is False where it is drawn, which groups do not allow.
+    changes += "groups" in arguments and "aggregate" in arguments
+    if rng.random() < 0.4:  # All arrays in one type.
         dtype = np.dtype(str(rng.choice(["float32", "float32", "float16"])))
         for name in _arrays(arguments):
             if arguments[name].dtype == np.float64:

@@ -1,4 +1,4 @@
-"""What a call did, and whether it may."""
+"""The outcome of a call, and whether it is allowed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from uncertainty_metrics.ops import IS_TENSORFLOW
 
 Arguments = dict[str, Any]
 
-# The functions of which each half has one, and those that only NumPy has.
+# Functions that both halves have, and functions that only NumPy has.
 TARGETS = {row.name: row for row in catalogue.TWINS if IS_TENSORFLOW or not row.random}
 NUMPY_TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half == "numpy"}
 
-# Beyond, powers of data overflow float64: to inf or NaN, with NumPy's warning.
+# Beyond it powers of data overflow float64, to inf or NaN and with a warning.
 _LARGE = 1e100
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a call did: `error` is None where it returned `values`, a flat array."""
+    """The outcome of a call: `values`, a flat array, or an `error`."""
 
     values: np.ndarray | None = None
     error: Exception | None = None
@@ -112,7 +112,7 @@ def is_data(value: Any) -> bool:
 
 
 def extent(arguments: Arguments) -> tuple[float, float]:
-    """Returns the smallest and the largest size of the data, as arithmetic takes it."""
+    """Returns the smallest and largest absolute value > 0 that arithmetic meets."""
     sizes = []
     for name, value in arguments.items():
         if isinstance(value, list | tuple | memoryview):
@@ -141,7 +141,7 @@ def compare(
 ):
     """Returns how the outcome in TensorFlow differs from that in NumPy, or None."""
     smallest, largest = extent(arguments)
-    flushed = smallest < 1e-37 or largest > 1e38  # To 0 or to infinity, by TensorFlow.
+    flushed = smallest < 1e-37 or largest > 1e38  # 0 or inf in float32.
     if flushed and (ours.error is None or twin.error is None):
         return None
     if (ours.error is None) != (twin.error is None):
@@ -151,7 +151,7 @@ def compare(
     if ours.error is not None:
         if told(ours) != told(twin) and changes < 2:
             return f"messages differ: {told(twin)} | {told(ours)}"
-        return None  # Each room may see another of several problems first.
+        return None  # Of several problems each half may see another one first.
     if target.random:
         same = ours.values.shape == twin.values.shape
         return None if same else f"shapes differ: {twin.values} | {ours.values}"
@@ -185,7 +185,7 @@ def _rounds(arguments: Arguments) -> bool:
 
 
 def _hides_fractions(arguments: Arguments) -> bool:
-    """Says if 32 bits make a whole number of one that is not."""
+    """Says if float32 turns a number that is no integer into an integer."""
     if KEEPS_FLOAT64:
         return False
     for value in arguments.values():
@@ -198,7 +198,7 @@ def _hides_fractions(arguments: Arguments) -> bool:
 
 
 def _exceeds_one(value: Any) -> bool:
-    """Says if a probability is above 1 by rounding; which of two is, may decide."""
+    """Says if a probability is above 1 by rounding, which may change a decision."""
     return is_data(value) and bool(np.any((value > 1) & (value < 1.001)))
 
 

@@ -1,4 +1,4 @@
-"""Static and unknown dimensions, mixed: a graph gives what an eager call does."""
+"""Static and unknown dimensions, mixed: a graph gives the value of an eager call."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
 
 
 def _unknown(rng, size, examples):
-    """Returns a static shape, and whether it is that of an argument all the same.
+    """Returns a static shape of known and unknown sizes, and whether it must work.
 
-    The number of examples must never be needed; the last of several axes tells
-    classes from examples.
+    A graph must not need the number of examples. It may need the last of several axes,
+    which tells classes from examples.
     """
     shape = [None if rng.random() < 0.5 else n for n in size]
     readings = [shape, shape[:-1]] if shape[-1:] == [1] else [shape]  # Labels [..., 1].
@@ -48,7 +48,8 @@ def check_function(name: str, seed: int) -> str | None:
     compiled = in_graph(target, arguments, shapes=shapes)
     problem = _problem(target.parameters, compiled, must_work)
     if compiled.error is None:
-        # Labels [1, 1] may be those of one of the probabilities [1, K]: K are too many.
+        # If K is unknown, probabilities [1, K] may be read as K examples of 2 classes,
+        # which labels [1, 1] do not fit.
         refused = not must_work and np.all(np.isnan(compiled.values))
         problem = None if refused else compare(target, arguments, compiled, eager)
     return f"static shapes {shapes}: {problem}" if problem else None
@@ -65,7 +66,7 @@ def _problem(known, compiled, must_work):
     if must_work:
         return f"raises only there: {compiled.error}"
     if isinstance(compiled.error, tf.errors.InvalidArgumentError):
-        return None  # Of a step whose shapes were not known before.
+        return None  # A step found that unknown shapes do not fit.
     return fault(known, compiled.error)
 
 

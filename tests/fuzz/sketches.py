@@ -1,4 +1,4 @@
-"""Score sketches: an update adds or raises, as a function does of its arguments."""
+"""Score sketches: an update adds its examples, or raises as a function does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SKETCHES = {
     "pooled": _DECISIONS | {"max_prob": False},
     "classes": {"max_prob": False, "class_conditional": True},
 }
-# What a sketch refuses and a function takes: other classes than before, no examples.
+# Errors that only sketches raise: another number of classes, and no examples.
 _OF_SKETCHES = (" classes, as in the first batch", "There are no examples")
 BINS = {"num_bins": 5, "binning_scheme": "even", "norm": "l1"}
 _ARGUMENTS = ("labels", "probabilities", "sample_weight")
@@ -28,8 +28,8 @@ _ARGUMENTS = ("labels", "probabilities", "sample_weight")
 def check(name: str, seed: int) -> str | None:
     """Updates a sketch with arguments that may be bad.
 
-    One that raises leaves the sketch alone. Of scores that have a cell each, the answer
-    is that of the function.
+    An update that raises must not change the sketch. Where each score has a cell of its
+    own, the answer must be that of the function.
     """
     rng = np.random.default_rng([seed, *name.encode()])
     options = SKETCHES[name]
@@ -65,7 +65,7 @@ def check(name: str, seed: int) -> str | None:
         if complaint:
             return f"{complaint} of {arguments!r}"
     smallest, _ = extent(arguments)
-    if smallest < 1e-300:  # Of denormal weights both are rounded.
+    if smallest < 1e-300:  # Denormal weights are rounded.
         return None
     same = (done.error is None) == (twin.error is None)
     if same and (

@@ -22,7 +22,7 @@ def _differs(metric, other):
     if not np.array_equal(a, b):
         return f"counts {a[a != b][:4]} for {b[a != b][:4]}"
     a, b = (call(m.result, {}) for m in (metric, other))
-    if told(a) == told(b):  # Of a warning there is no value.
+    if told(a) == told(b):  # A warning has no value.
         return None
     if (
         a.error
@@ -34,7 +34,7 @@ def _differs(metric, other):
 
 
 def check_threads(name: str, seed: int) -> str | None:
-    """Updates a fresh metric from eight threads, which start together."""
+    """Updates a fresh metric from eight threads that start together."""
     stream = STREAMS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     batches = parts(stream.data(rng, 8 * _THREADS), _THREADS)
@@ -77,7 +77,7 @@ def _steps(batches, other):
 
 
 def check_interrupt(name: str, seed: int) -> str | None:
-    """Interrupts a call before some line: the state is that of before, or of after."""
+    """Interrupts a call before some line: it must change the whole state or nothing."""
     stream = STREAMS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     batches = parts(stream.data(rng, 24), 3)

@@ -11,14 +11,20 @@ tf.config.set_logical_device_configuration(
 
 @pytest.fixture(scope="session")
 def strategy():
-    """Two replicas; a second strategy that trains in the process would fail."""
+    """Returns a strategy of two replicas, which all tests share.
+
+    A second strategy that trains in the same process would fail.
+    """
     mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     assert mirrored.num_replicas_in_sync == 2
     return mirrored
 
 
 def pytest_collection_modifyitems(items):
-    """Leaves to one Keras what is the same tensors in both, and compiling with XLA."""
+    """Skips under tf_keras the tests marked `tensors` and those that compile with XLA.
+
+    Keras 3 runs them on the same tensors.
+    """
     if hasattr(tf.keras, "ops"):
         return
     for item in items:

@@ -12,7 +12,7 @@ import uncertainty_metrics as um
 from tests import catalogue
 from uncertainty_metrics.keras._family import keras
 
-LEGACY = not hasattr(keras, "ops")  # tf_keras.
+LEGACY = not hasattr(keras, "ops")  # The Keras that is loaded is tf_keras.
 REDUCTIONS = ("none", "sum", "sum_over_batch_size")
 
 SCALES = {
@@ -24,8 +24,8 @@ SCALES = {
 }
 
 
-# Labels and predictions for leading axes of any shape. All numbers are multiples of
-# 1/64 below 4, which bfloat16 does not hold but float16 does.
+# Functions that make labels and predictions, for leading axes of any shape. All numbers
+# are multiples of 1/64 below 4: float16 holds them exactly, bfloat16 does not.
 
 
 def lattice(rng, low, high, shape):
@@ -54,7 +54,7 @@ def positive_scales(rng, shape):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A loss of the catalogue with options."""
+    """A loss of the catalogue, with one choice of options."""
 
     of: catalogue.LossRow
     options: dict
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def classifies(self):
-        """Whether it is of classes, not of real numbers."""
+        """Whether the labels are classes, not real numbers."""
         return self.of.of_metric.activation == "softmax"
 
     @property
@@ -88,7 +88,7 @@ class Row:
 
     @property
     def bad(self):
-        """Wrong predictions of an example of label 0."""
+        """Invalid predictions for one example with label 0."""
         if self.options.get("from_logits"):
             return [0.0, np.nan, 1.0]
         if self.classifies:
@@ -100,8 +100,8 @@ class Row:
     def scores(self, y_true, y_pred, weights=None):
         """Returns the scores [...] of labels [...] and predictions [..., K].
 
-        They are those of functions of the NumPy half, which other tests compare with
-        naive references.
+        Functions of the NumPy half compute them; other tests compare these functions
+        with naive references.
         """
         case = dict(self.options)
         y_true, y_pred = np.asarray(y_true), np.asarray(y_pred, np.float64)
@@ -120,7 +120,10 @@ class Row:
         return np.reshape(scores, y_true.shape)
 
     def mean_scores(self, shares, y_pred):
-        """Returns those of distributions over the classes [N, K]: their means."""
+        """Returns the scores of labels that are distributions over the classes [N, K].
+
+        Such a score is the mean of the scores of the classes, weighted by `shares`.
+        """
         of_classes = [
             self.scores(np.full(len(y_pred), k), y_pred)
             for k in range(shares.shape[-1])
@@ -133,7 +136,7 @@ ROWS = [
     for row in catalogue.LOSSES
     for options in ({}, *row.variants)
 ]
-# One for each class, for what does not depend on the options.
+# One row for each loss class, for tests that do not depend on the options.
 CLASSES = list({row.loss: row for row in reversed(ROWS)}.values())
 
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
@@ -150,7 +153,7 @@ class Given(keras.losses.Loss):
 
 
 def given(scores, weights=None, reduction="sum_over_batch_size", mask=None):
-    import tensorflow as tf  # The losses are looked at without it, too.
+    import tensorflow as tf  # Tests of other backends import this file without it.
 
     scores = tf.constant(scores, tf.float32)
     if mask is not None:
@@ -180,5 +183,5 @@ def diabetes():
 @functools.cache
 def digits():
     data = datasets.load_digits()
-    whole = 28 * 64  # No smaller last batch to compile for.
+    whole = 28 * 64  # A smaller last batch would have to be compiled as well.
     return (data.data[:whole] / 16).astype(np.float32), data.target[:whole]

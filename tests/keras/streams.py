@@ -29,47 +29,48 @@ STREAMS = {
 }
 
 
-# Which metrics are run. Of those that are alike, one is enough for what does not depend
-# on the rest; the exhaustive run has them all.
+# Which metrics a test runs. The functions below return a key, and metrics with equal
+# keys are alike in some way. Tests that depend on nothing else run one metric of each
+# key by default, and all metrics in the exhaustive run.
 
 
 def kernel(row):
-    """Returns what metrics share that score examples in the same way."""
+    """Returns a key that is equal for metrics that score examples in the same way."""
     return row.kernel or row.metric
 
 
 def owner(row, method):
-    """Returns the class that has the method of the metric."""
+    """Returns the class that defines a method of the metric."""
     classes = operator.attrgetter(row.metric)(um).__mro__
     return next(each for each in classes if method in vars(each))
 
 
 def reader(row):
-    """Returns what metrics share that read their arguments in the same way."""
+    """Returns a key that is equal for metrics that read arguments in the same way."""
     return owner(row, "update_state")
 
 
 def holder(row):
-    """Returns what metrics share that read their state in the same way."""
+    """Returns a key that is equal for metrics that read their state in the same way."""
     return owner(row, "result")
 
 
 def kind(row):
-    """Returns what metrics share in both."""
+    """Returns a key of reader, holder and, for metrics with bins, kernel."""
     return reader(row), holder(row), row.kernel if "bins" in kernel(row) else None
 
 
 def first_alike(rows, alike):
-    """Yields rows with the marks of tests that have one of those alike by default."""
+    """Yields each row with its marks: the default run has the first row of each key."""
     seen = set()
-    # The presets come before the class that has all their options.
+    # Presets come before the general class, which has all their options.
     for row in sorted(rows, key=lambda row: row.metric == "GeneralCalibrationError"):
         yield row, [pytest.mark.exhaustive] if alike(row) in seen else []
         seen.add(alike(row))
 
 
 def rows_with_options(rows, alike=id):
-    """Parametrizes over rows and their first options."""
+    """Parametrizes a test over rows and their first options."""
     params = [
         pytest.param(
             *(row, row.metric_cases[0][0]), id=f"{row.metric}-{row.name}", marks=marks
@@ -95,11 +96,11 @@ every_stream = pytest.mark.parametrize(
 )
 
 
-# How they are made, fed and read.
+# Functions that make, update and read metrics.
 
 
 def make_for_graph(row, options, **more):
-    """Makes a metric whose state has its shape from the start, and few cells."""
+    """Makes a metric with few cells; its state has its shape before the first batch."""
     takes = inspect.signature(type(row.made(options))).parameters
     shape = {"num_classes": 3, **catalogue.FEW_CELLS}
     known = {name: shape[name] for name in shape if name in takes}
@@ -107,7 +108,7 @@ def make_for_graph(row, options, **more):
 
 
 def parts(data, count):
-    """Returns the data in so many parts, as the arguments of `update_state`."""
+    """Splits the data into `count` batches, tuples of arguments of `update_state`."""
     columns = [
         np.array_split(column, count)
         for column in (data.labels, data.predictions, data.weights)

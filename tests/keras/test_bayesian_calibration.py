@@ -27,7 +27,7 @@ def function(data, bins=15, **options):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_samples_are_those_of_the_function(weighted, rng):
+def test_samples_agree_with_the_function(weighted, rng):
     data = catalogue.lattice(rng)
     weights = data.weights.astype(np.float32) if weighted else None
     seed = seed_of(rng)
@@ -47,7 +47,7 @@ def test_result_is_the_posterior_mean(alpha, bins, dtype, rng):
     atol = 1e-6 if dtype == "float32" else 1e-7
     for count in (1, 30, 10**7):
         metric.reset_state()
-        # Halves of a power of two are exact, and on no edge of a bin.
+        # These scores are exact in float32, and none is on an edge of a bin.
         scores = (rng.integers(512, 1024, 7) + 0.5) / 1024
         right, wrong = rng.binomial(count, scores), rng.integers(0, 2, 7)
         labels = np.repeat([1, 0], 7)
@@ -59,7 +59,7 @@ def test_result_is_the_posterior_mean(alpha, bins, dtype, rng):
         assert float(metric.result()) == pytest.approx(expected, abs=atol)
 
 
-def test_result_is_the_mean_of_draws_of_numpy(rng):
+def test_result_is_the_mean_of_numpy_draws(rng):
     data = catalogue.lattice(rng)
     result = feed(Metric(num_bins=5, prior_alpha=0.4), data)
     samples = um_np.bayesian_expected_calibration_error(
@@ -78,8 +78,8 @@ def test_result_is_the_mean_of_draws_of_numpy(rng):
 def test_extreme_priors(alpha):
     metric = Metric(num_bins=100, prior_alpha=alpha)
     metric.update_state([1], [0.7])
-    # Either the prior counts for nothing: the score is off by 0.3 or so; or it alone
-    # does: the accuracy of each bin is a half.
+    # A tiny prior counts for nothing: the confidence 0.7 is too low by about 0.3.
+    # A huge prior outweighs the example: the accuracy of each bin is 1/2.
     expected = 0.3 if alpha < 1 else 0.25
     assert float(metric.result()) == pytest.approx(expected, abs=0.01)
 
@@ -97,9 +97,8 @@ def test_samples_and_quantiles(rng):
     assert not np.array_equal(metric.sample(200), metric.sample(200))
 
     q = [0.1, 0.5, 0.9]
-    np.testing.assert_allclose(
-        metric.quantiles(q), np.quantile(draws, q), rtol=1e-5
-    )  # By default those of the metric's seed and number of draws.
+    # By default quantiles take the seed and the number of draws of the metric.
+    np.testing.assert_allclose(metric.quantiles(q), np.quantile(draws, q), rtol=1e-5)
     q = [[0.0, 0.123], [0.7, 1.0]]
     draws = metric.sample(77, seed=[seed, 3])
     np.testing.assert_allclose(
@@ -119,12 +118,12 @@ def test_samples_and_quantiles(rng):
             call(5, 0.5)
 
 
-def test_before_the_first_batch(rng):
+def test_draws_before_the_first_batch_follow_the_prior(rng):
     metric = Metric(num_bins=3, seed=seed_of(rng))
     assert float(metric.result()) == 0
     assert float(tf.function(metric.result)()) == 0
-    # Draws without examples are those of the prior: examples of no weight change them
-    # as little.
+    # Without examples the draws follow the prior. The function needs an example, so it
+    # gets one of hardly any weight.
     prior = um_np.bayesian_expected_calibration_error(
         3,
         probabilities=[0.5],

@@ -1,4 +1,4 @@
-"""Metrics of data that Beam divides: each part, in memory, and pipelines."""
+"""Metrics of data that Apache Beam divides into shards, in memory and in pipelines."""
 
 import itertools
 import pickle
@@ -29,7 +29,7 @@ def rows(data, weighted=True):
 
 
 def combine(combine_fn, *shards):
-    """Combines as Beam does, pickling whatever it may."""
+    """Combines shards as Beam does, with a pickle where Beam may send an object."""
     accumulators = []
     for shard in shards:
         worker = pickle.loads(pickle.dumps(combine_fn))
@@ -66,7 +66,7 @@ def test_shards_give_the_value_of_the_whole(stream, rng):
 
 
 @pytest.mark.parametrize("options", [{}, {"positive_class": True}, {"num_classes": 2}])
-def test_shards_give_the_bits_of_one_sketch(options, rng):
+def test_sketches_of_shards_have_the_bits_of_one_sketch(options, rng):
     labels, logits = rng.integers(0, 2, 60), rng.normal(size=(60, 2))
     weights = rng.random(60)
     whole = um.ScoreSketch(**options)
@@ -81,7 +81,7 @@ def test_shards_give_the_bits_of_one_sketch(options, rng):
     assert nothing == um.ScoreSketch(**options)
 
 
-def test_sketches_of_wrong_examples():
+def test_bad_arguments_of_sketches_raise():
     with pytest.raises(TypeError, match="`sketch` must be a `ScoreSketch`"):
         ScoreSketchCombineFn(um.BrierScore())
     with pytest.raises(ValueError, match="`from_logits` must be True or False"):
@@ -92,7 +92,7 @@ def test_sketches_of_wrong_examples():
         combine(ScoreSketchCombineFn(), [(0, [2.0, -1.0])])
 
 
-def test_batches(rng):
+def test_elements_may_be_batches(rng):
     stream = STREAMS["EnsembleDisagreement"]
     metric = um.EnsembleDisagreement(ensemble_axis=0)
     batches = [
@@ -106,7 +106,7 @@ def test_batches(rng):
     assert_equal(found, {"it": plain(metric.result())})
 
 
-def test_in_a_pipeline(rng):
+def test_a_pipeline_gives_the_value_of_the_whole(rng):
     data = STREAMS["ExpectedCalibrationError"].data(rng)
     metrics = [um.ExpectedCalibrationError(), um.BrierDecomposition(num_classes=3)]
     for metric in metrics:
@@ -129,7 +129,7 @@ def test_in_a_pipeline(rng):
 
 
 @keras_3_only
-def test_groups_states_and_nothing(rng):
+def test_pipelines_of_keys_of_states_and_of_no_data(rng):
     data = STREAMS["AURC"].data(rng)
     metric = um.AURC()
     metric.update_state(data.labels, data.predictions, data.weights)
@@ -157,7 +157,7 @@ def test_groups_states_and_nothing(rng):
 
 
 @keras_3_only
-def test_bad_rows_reach_the_pipeline():
+def test_bad_rows_raise_in_a_pipeline():
     rows = [(0, [0.2, 0.8]), (5, [0.2, 0.8])]
     pipeline = beam.Pipeline(RUNNER)
     combine_fn = MetricsCombineFn(um.BrierScore())
@@ -169,7 +169,7 @@ def test_bad_rows_reach_the_pipeline():
 GOOD = (0, [0.2, 0.8])
 
 
-def test_forms_of_the_elements():
+def test_elements_may_be_tuples_or_dicts():
     metric = um.BrierScore()
     combine_fn = MetricsCombineFn(metric)
     metric.update_state([0, 1], [[0.2, 0.8], [0.3, 0.7]], [1.0, 3.0])
@@ -210,7 +210,7 @@ def test_bad_elements_raise(elements, error, word):
         combine(MetricsCombineFn(um.BrierScore()), elements)
 
 
-def test_an_example_without_labels():
+def test_examples_may_have_no_labels():
     combine_fn = MetricsCombineFn(um.PredictiveEntropy())
     members = [[1.0, 0.0], [0.0, 1.0]]
     for element in ((None, members), {"predictions": members}):
@@ -218,7 +218,7 @@ def test_an_example_without_labels():
         assert_equal(found, {"predictive_entropy": np.log(2)})
 
 
-def test_only_the_options_of_metrics_count():
+def test_the_state_of_the_given_metric_is_not_used():
     metric = um.BrierScore(dtype="float64")
     metric.update_state([0], [[0.5, 0.5]])
     before = metric.get_state()
@@ -228,10 +228,10 @@ def test_only_the_options_of_metrics_count():
     (value,) = combine(combine_fn, [(0, [0.9, 0.1])]).values()
     assert abs(value + 0.98) < 1e-15  # In float64.
     results = combine_fn.extract_output(combine_fn.create_accumulator())
-    assert results == {"key": 0.0}  # Nothing is left of the last.
+    assert results == {"key": 0.0}  # No state is left over.
 
 
-def test_groups_may_differ_in_their_classes():
+def test_groups_may_have_different_numbers_of_classes():
     combine_fn = MetricsCombineFn({"sce": um.StaticCalibrationError()})
     for classes in (2, 3, 2):
         accumulator = combine_fn.create_accumulator()
@@ -271,7 +271,7 @@ def test_bad_arguments_raise(arguments, error, word):
 
 
 @keras_3_only
-def test_without_beam_the_extra_is_named():
+def test_import_without_beam_names_the_extra():
     code = (
         "import sys; sys.modules['apache_beam'] = None\n"
         "import uncertainty_metrics.numpy\n"

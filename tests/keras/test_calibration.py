@@ -1,4 +1,4 @@
-"""The calibration metrics as they are used: printed calls, shapes, plots, models."""
+"""The calibration metrics in use: published calls, shapes, plots, models."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.keras
 
 
 @pytest.mark.tensors
-def test_calls_as_they_are_printed(rng):
+def test_published_calls_work(rng):
     labels = rng.integers(0, 3, 50)
     members = rng.dirichlet(np.ones(3), [4, 50]).astype(np.float32)
     ensemble = members.mean(axis=0)
@@ -36,7 +36,7 @@ def test_calls_as_they_are_printed(rng):
         assert gap.shape == (15,)
         share = np.asarray(metric.counts) / 200
         assert float(metric.result()) == pytest.approx(np.sum(share * np.abs(gap)))
-        # The loop of the same page passes the probabilities first.
+        # A published loop passes the probabilities first.
         for call in (metric.update_state, module.ece):
             with pytest.raises(ValueError, match="swapped"):
                 call(ensemble, labels)
@@ -44,7 +44,7 @@ def test_calls_as_they_are_printed(rng):
 
 @pytest.mark.tensors
 @pytest.mark.parametrize("name", ["ExpectedCalibrationError", "StaticCalibrationError"])
-def test_sums_of_bins(name, rng):
+def test_sums_of_bins_equal_a_loop(name, rng):
     classes, bins = 3, 4
     metric = getattr(um, name)(num_bins=bins)
     p = rng.dirichlet(np.ones(classes), 60).astype(np.float32)
@@ -87,7 +87,7 @@ def test_calibration_error_checks_its_task():
 @pytest.mark.tensors
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])
 @pytest.mark.parametrize("adaptive", [False, True])
-def test_calibration_error_keeps_its_convention(norm, adaptive, rng):
+def test_calibration_error_equals_the_general_error(norm, adaptive, rng):
     p = rng.permutation(np.arange(1, 65, 2)).astype(np.float32) / 64
     labels = rng.integers(0, 2, 32)
     scheme = "adaptive" if adaptive else "even"
@@ -103,14 +103,14 @@ def test_calibration_error_keeps_its_convention(norm, adaptive, rng):
 
 
 @pytest.mark.tensors
-def test_unvalidated_arguments_give_nan():
+def test_bad_arguments_without_validation_give_nan():
     metric = um.CalibrationError("binary", validate_args=False)
     metric.update_state([0, 7], [0.2, 0.3])
     assert np.isnan(metric.result())
 
 
 def drawn_dots(ax):
-    """The points of bins, those of few examples too."""
+    """Returns the drawn points of all bins, also of bins with few examples."""
     shown = [line for line in ax.lines if line.get_marker() == "o"]
     points = np.concatenate([line.get_xydata() for line in shown])
     return points[np.argsort(points[:, 0])]
@@ -170,7 +170,7 @@ def test_every_calibration_metric_is_drawn(metric, word, rng):
 
 @pytest.mark.tensors
 @pytest.mark.parametrize("module", [um, um_np])
-def test_classes_are_panels(module, rng):
+def test_plot_draws_a_panel_for_each_class(module, rng):
     import matplotlib.pyplot as plt
 
     data = catalogue.lattice(rng)
@@ -189,7 +189,7 @@ def test_classes_are_panels(module, rng):
 
 
 @pytest.mark.tensors
-def test_posteriors_are_drawn(rng):
+def test_plot_shows_the_interval_of_a_posterior(rng):
     from matplotlib import figure
 
     data = catalogue.lattice(rng)
@@ -203,12 +203,12 @@ def test_posteriors_are_drawn(rng):
 
 @pytest.mark.tensors
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
-def test_cells_of_a_sketch_are_drawn_without_bins(method, rng):
+def test_plot_of_a_sketch_needs_no_bins(method, rng):
     from matplotlib import figure
 
     from uncertainty_metrics.visualization import reliability, score_curves
 
-    # Scores that are cells of their own.
+    # Each of these scores has a cell of its own.
     p = rng.integers(1, 32, 400) / 32
     labels = (rng.random(400) < p).astype(int)
     metric = um.GeneralCalibrationError(
@@ -235,7 +235,7 @@ def test_cells_of_a_sketch_are_drawn_without_bins(method, rng):
 
 
 @pytest.mark.tensors
-def test_a_batch_that_was_not_valid_is_not_drawn():
+def test_plot_raises_after_an_invalid_batch():
     metric = um.CalibrationError("binary", validate_args=False)
     metric.update_state([0, 7], [0.2, 0.3])
     with pytest.raises(ValueError, match="a batch was not valid"):
@@ -243,7 +243,7 @@ def test_a_batch_that_was_not_valid_is_not_drawn():
 
 
 @pytest.mark.tensors
-def test_shapes_of_binary_predictions(rng):
+def test_binary_predictions_of_any_shape(rng):
     p = rng.uniform(size=[6, 5]).astype(np.float32)
     labels = rng.integers(0, 2, [6, 5])
     expected = um_np.ece(labels, p)
@@ -263,7 +263,7 @@ def test_shapes_of_binary_predictions(rng):
 
 
 @pytest.mark.tensors
-def test_unknown_shapes_ask_for_the_option():
+def test_unknown_shapes_need_sparse_labels():
     @tf.function(
         input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, 3])]
     )
@@ -284,7 +284,7 @@ def test_predictions_of_another_number_of_classes_raise(rng):
 
 
 @pytest.mark.tensors
-def test_positive_class_needs_two(rng):
+def test_positive_class_needs_two_classes(rng):
     metric = um.ExpectedCalibrationError(positive_class=True)
     with pytest.raises(ValueError, match="positive_class"):
         metric.update_state([0], [[0.2, 0.3, 0.5]])
@@ -306,9 +306,8 @@ def test_a_sigmoid_model_and_one_hot_labels_in_compile(rng):
     model.compile(
         "sgd",
         "categorical_crossentropy",
-        metrics=[
-            um.StaticCalibrationError(name="sce")
-        ],  # Classes from the first batch.
+        # The first batch tells this metric the number of classes.
+        metrics=[um.StaticCalibrationError(name="sce")],
     )
     classes = rng.integers(0, 4, 64)
     one_hot = np.eye(4, dtype=np.float32)[classes]
@@ -328,7 +327,7 @@ def test_wrong_one_hot_rows_are_not_ignored():
 
 
 @pytest.mark.tensors
-def test_options_may_be_numbers_of_numpy(rng):
+def test_options_may_be_numpy_numbers(rng):
     labels, probabilities = rng.integers(0, 3, 50), rng.dirichlet(np.ones(3), 50)
     for name, options in {
         "AdaptiveCalibrationError": {"num_bins": 5, "sketch_bits": 6},

@@ -1,4 +1,4 @@
-"""The interval of the streaming calibration error, and the errors of classes."""
+"""The confidence interval of the streaming calibration error, and errors by class."""
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ Metric = um.DebiasedCalibrationError
 
 
 def made(rng, n=400):
-    """Returns labels and multiples of 1/32, each in a cell of its own."""
+    """Returns labels and P(class 1), multiples of 1/32 that have a cell each."""
     p = rng.integers(1, 32, n) / 32
     return (rng.uniform(size=n) < p**1.5).astype(int), p.astype(np.float32)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_interval_of_cells_is_that_of_scores(weighted, rng):
+def test_interval_from_cells_equals_interval_from_scores(weighted, rng):
     labels, p = made(rng)
     weights = rng.integers(0, 3, len(p)) / 2 if weighted else None
     metric = Metric(num_bins=5, positive_class=True)
@@ -35,7 +35,7 @@ def test_interval_of_cells_is_that_of_scores(weighted, rng):
     assert all(isinstance(end, float) for end in metric.interval())
 
 
-def test_interval_of_even_bins_is_near(rng):
+def test_interval_of_even_bins_is_close_to_exact(rng):
     labels, p = made(rng, 5000)
     options = {"positive_class": True, "binning_scheme": "even"}
     metric = Metric(**options)
@@ -46,7 +46,7 @@ def test_interval_of_even_bins_is_near(rng):
     assert metric.interval().estimate == pytest.approx(root, abs=1e-6)
 
 
-def test_interval_before_and_without_examples():
+def test_interval_without_examples_is_0_to_1():
     assert Metric().interval() == (0, 0, 1)
     metric = Metric()
     metric.update_state([1, 0], [0.7, 0.2], [0.0, 0.0])
@@ -60,7 +60,7 @@ def test_interval_before_and_without_examples():
         ({"class_conditional": True}, "class_conditional"),
     ],
 )
-def test_interval_is_of_decisions(options, name):
+def test_interval_of_other_than_decisions_raises(options, name):
     with pytest.raises(
         ValueError, match=f"`{name}` must be .* for a confidence interval"
     ):
@@ -69,7 +69,7 @@ def test_interval_is_of_decisions(options, name):
         Metric().interval(95)
 
 
-def test_class_errors(rng):
+def test_class_errors_equal_errors_of_single_classes(rng):
     rows = (rng.multinomial(32, [0.5, 0.3, 0.2], 60) / 32).astype(np.float32)
     labels = rng.integers(0, 3, 60)
     metric = um.StaticCalibrationError(num_bins=4)
@@ -84,7 +84,7 @@ def test_class_errors(rng):
     assert errors.mean() == pytest.approx(float(metric.result()), abs=1e-6)
 
 
-def test_debiased_class_errors(rng):
+def test_debiased_class_errors_equal_errors_of_single_classes(rng):
     rows = (rng.multinomial(32, [0.5, 0.3, 0.2], 60) / 32).astype(np.float32)
     labels = rng.integers(0, 3, 60)
     for squared in (True, False):

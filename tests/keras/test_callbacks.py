@@ -1,4 +1,4 @@
-"""What the callback writes to TensorBoard is what the metrics say."""
+"""The callback writes values and diagrams of the metrics to TensorBoard."""
 
 import importlib
 import pathlib
@@ -47,7 +47,7 @@ def data(rng):
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Diagrams of a few pixels, for tests that only count them."""
+    """Draws diagrams of a few pixels, for tests that only count them."""
     pixels = np.zeros([2, 3, 4], np.uint8)
     monkeypatch.setattr(callbacks, "_diagram", lambda *arguments: pixels)
 
@@ -72,7 +72,7 @@ def fit(model, data, callback, **options):
     return model.fit(*data, callbacks=[callback], **{**arguments, **options}).history
 
 
-def test_validation_of_every_epoch(data, tmp_path):
+def test_every_epoch_writes_its_validation(data, tmp_path):
     model = new_model(ece())
     history = fit(model, data, um.ReliabilityDiagramCallback(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["validation"]
@@ -100,7 +100,7 @@ def test_validation_of_every_epoch(data, tmp_path):
 
 
 @pytest.mark.tensors
-def test_diagram_is_that_of_the_predictions(data, tmp_path, monkeypatch):
+def test_diagram_shows_the_predictions(data, tmp_path, monkeypatch):
     curves = {}
     draw = reliability.draw_reliability
 
@@ -131,7 +131,7 @@ def test_diagram_is_that_of_the_predictions(data, tmp_path, monkeypatch):
 
 @pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
-def test_epochs_without_validation_are_those_of_training(data, tmp_path):
+def test_epochs_without_validation_write_training_values(data, tmp_path):
     model = new_model(ece(), steps_per_execution=3)
     none, some = tmp_path / "none", tmp_path / "some"
     callback = um.ReliabilityDiagramCallback(none)
@@ -166,7 +166,7 @@ def test_evaluate_alone_and_after_fit(data, tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_two_replicas(data, tmp_path, strategy):
+def test_two_replicas_write_the_value_of_one(data, tmp_path, strategy):
     with strategy.scope():
         model = new_model(ece())
     callback = um.ReliabilityDiagramCallback(tmp_path)
@@ -180,7 +180,7 @@ def test_two_replicas(data, tmp_path, strategy):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_several_outputs_have_the_names_of_keras(data, tmp_path):
+def test_metrics_of_several_outputs_have_the_names_of_keras(data, tmp_path):
     features, labels = data
     inputs = tf.keras.Input([4])
     outputs = {
@@ -205,7 +205,7 @@ def test_several_outputs_have_the_names_of_keras(data, tmp_path):
 
 
 @pytest.mark.tensors
-def test_equal_names_are_told_apart():
+def test_metrics_of_equal_names_have_different_tags():
     model = types.SimpleNamespace(metrics=[ece(), ece(), tf.keras.metrics.Mean()])
     found = callbacks._calibration_metrics(model)
     assert list(found) == ["ece", "ece_1"]
@@ -214,7 +214,7 @@ def test_equal_names_are_told_apart():
 
 @pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
-def test_posterior_and_parts(data, tmp_path):
+def test_quantiles_of_posteriors_and_parts_of_scores_are_written(data, tmp_path):
     posterior = um.BayesianExpectedCalibrationError(name="posterior", seed=1)
     parts = um.BrierDecomposition(num_classes=CLASSES, name="brier")
     model = new_model(posterior, parts)
@@ -234,7 +234,7 @@ def test_posterior_and_parts(data, tmp_path):
 
 
 @pytest.mark.tensors
-def test_states_and_pyplot_stay_as_they_are(data, tmp_path):
+def test_drawing_changes_no_state_and_no_setting_of_pyplot(data, tmp_path):
     metrics = [ece(), um.AdaptiveCalibrationError(num_classes=CLASSES)]
     model = new_model(*metrics)
     model.evaluate(*data, verbose=0)
@@ -254,9 +254,9 @@ def test_states_and_pyplot_stay_as_they_are(data, tmp_path):
 
 
 @pytest.mark.tensors
-def test_no_classes_yet_and_an_invalid_batch(data, tmp_path):
+def test_metrics_without_classes_or_with_an_invalid_batch(data, tmp_path):
     unknown, invalid = um.StaticCalibrationError(name="unknown"), ece("invalid")
-    # A compiled update cannot raise.
+    # A compiled update cannot raise, so this metric becomes NaN.
     tf.function(lambda *batch: (invalid.update_state(*batch), batch[0])[1])(
         tf.constant([0, 7]), tf.constant([[0.5, 0.5], [0.2, 0.8]])
     )
@@ -272,7 +272,7 @@ def test_no_classes_yet_and_an_invalid_batch(data, tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("update_freq", "first"), [("epoch", True), (5, False)])
-def test_beside_the_callback_of_keras(update_freq, first, data, tmp_path):
+def test_works_beside_the_callback_of_keras(update_freq, first, data, tmp_path):
     board = tf.keras.callbacks.TensorBoard(tmp_path, update_freq=update_freq)
     ours = um.ReliabilityDiagramCallback(tmp_path, every=2)
     model = new_model(ece())
@@ -287,7 +287,7 @@ def test_beside_the_callback_of_keras(update_freq, first, data, tmp_path):
     values = dict(enumerate(np.float32(history["val_ece"])))
     assert logs["calibration/ece"] == values
     assert list(logs["calibration/ece/diagram"]) == [0]
-    if update_freq == "epoch":  # Otherwise Keras itself leaves some out.
+    if update_freq == "epoch":  # Otherwise Keras itself leaves some values out.
         assert logs["epoch_ece"] == values
 
 

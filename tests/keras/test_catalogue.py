@@ -45,7 +45,7 @@ every_case = pytest.mark.parametrize(
 
 
 def first_cases(alike):
-    """Parametrizes over all cases, by default the first of those alike."""
+    """Parametrizes a test over all cases; the default run has the first of each key."""
     params = [
         pytest.param(
             *(row, *case),
@@ -60,7 +60,7 @@ def first_cases(alike):
 
 @pytest.mark.tensors
 @every_case
-def test_batches_equal_the_function_on_the_whole(row, options, case, rng):
+def test_batches_equal_the_function_of_all_data(row, options, case, rng):
     data = row.lattice(rng)
     result = feed(row.made(options), data, 4, weighted=True)
     assert_close(row, result, row.expected(case, data, True))
@@ -68,7 +68,7 @@ def test_batches_equal_the_function_on_the_whole(row, options, case, rng):
 
 @pytest.mark.tensors
 @every_kind
-def test_batches_and_weights_of_any_kind(row, options, rng):
+def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
     data = row.lattice(rng)
     case = row.metric_cases[0][1]
     for weighted, batches in itertools.product((True, False), (1, 7)):
@@ -83,7 +83,7 @@ def test_batches_and_weights_of_any_kind(row, options, rng):
     assert not np.any(read(metric))
     assert_close(row, feed(metric, data, 1, weighted), expected)
 
-    # Batches with weights and without.
+    # Batches with and without weights may alternate.
     metric.reset_state()
     metric.update_state(data.labels[:20], data.predictions[:20])
     metric.update_state(data.labels[20:], data.predictions[20:], data.weights[20:])
@@ -91,7 +91,7 @@ def test_batches_and_weights_of_any_kind(row, options, rng):
     mixed = dataclasses.replace(data, weights=weights)
     assert_close(row, read(metric), row.expected(case, mixed, True))
 
-    # A weight is a repetition.
+    # A weight of n counts as n copies of the example.
     weights = rng.integers(0, 4, len(data.labels))
     times = np.repeat(np.arange(len(weights)), weights)
     weighted, repeated = row.made(options), row.made(options)
@@ -132,7 +132,7 @@ def test_compiled_by_xla(row, options, case, rng):
 @pytest.mark.tensors
 @first_cases(kind)
 def test_in_a_graph(row, options, case, rng):
-    """One trace takes batches of any size, and bad ones, which make the result NaN."""
+    """One trace takes batches of any size; bad batches make the result NaN."""
     data = row.lattice(rng)
     expected = row.expected(case, data, True)
     metric = make_for_graph(row, options)
@@ -158,7 +158,7 @@ def test_in_a_graph(row, options, case, rng):
     if isinstance(inside, dict):  # A graph sorts the keys.
         inside = {name: inside[name] for name in metric.result()}
     assert_close(row, value(inside), expected)
-    # Nothing to count: a replica may get an empty shard of the last batch.
+    # Batches without examples: a replica may get an empty share of the last batch.
     update(data.labels[:0], data.predictions[:0])
     update(data.labels, data.predictions, np.zeros(len(data.labels)))
     np.testing.assert_array_equal(read(metric), result)
@@ -176,7 +176,7 @@ def test_in_a_graph(row, options, case, rng):
 
 @pytest.mark.tensors
 @every_reader
-def test_sizes_that_the_graph_knows_in_some_arguments(row, options, rng):
+def test_batch_size_may_be_static_in_some_arguments_only(row, options, rng):
     data = row.lattice(rng, n=6)
     arrays = [data.labels, data.predictions.astype(np.float32), data.weights]
     expected = row.expected(row.metric_cases[0][1], data, weighted=True)
@@ -208,7 +208,7 @@ def test_labels_as_keras_users_pass_them(row, options, rng):
     smoothed = expected
     of_every_label = "BrierScore", "RankedProbabilityScore", "NegativeLogLikelihood"
     if row.metric.endswith(of_every_label):
-        # The score of every label, which has its share.
+        # The mean of the scores of all labels, weighted by their shares.
         every_label = catalogue.Data(
             np.concatenate([data.labels, np.repeat([0, 1, 2], 40)]),
             np.tile(data.predictions, [4, 1]),
@@ -253,7 +253,7 @@ def test_logits_ignored_labels_and_images(row, options, rng):
     labels = rng.integers(0, 3, [2, 3, 4])
     labels[0, 1] = 255
     case = row.metric_cases[0][1]
-    if not row.sketched:  # Few cells do not tell any logits apart.
+    if not row.sketched:  # Few cells would join these logits.
         options = {k: v for k, v in options.items() if k != "sketch_bits"}
     metric = row.made(options, from_logits=True, ignore_index=255)
     metric.update_state(labels, logits, sample_weight=[1.0, 2.0])
@@ -309,7 +309,7 @@ def constant_loss(y_true, y_pred):
 
 
 def check_evaluation(rows, jit_compile, rng, path=None):
-    """Checks metrics of the same data in one model, saved and loaded with a path."""
+    """Checks metrics of the same data in one model; with a path, after a reload too."""
 
     def metrics(rows, name):
         return [
@@ -371,8 +371,9 @@ def check_evaluation(rows, jit_compile, rng, path=None):
 
 
 def alike(row):
-    """Returns what metrics that share data and a model have in common."""
-    exact = row.name == "brier_decomposition_exact"  # Its parts have the same names.
+    """Returns a key that is equal for metrics that can share data and a model."""
+    # The two decompositions have parts of equal names, and cannot share a model.
+    exact = row.name == "brier_decomposition_exact"
     zeros = getattr(row, "zeros", True)
     return (type(row).__name__, row.outputs, row.activation, zeros, exact)
 
@@ -386,8 +387,10 @@ GROUPS = [
 
 
 def groups(of_all):
-    """Parametrizes over metrics of the same data, by default the first of each way to
-    read a state, in the exhaustive run the first of each of `of_all`.
+    """Parametrizes a test over lists of metrics that share data and a model.
+
+    The default run has the first metric of each key `holder`; the exhaustive run has
+    the first metric of each key `of_all`.
     """
     params, exhaustive = [], pytest.mark.exhaustive
     for name, each, marks in (("", holder, ()), ("-all", of_all, exhaustive)):
@@ -415,7 +418,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
     check_evaluation([row], True, rng)
 
 
-@pytest.mark.tensors  # Of both Keras is test_distribution.py.
+@pytest.mark.tensors  # test_distribution.py runs under tf_keras as well.
 @groups(of_all=kernel)
 def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
     data = rows[0].lattice(rng, n=41)
@@ -457,7 +460,7 @@ def test_mixed_precision_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
     metric = row.made(options, dtype="bfloat16")
     for part in (slice(None, 9), slice(9, None)):
-        predictions = tf.cast(data.predictions[part], tf.bfloat16)  # Exact.
+        predictions = tf.cast(data.predictions[part], tf.bfloat16)  # Not rounded.
         metric.update_state(data.labels[part], predictions)
     assert tf.nest.flatten(metric.result())[0].dtype == tf.float32
     half = np.asarray(tf.cast(data.predictions, tf.bfloat16))
@@ -494,14 +497,15 @@ def test_swapped_probabilities_of_one_class_raise():
 
 @pytest.mark.tensors
 @every_classifier
-def test_probabilities_are_no_logits(row, options, rng):
+def test_probabilities_as_logits_raise(row, options, rng):
     data = row.lattice(rng)
     metric = make_for_graph(row, options, from_logits=True)
     message = "`y_pred` must be logits; for probabilities use `from_logits=False`"
     for dtype in (tf.float32, tf.bfloat16):
         with pytest.raises(ValueError, match=message):
             metric.update_state(data.labels, tf.cast(data.predictions, dtype))
-    # They are not, but for examples that do not count.
+    # These are accepted: one example alone, rows that do not sum to 1, and rows of
+    # which only those of weight 0 are probabilities.
     wild = np.where(data.weights[:, None] > 0, np.nan, data.predictions)
     for predictions in (data.predictions[:1], data.predictions - 1e-3, wild):
         metric.update_state(
@@ -515,7 +519,7 @@ def test_probabilities_are_no_logits(row, options, rng):
 
 @pytest.mark.tensors
 @every_reader
-def test_whole_predictions_and_text(row, options, rng):
+def test_integer_predictions_work_and_text_labels_raise(row, options, rng):
     data = row.lattice(rng)
     whole = data.predictions > 0.5
     if row.activation == "softmax":
@@ -541,7 +545,7 @@ def test_bad_options_raise(row, options):
 
 
 @pytest.mark.parametrize("row", catalogue.MEANS, ids=lambda row: row.name)
-def test_a_loss_has_the_mean_of_its_metric(row, rng):
+def test_a_loss_equals_the_mean_of_its_metric(row, rng):
     of_metric = row.of_metric
     data = of_metric.lattice(rng)
     loss, metric = row.find(um)(**row.options), of_metric.made(row.options)
@@ -551,13 +555,14 @@ def test_a_loss_has_the_mean_of_its_metric(row, rng):
     weights = data.weights.astype(np.float32)
     metric.reset_state()
     metric.update_state(data.labels, data.predictions, weights)
-    expected = float(metric.result()) * weights.mean()  # Keras divides by the number.
+    # Keras divides by the number of examples, not by the sum of weights.
+    expected = float(metric.result()) * weights.mean()
     weighted = float(loss(data.labels, data.predictions, weights))
     assert_close(of_metric, weighted, expected, 1e-6)
 
 
 @pytest.mark.parametrize("row", catalogue.KERAS_OBJECTS, ids=lambda row: row.name)
-def test_what_else_keras_takes_is_its_own(row, tmp_path):
+def test_other_objects_derive_from_keras_classes(row, tmp_path):
     made = row.make(tmp_path)
     kinds = (keras.metrics.Metric, keras.layers.Layer, keras.callbacks.Callback)
     assert isinstance(made, kinds)

@@ -1,4 +1,4 @@
-"""Calibration errors without bins as Keras metrics, and the mesh of the smooth one."""
+"""Calibration errors without bins in Keras, and the mesh of the smooth error."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ CLASSES = {
 
 
 def forecasts(rng, kind, n):
-    """Makes P(class 1) and labels."""
+    """Returns P(class 1) and labels."""
     p = rng.random(n)
-    if kind == "pair":  # So near that the mesh hardly tells them apart.
+    if kind == "pair":  # Two scores in one or two cells of the mesh.
         p = np.repeat([0.5, 0.5 + rng.choice([2.0**-13, 2.0**-12, 0.001])], n // 2)
         return p.astype(np.float32), np.repeat([1, 0], n // 2)
     if kind == "overconfident":
@@ -50,7 +50,7 @@ KINDS = ("overconfident", "alternating", "pair", "calibrated", "saturated", "cer
 
 @pytest.mark.first(3)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_mesh_holds_what_the_documentation_says(kind, rng, monkeypatch):
+def test_smooth_errors_are_as_close_as_documented(kind, rng, monkeypatch):
     monkeypatch.setattr(_inputs, "SHORTCUT", False)
     for n in (2, 60, 10_000):
         p, labels = forecasts(rng, kind, n)
@@ -65,7 +65,7 @@ def test_the_mesh_holds_what_the_documentation_says(kind, rng, monkeypatch):
                     assert found == pytest.approx(expected, abs=1e-5)
 
 
-def test_errors_below_the_mesh(rng):
+def test_errors_below_the_step_of_the_mesh(rng):
     # Residuals of one sign: any bandwidth keeps their sum.
     for size in (0.0, 1e-7, 1e-4, 0.9 * LEAST, 1.1 * LEAST):
         p = rng.random(50)
@@ -74,7 +74,7 @@ def test_errors_below_the_mesh(rng):
         )
         found = float(on_tensors.smooth_error(residuals, None))
         assert found == pytest.approx(size, abs=5e-6)
-    # And of both, of which a part cancels.
+    # Residuals of both signs, which cancel in part.
     masses = rng.choice([-1.0, 1.0], 2000) * 1e-3
     cells = Cells(np.ones(2000), p := rng.random(2000), p + masses)
     residuals = on_tensors.Residuals(*(tf.constant(x) for x in (p, cells.residuals, p)))
@@ -87,8 +87,8 @@ def test_errors_below_the_mesh(rng):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_stream_is_its_cells(name, rng):
-    """Each cell is one score; of so few forecasts it hardly joins any."""
+def test_streaming_errors_are_those_of_their_cells(name, rng):
+    """A cell counts as one score; of so few forecasts hardly any share a cell."""
     p, labels = forecasts(rng, "overconfident", 40)
     weights = rng.choice([0.0, 0.5, 3.0], 40)
     metric = CLASSES[name](positive_class=True)
@@ -102,7 +102,7 @@ def test_a_stream_is_its_cells(name, rng):
     assert float(metric.result()) == pytest.approx(expected, abs=1e-5 + 0.02 * joined)
 
 
-def test_joined_scores_hide_no_more_than_their_share(rng):
+def test_scores_in_one_cell_hide_at_most_their_share(rng):
     for kind in KINDS[:2]:
         p, labels = forecasts(rng, kind, 3000)
         for bits in (2, None):
@@ -119,7 +119,7 @@ def test_joined_scores_hide_no_more_than_their_share(rng):
                 assert exact - times * most <= value <= exact + 1e-6
 
 
-def test_a_collection_keeps_one_state_of_them(rng):
+def test_a_collection_keeps_one_state_for_all_these_errors(rng):
     p, labels = forecasts(rng, "overconfident", 500)
     makers = [*CLASSES.values(), um.RootMeanSquaredCalibrationError]
     together = um.MetricCollection([make(positive_class=True) for make in makers])
@@ -141,7 +141,7 @@ def test_before_the_first_batch_and_one_example():
         assert make(dtype="float64").result().dtype == tf.float64
 
 
-def test_a_bandwidth_that_is_given():
+def test_bandwidth_is_checked_and_used():
     with pytest.raises(ValueError, match=r"`bandwidth`.*Received: -1"):
         um.SmoothCalibrationError(bandwidth=-1)
     metric = um.SmoothCalibrationError(bandwidth=np.float32(0.25), positive_class=True)

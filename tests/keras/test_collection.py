@@ -1,6 +1,4 @@
-"""A collection gives the values of its metrics one by one, and does once what they have
-in common.
-"""
+"""A collection gives the values of its metrics, and computes once what they share."""
 
 import collections
 import copy
@@ -18,9 +16,6 @@ from tests.keras.test_catalogue import groups
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
-keras_3 = pytest.mark.skipif(
-    not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
-)
 
 NAMES = {
     "ece": um.ExpectedCalibrationError,
@@ -50,7 +45,7 @@ def floats(result):
 
 
 def one_by_one(metrics, *batches):
-    """Returns what the metrics give without a collection."""
+    """Returns the results of the metrics without a collection."""
     results = {}
     for name, metric in metrics.items():
         for batch in batches:
@@ -72,7 +67,7 @@ def batch(rng):
 
 @pytest.mark.tensors
 @groups(of_all=id)
-def test_equal_to_the_metrics_one_by_one(rows, rng):
+def test_values_equal_those_of_the_metrics_alone(rows, rng):
     data = rows[0].lattice(rng)
     made = {f"<{row.metric} {row.name}>": row for row in rows}
     options = {name: row.metric_cases[0][0] for name, row in made.items()}
@@ -99,7 +94,7 @@ def test_equal_to_the_metrics_one_by_one(rows, rng):
 
 
 @pytest.mark.tensors
-def test_the_same_sums_are_one_state_and_arguments_are_read_once(batch):
+def test_equal_sums_share_a_state_and_arguments_are_read_once(batch):
     metrics = make(from_logits=True)
     more = {"from_logits": True, "sketch_bits": 3}
     metrics |= {
@@ -121,7 +116,7 @@ def test_the_same_sums_are_one_state_and_arguments_are_read_once(batch):
     traced = tf.function(collection.update_state).get_concrete_function(*signature)
     kinds = collections.Counter(op.type for op in traced.graph.get_operations())
     assert kinds["Softmax"] == 1
-    # Of the decision and of its margin, of the parts by class.
+    # Three more are needed: for decisions, margins, and the decomposition by class.
     alone = um.MetricCollection([um.ExpectedCalibrationError(from_logits=True)])
     alone = tf.function(alone.update_state).get_concrete_function(*signature)
     of_one = collections.Counter(op.type for op in alone.graph.get_operations())
@@ -129,7 +124,7 @@ def test_the_same_sums_are_one_state_and_arguments_are_read_once(batch):
 
 
 @pytest.mark.tensors
-def test_metrics_that_share_late_sums_all_know_the_classes(batch):
+def test_metrics_that_share_sums_all_learn_the_classes(batch):
     def metrics():
         by_class = {"max_prob": False, "class_conditional": True}
         options = {"binning_scheme": "even", "norm": "max", **by_class}
@@ -191,9 +186,9 @@ def test_a_wrong_batch_changes_no_metric(batch):
 
 
 @pytest.mark.tensors
-def test_a_wrong_compiled_batch_makes_all_nan_and_is_told_once(batch):
+def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     labels, predictions, _ = batch
-    # Alone the calibration error, which sees decisions, would take it.
+    # The calibration error alone reads only decisions, and would accept this batch.
     predictions = np.where(np.arange(3) == labels[:, None], predictions, 1e9)
     collection = um.MetricCollection(make(), name="all")
     tf.function(collection.update_state)(labels, np.float32(predictions))
@@ -208,7 +203,7 @@ def test_a_wrong_compiled_batch_makes_all_nan_and_is_told_once(batch):
 
 
 @pytest.mark.tensors
-def test_metrics_that_may_not_raise_are_nan_with_the_others(batch):
+def test_metrics_that_do_not_validate_are_nan(batch):
     labels, predictions, _ = batch
     quiet = um.CalibrationError("binary", validate_args=False)
     collection = um.MetricCollection([quiet])
@@ -236,14 +231,14 @@ def test_states_add_and_are_saved(batch, tmp_path):
     third.set_state(um.MetricCollection(make()).get_state())
     third.update_state(*batch)
     assert floats(third.result()) == pytest.approx(expected, abs=1e-6)
-    # Each is the state of its metric.
+    # Each is also a state of the metric alone.
     single = um.AUGRC(sketch_bits=3)
     single.merge_state([first.get_state()["augrc"], second.metrics["augrc"]])
     assert float(single.result()) == pytest.approx(expected["augrc"], abs=1e-6)
 
 
 @pytest.mark.tensors
-def test_states_of_others_raise(batch):
+def test_wrong_states_raise(batch):
     collection = um.MetricCollection(make())
     collection.update_state(*batch)
     states = collection.get_state()
@@ -274,7 +269,7 @@ def test_states_of_others_raise(batch):
 
 
 @pytest.mark.tensors
-def test_members_are_changed_by_their_collection_alone(batch):
+def test_members_cannot_be_changed_without_their_collection(batch):
     metrics = make()
     collection = um.MetricCollection(metrics)
     collection.update_state(*batch)
@@ -291,7 +286,7 @@ def test_members_are_changed_by_their_collection_alone(batch):
             change()
 
 
-def test_what_is_no_collection_raises(batch):
+def test_wrong_metrics_raise(batch):
     used, taken = um.BrierScore(), um.BrierScore()
     used.update_state(*batch)
     um.MetricCollection([taken])
@@ -321,7 +316,8 @@ def test_two_replicas_give_the_value_of_one(strategy, rng):
     names = ("ece", "mce", "parts")
     with strategy.scope():
         collection = um.MetricCollection(make(names))
-    assert not collection.metrics["parts"]._has_sums  # They depend on the classes.
+    # The shape of these sums depends on the number of classes.
+    assert not collection.metrics["parts"]._has_sums
     columns = (data.labels, np.float32(data.predictions), data.weights)
     dataset = tf.data.Dataset.from_tensor_slices(columns).batch(12)
 
@@ -339,38 +335,8 @@ def test_two_replicas_give_the_value_of_one(strategy, rng):
     assert not any(floats(collection.result()).values())
 
 
-@pytest.fixture(scope="module")
-def monitored():
-    model = keras.Sequential([keras.Input([3]), keras.layers.Softmax()])
-    collection = um.MetricCollection(make(("ece", "accuracy", "parts")))
-    model.compile(loss=um.BrierLoss(), metrics=[collection])
-    model.evaluate(np.eye(3, dtype=np.float32), np.arange(3), verbose=0)
-    return model
-
-
-@keras_3
-@pytest.mark.parametrize(
-    ("monitor", "way"),
-    {
-        "val_ece": "down",
-        "accuracy": "up",
-        "val_parts_resolution": "up",
-        "x": None,
-    }.items(),
-)
-def test_callbacks_find_the_direction(monitor, way, monitored):
-    callback = keras.callbacks.EarlyStopping(monitor)
-    callback.set_model(monitored)
-    if way is None:
-        with pytest.raises(ValueError, match="mode"):
-            callback._set_monitor_op()
-    else:
-        callback._set_monitor_op()
-        assert callback.monitor_op(1, 0) == (way == "up")
-
-
 @pytest.mark.tensors
-def test_forecasts_of_one_layout_and_predictions_without_labels(rng):
+def test_collections_of_forecasts_and_of_unlabelled_predictions(rng):
     labels = rng.normal(size=20).astype(np.float32)
     forecasts = rng.normal(size=(20, 2)).astype(np.float32)
 
@@ -379,7 +345,7 @@ def test_forecasts_of_one_layout_and_predictions_without_labels(rng):
             "crps": um.CRPSNormal(),
             "width": um.regression.IntervalWidth(),
             "nll": um.regression.NegativeLogLikelihood(),
-            "samples": um.CRPSSamples(),  # Not compiled.
+            "samples": um.CRPSSamples(),  # NumPy computes its scores.
         }
 
     collection = um.MetricCollection(metrics())

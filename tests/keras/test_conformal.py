@@ -13,15 +13,15 @@ pytestmark = pytest.mark.keras
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
+def test_layer_makes_the_sets_of_the_numpy_classifier(score, rng, tmp_path):
     options = {"score": score, "alpha": 0.3, "penalty": 0.25, "k_reg": 2}
-    # Sums of eighths are exact, in whatever order, and many are equal.
+    # Sums of eighths are exact in any order, and many are equal.
     p = rng.multinomial(8, np.full(5, 0.2), 200) / 8
     y = rng.integers(0, 5, 200)
     layer = um.conformal.ConformalSetLayer(**options)
     inputs = keras.layers.Input([5])
     model = keras.Model(inputs, layer(inputs))
-    assert model.predict(p, verbose=0).all()  # Nothing is known yet.
+    assert model.predict(p, verbose=0).all()  # Before `fit` a set is full.
     assert layer.fit(y[:99], p[:99]) is layer
     known = um_np.conformal.ConformalClassifier(**options).fit(y[:99], p[:99])
     assert layer.quantile == known.quantile
@@ -41,11 +41,11 @@ def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
+def test_sets_hold_labels_whose_score_equals_the_quantile(score, rng):
     p, y = makers.tied_classes(rng, 400)
     layer = um.conformal.ConformalSetLayer(score).fit(y, p)
     known = um_np.conformal.ConformalClassifier(score).fit(y, p)
-    # A label has one of two scores, and the larger one is the quantile.
+    # Labels have one of two scores, and the larger one is the quantile.
     expected = known.predict(p)
     assert expected[np.arange(400), y].all()
     rounded = np.float32(known.quantile)
@@ -59,6 +59,38 @@ def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
                 np.testing.assert_array_equal(call(tf.constant(rows)) == 1, expected)
     known._quantiles = np.array([of_layer])
     np.testing.assert_array_equal(known.predict(p), expected)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("name", "function", "worst"),
+    [
+        ("ConformalCoverage", um_np.conformal.coverage, min),
+        ("MeanSetSize", lambda y, sets: um_np.conformal.mean_set_size(sets), max),
+    ],
+)
+def test_each_group_has_its_own_value(name, function, worst, compiled, rng):
+    y, sets = rng.integers(0, 3, 60), rng.random((60, 3)) < 0.6
+    groups = rng.choice([0, 1, 3], 60)
+    metric = getattr(um.conformal, name)(num_groups=4, name="m")
+    metric = type(metric).from_config(metric.get_config())
+
+    def step(y_true, y_pred):
+        metric.update_state(y_true, y_pred)
+
+    step = tf.function(step, autograph=False) if compiled else step
+    for rows in (slice(0, 25), slice(25, None)):
+        given = {"labels": tf.constant(y[rows]), "groups": tf.constant(groups[rows])}
+        step(given, tf.constant(sets[rows]))
+    values = {g: function(y[groups == g], sets[groups == g]) for g in (0, 1, 3)}
+    expected = {"m_worst": worst(values.values())}
+    expected |= {f"m_{g}": values.get(g, np.nan) for g in range(4)}
+    found = {key: float(value) for key, value in metric.result().items()}
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    if not compiled:
+        for wrong in ({"labels": y, "groups": groups + 1}, y):
+            with pytest.raises(ValueError, match=r"`groups` must be|`y_true` must be"):
+                metric.update_state(wrong, sets)
 
 
 def test_metrics_read_what_the_layer_makes(rng):

@@ -43,7 +43,7 @@ def test_weights_are_scaled_over_all_batches(weighted, rng):
         assert root**2 == pytest.approx(max(expected, 0), abs=1e-6)
 
 
-def test_it_is_less_than_the_biased_one(rng):
+def test_debiased_error_is_below_the_biased_error(rng):
     data = catalogue.lattice(rng, n=60)
     biased = um.GeneralCalibrationError("adaptive", True, False, "l2", num_bins=4)
     assert feed(Metric(num_bins=4), data) < feed(biased, data)
@@ -63,7 +63,7 @@ def test_positive_class_and_logits(rng):
     assert float(metric.result()) == pytest.approx(expected, abs=1e-4)
 
 
-def test_before_the_first_batch_and_one_example():
+def test_error_of_no_or_one_example_is_0():
     for metric in (Metric(), Metric(max_prob=False, class_conditional=True)):
         assert float(metric.result()) == 0
         metric.update_state([1], [[0.2, 0.8]])

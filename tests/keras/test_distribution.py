@@ -11,8 +11,8 @@ import uncertainty_metrics as um
 keras = tf.keras
 pytestmark = pytest.mark.keras
 
-# Two replicas share the last batch of 21 examples as 3 and 2; that of 17 leaves one of
-# them without. Keras 3 wants equal shares of the first batch.
+# Of 21 examples the last batch has 5, which two replicas share as 3 and 2. Of 17 it has
+# 1, and one replica gets none. Keras 3 wants equal shares of the first batch.
 BATCH, UNEQUAL, EMPTY = 8, 21, 17
 
 
@@ -39,7 +39,7 @@ def means_and_variances(rng, n):
     return rng.normal(size=n), np.abs(rng.normal(size=[n, 2])) + 0.1
 
 
-# Data, and the metrics that read them.
+# For each group the function that makes data, and the metrics that read them.
 GROUPS = {
     "classes": (
         classes,
@@ -57,7 +57,7 @@ GROUPS = {
     "members": (members, {"EnsembleDisagreement": {}}),
     "regression": (means_and_variances, {"IntervalCoverage": {"level": 0.8}}),
 }
-# Under Keras 3 test_catalogue.py runs what tf_keras has in "classes".
+# Only tf_keras runs "classes": under Keras 3 test_catalogue.py has these metrics.
 every_group = pytest.mark.parametrize("group", list(GROUPS)[hasattr(keras, "ops") :])
 
 
@@ -84,7 +84,7 @@ def constant_loss(y_true, y_pred):
 
 
 def identity(shape):
-    """A model, with a weight to train, that predicts its features."""
+    """Returns a model that predicts its features, and has a weight to train."""
     inputs = keras.Input(shape)
     layer = keras.layers.Dense(shape[-1], use_bias=False, kernel_initializer="identity")
     return keras.Model(inputs, layer(inputs))
@@ -111,7 +111,7 @@ def values(metrics):
 
 
 def on_one_machine(group, data, batch=BATCH):
-    """Returns the values after each batch."""
+    """Returns the values of the metrics after each batch."""
     metrics = metrics_of(group)
     logs = []
     for start in range(0, len(data[0]), batch):
@@ -128,7 +128,7 @@ def assert_equal(logs, expected):
 
 
 class Logs(keras.callbacks.Callback):
-    """Keeps what Keras says after each batch."""
+    """Keeps the logs of Keras after each batch."""
 
     def __init__(self):
         super().__init__()
@@ -157,7 +157,7 @@ def test_evaluate(group, strategy, rng):
     expected = on_one_machine(group, data)
     with strategy.scope():
         model = compiled(group, data)
-    for _ in range(2):  # The second starts anew.
+    for _ in range(2):  # The second starts from 0.
         seen = Logs()
         logs = model.evaluate(
             features,
@@ -195,10 +195,10 @@ def test_fit_and_validate(strategy, rng):
 
 @pytest.mark.parametrize("how", ["steps_per_execution", "outside", "run_eagerly"])
 @pytest.mark.first(2)
-def test_other_ways_to_step(how, strategy, rng):
+def test_other_ways_to_run_steps(how, strategy, rng):
     data = data_of("few", rng)
     expected = on_one_machine("few", data)
-    metrics = metrics_of("few") if how == "outside" else None  # The scope.
+    metrics = metrics_of("few") if how == "outside" else None  # Outside the scope.
     options = {"steps_per_execution": {how: 2}, "run_eagerly": {how: True}}
     with strategy.scope():
         model = compiled("few", data, metrics, **options.get(how, {}))
@@ -209,7 +209,7 @@ def test_other_ways_to_step(how, strategy, rng):
 
 
 class Custom(keras.Model):
-    """Names the metric otherwise than it is called, and reads it in the replica."""
+    """Logs its metric under another name, and reads it in the replica."""
 
     def train_step(self, data):
         """Scores a batch."""
@@ -221,7 +221,7 @@ class Custom(keras.Model):
 
     @property
     def metrics(self):
-        """What Keras resets."""
+        """The metrics that Keras resets."""
         return [self.score]
 
 
@@ -260,7 +260,7 @@ def policy(request):
     indirect=["policy"],
 )
 def test_mixed_precision(group, policy, strategy, rng):
-    """The value is that of the predictions in half precision, the state is whole."""
+    """The value is that of rounded predictions; the state keeps full precision."""
     predictions, labels, weights = data_of(group, rng)
     half = np.asarray(tf.cast(predictions, policy.removeprefix("mixed_")))
     data = predictions, labels, weights
@@ -289,7 +289,7 @@ def distributed_update(strategy, metrics, data):
         for metric in metrics:
             metric.update_state(*batch)
 
-    # One trace for all shares.
+    # One trace serves shares of any size.
     @tf.function(input_signature=[batches.element_spec])
     def step(batch):
         strategy.run(update, args=batch)
@@ -298,7 +298,7 @@ def distributed_update(strategy, metrics, data):
         step(batch)
 
 
-def test_metrics_of_a_scope_merge(strategy, rng):
+def test_metrics_made_in_a_scope_merge(strategy, rng):
     whole = data_of("two", rng)
     parts = [tuple(each[part] for each in whole) for part in (slice(13), slice(13, 21))]
     expected = on_one_machine("two", whole)[-1]
@@ -312,9 +312,9 @@ def test_metrics_of_a_scope_merge(strategy, rng):
             target.merge_state([first[i], second[i]])
             assert float(target.result()) == pytest.approx(expected[name], rel=2e-6)
         with strategy.scope():
-            first[i].merge_state([second[i]])  # Into what its replicas hold.
+            first[i].merge_state([second[i]])  # Its replicas have examples.
         assert float(first[i].result()) == pytest.approx(expected[name], rel=2e-6)
-    distributed_update(strategy, merged, whole)  # They go on from there.
+    distributed_update(strategy, merged, whole)  # Merged metrics take updates.
     for metric in merged:
         value = expected[metric.name]
         assert float(metric.result()) == pytest.approx(value, rel=2e-6)
@@ -341,7 +341,7 @@ def loss_and_data(name, rng, n, **more):
 
 
 def fitted(strategy, loss, data, rate=0.5):
-    """Returns the weights and the loss of `fit`; None is one machine."""
+    """Returns the weights and the loss of `fit`; without a strategy on one machine."""
     with strategy.scope() if strategy else contextlib.nullcontext():
         model = identity(data[0].shape[1:])
         model.compile(keras.optimizers.SGD(rate), loss)
@@ -360,8 +360,8 @@ def test_training_moves_the_weights_as_on_one_machine(name, strategy, rng):
     assert value == pytest.approx(value_alone, rel=2e-6, abs=1e-7)
 
 
-def test_unequal_shares_count_as_with_the_losses_of_keras(strategy, rng):
-    """Keras averages over each replica; the Brier score is 3 squared errors less 1."""
+def test_unequal_shares_count_as_in_losses_of_keras(strategy, rng):
+    """Keras averages over each replica; the Brier score is 3 times the MSE less 1."""
     _, (features, labels, weights) = loss_and_data("BrierLoss", rng, UNEQUAL)
     labels = np.eye(3, dtype=np.float32)[labels.astype(int)]
     data = features, labels, weights
@@ -384,8 +384,8 @@ def test_unequal_shares_count_as_with_the_losses_of_keras(strategy, rng):
 @pytest.mark.parametrize(
     ("name", "reduction"), [*zip(LOSSES, 3 * ("none", "sum"), strict=True)]
 )
-def test_custom_loops(name, reduction, strategy, rng):
-    """The sum of the replicas over the global batch, however they share it."""
+def test_custom_loops_train_as_on_one_machine(name, reduction, strategy, rng):
+    """Replicas add to the sum over the global batch, however they share it."""
     loss, data = loss_and_data(name, rng, EMPTY, reduction=reduction)
 
     def train(strategy):

@@ -1,4 +1,4 @@
-"""Streaming uncertainty of ensembles: what is special beside the sweeps."""
+"""Streaming uncertainty of ensembles: tests beside the sweeps."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.keras.streams import assert_close, read
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 ROWS = [row for row in catalogue.METRICS if isinstance(row, catalogue.MembersRow)]
-# By default one that has no labels, and one whose labels count.
+# The default run has one metric that ignores labels, and one that reads them.
 FEW = ("MutualInformation", "GibbsCrossEntropy")
 every_row = pytest.mark.parametrize(
     "row",
@@ -33,7 +33,7 @@ cross_entropies = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.metric)
-def test_logits_and_labels_that_are_not_used(row, rng):
+def test_logits_and_unused_labels(row, rng):
     data = row.lattice(rng)
     metric = row.made(row.metric_cases[0][0], from_logits=True)
     metric.update_state(data.labels, np.log(data.predictions), data.weights)
@@ -67,7 +67,7 @@ def test_members_on_other_axes(row, rng):
         row.made({"ensemble_axis": 2}).update_state(data.labels, data.predictions)
 
 
-def test_entropy_of_a_single_model_and_whole_concentrations():
+def test_entropy_of_a_single_model_and_integer_concentrations():
     metric = um.PredictiveEntropy(ensemble_axis=None)
     metric.update_state([0, 0], [[0.5, 0.5], [1.0, 0.0]], [3.0, 1.0])
     np.testing.assert_allclose(metric.result(), 0.75 * np.log(2), rtol=1e-6)
@@ -99,7 +99,7 @@ def test_labels_as_keras_users_pass_them(row, rng):
 
 
 @every_row
-def test_probabilities_are_no_logits(row, rng):
+def test_probabilities_as_logits_raise(row, rng):
     data = row.lattice(rng)
     with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
         row.made({}).update_state(data.labels, np.log(data.predictions))

@@ -1,4 +1,4 @@
-"""Keras metrics of groups of examples, and of labels that are each 0 or 1."""
+"""Keras metrics of groups of examples, and of multilabel targets."""
 
 import inspect
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.keras
 ROWS = [
     row
     for row in catalogue.CLASS_METRICS
-    if "num_groups" in inspect.signature(getattr(um, row.metric)).parameters
+    if "num_groups" in inspect.signature(row.metric_class).parameters
 ]
 
 
 def draw(row, rng):
-    """Returns y_true, y_pred and weights; of four groups that of 2 is empty."""
+    """Returns y_true, y_pred and weights; of the groups 0 to 3 group 2 is empty."""
     data = row.lattice(rng)
     groups = rng.choice([0, 1, 3], 40)
     labels = {"labels": data.labels, "groups": groups}
@@ -30,15 +30,14 @@ def draw(row, rng):
 
 
 def by_group(function, y_true, y_pred, weights, **options):
-    """Returns the values and the worst, group by group."""
+    """Returns the values, group by group."""
     values = np.full(4, np.nan)
     for g in range(4):
         of = y_true["groups"] == g
         if np.any(weights[of]):
             given = {"probabilities": y_pred[of], "sample_weight": weights[of]}
             values[g] = function(y_true["labels"][of], **given, **options)
-    worst = np.nanmin if function is um_np.accuracy else np.nanmax
-    return values, worst(values)
+    return values
 
 
 def results(metric):
@@ -64,9 +63,9 @@ def test_values_are_those_of_each_group_alone(row, rng):
         rows = slice(i, None, 3)
         each.update_state(part(y_true, rows), y_pred[rows], weights[rows])
     metric.merge_state([um.MetricState.load(saved(other))])
-    expected, worst = by_group(row.find(um_np), y_true, y_pred, weights, **case)
+    expected = by_group(row.find(um_np), y_true, y_pred, weights, **case)
     np.testing.assert_allclose(results(metric)[0], expected, atol=1e-6)
-    assert results(metric)[1] == pytest.approx(worst, abs=1e-6)
+    assert results(metric)[1] == pytest.approx(row.worst(expected), abs=1e-6)
 
 
 def saved(metric):
@@ -100,9 +99,9 @@ def test_multilabel(name, function, rng):
         grouped.update_state(part(y_true, rows), y_pred[rows], weights[rows])
     expected = function(labels, y_pred, sample_weight=weights, **options)
     assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
-    expected, worst = by_group(function, y_true, y_pred, weights, **options)
+    expected = by_group(function, y_true, y_pred, weights, **options)
     np.testing.assert_allclose(results(grouped)[0], expected, atol=1e-6)
-    assert results(grouped)[1] == pytest.approx(worst, abs=1e-6)
+    assert results(grouped)[1] == pytest.approx(np.nanmax(expected), abs=1e-6)
     with pytest.raises(ValueError, match=r"`y_true` must be integers in \[0, 2\)"):
         metric.update_state(labels + 1, y_pred)
     with pytest.raises(ValueError, match=r"`y_pred`.*for `multilabel`"):
@@ -124,14 +123,14 @@ def test_groups_of_sequences_with_a_mask(rng):
         metric = getattr(um, name)(num_groups=4)
         metric.update_state(y_true, masked)
         expected = by_group(function, flat, p[mask][:, 0], np.ones(mask.sum()))
-        np.testing.assert_allclose(results(metric)[0], expected[0], atol=1e-6)
+        np.testing.assert_allclose(results(metric)[0], expected, atol=1e-6)
 
 
 METRICS = ("ExpectedCalibrationError", "Accuracy")
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_wrong_groups_are_told_and_the_state_is_kept(name):
+def test_wrong_groups_raise_and_keep_the_state(name):
     y_true = {"labels": [0, 1, 1], "groups": [0, 3, 1]}
     metric, plain = getattr(um, name)(num_groups=4), getattr(um, name)()
     metric.update_state(y_true, [0.2, 0.6, 0.7])
@@ -143,6 +142,7 @@ def test_wrong_groups_are_told_and_the_state_is_kept(name):
         ({"groups": [0, 1]}, r"`groups` must be broadcastable"),
         ({"groups": ["a", "b", "c"]}, r"`groups`.*np\.unique"),
         ({"labels": [0, 1, 2]}, r"`y_true` must be integers in \[0, 2\)"),
+        ({"groups": None}, "`y_true` must be a dict.* Received: a dict of 'labels'"),
         ({"group": [0, 1, 1]}, "`y_true` must be a dict of 'labels' and 'groups'"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -151,7 +151,7 @@ def test_wrong_groups_are_told_and_the_state_is_kept(name):
         with pytest.raises(ValueError, match="`y_true` must be a dict of 'labels'"):
             metric.update_state(wrong, [0.2, 0.6, 0.7])
     np.testing.assert_equal(results(metric), before)
-    plain.update_state(y_true, [0.2, 0.6, 0.7])  # Which reads the labels alone.
+    plain.update_state(y_true, [0.2, 0.6, 0.7])  # Reads only the labels.
     metric = getattr(um, name)(num_groups=1)
     metric.update_state({**y_true, "groups": [0, 0, 0]}, [0.2, 0.6, 0.7])
     assert float(plain.result()) == float(metric.result()[f"{metric.name}_worst"])
@@ -203,7 +203,7 @@ def test_collection_of_metrics_with_groups_and_without(rng):
     assert ece._hi is mce._hi
 
 
-def test_what_is_of_one_group_refuses_several():
+def test_sketches_and_plots_of_several_groups_raise():
     metric = um.AdaptiveCalibrationError(num_groups=2, num_classes=2)
     with pytest.raises(ValueError, match="num_groups=2"):
         _ = metric.sketch

@@ -1,4 +1,4 @@
-"""An update that is interrupted leaves the state of before, or that of after."""
+"""An interrupted update leaves the state as it was before it, or as it is after it."""
 
 import contextlib
 import pathlib
@@ -63,7 +63,7 @@ def interrupt(function, line, error):
 
 
 def state(metric):
-    """Returns what the variables hold; those not made yet hold nothing."""
+    """Returns the variables that are not all 0; a missing variable equals zeros."""
     arrays = {
         v.name.split(":")[0].split("/")[-1]: np.asarray(v) for v in metric.variables
     }
@@ -77,7 +77,7 @@ def same(state, other):
 
 
 def check(make, change, tries, rng):
-    """Interrupts changes of the metrics that `make` makes, each before one line."""
+    """Interrupts `change` before some of its lines, each time on a new metric."""
     metric = make()
     before = state(metric)
     change(metric)
@@ -93,10 +93,10 @@ def check(make, change, tries, rng):
             interrupt(lambda: change(metric), line, error)  # noqa: B023
         found = state(metric)
         assert same(found, before) or same(found, after), f"line {line} of {last}"
-        metric.get_state()  # There is one.
+        metric.get_state()  # Does not raise.
         if same(found, before):
             undone += 1
-            change(metric)  # It works again.
+            change(metric)  # Works this time.
             assert same(state(metric), after), f"line {line} of {last}"
     assert undone > 0
 
@@ -115,11 +115,11 @@ def test_interrupted_update_changes_all_or_nothing(row, options, rng):
     check(make, lambda metric: metric.update_state(*batch), 3, rng)
 
 
-# They make variables of the shape of the first batch.
+# The first batch gives the variables of these metrics their shape.
 @pytest.mark.parametrize(
     "name", ["StaticCalibrationError", "AdaptiveCalibrationError", "BrierDecomposition"]
 )
-def test_interrupted_first_update_makes_the_state_or_not(name, rng):
+def test_interrupted_first_update_makes_all_or_nothing(name, rng):
     data = catalogue.lattice(rng, 8)
     batch = (data.labels, data.predictions)
     check(getattr(um, name), lambda metric: metric.update_state(*batch), 20, rng)
@@ -128,7 +128,7 @@ def test_interrupted_first_update_makes_the_state_or_not(name, rng):
 @pytest.mark.parametrize("name", ["StaticCalibrationError", "BrierScore"])
 @pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
 @pytest.mark.first(2)
-def test_interrupted_changes_of_the_state(name, change, rng):
+def test_interrupted_changes_of_the_state_are_all_or_nothing(name, change, rng):
     data = catalogue.lattice(rng, 8)
     weighted = getattr(um, name)()
     weighted.update_state(data.labels, data.predictions, data.weights + 0.3)
@@ -152,10 +152,10 @@ def test_interrupted_changes_of_the_state(name, change, rng):
 
 
 @pytest.mark.tensors
-def test_an_interrupt_leaves_no_bound_behind():
+def test_an_interrupt_removes_the_bound_on_cells():
     bounded = states.bounded_by(um.Accuracy().get_state())
     bounded.__enter__()
     with pytest.raises(ValueError, match="Received: "):
         states.check_cells((2, 10**9))
-    del bounded  # As where an interrupt comes before `__exit__`.
+    del bounded  # As if an interrupt came before `__exit__`.
     states.check_cells((2, 10**9))

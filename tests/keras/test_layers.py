@@ -18,7 +18,7 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import Temperatur
 keras = tf.keras
 pytestmark = pytest.mark.keras
 
-# Layers, and what they are fitted like.
+# Layers, and the NumPy calibrators that they must equal.
 KINDS = {
     "temperature": (TemperatureScalingLayer, um_np.TemperatureScaling),
     "vector": (VectorScalingLayer, um_np.VectorScaling),
@@ -35,7 +35,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def network(rng, n=400, classes=4):
-    """Labels, and logits three times too large for them."""
+    """Returns labels, and logits that are three times too large for them."""
     logits = rng.normal(size=[n, classes])
     noise = rng.gumbel(size=[n, classes])
     return np.argmax(logits + noise, axis=1), (3 * logits).astype(np.float32)
@@ -45,7 +45,7 @@ def model_with(layer, features=4):
     return keras.Sequential([keras.Input([features]), layer])
 
 
-def test_divides_by_the_temperature(rng):
+def test_layer_divides_by_the_temperature(rng):
     logits = rng.normal(size=[3, 2, 4]).astype(np.float32)
     logits[0, 0, 1] = -np.inf
     layer = TemperatureScalingLayer(2.5)
@@ -58,12 +58,12 @@ def test_divides_by_the_temperature(rng):
 
 
 @pytest.mark.parametrize("temperature", [0, -1.0, np.nan, np.inf, "hot", None])
-def test_wrong_temperatures(temperature):
+def test_wrong_temperatures_raise(temperature):
     with pytest.raises(ValueError, match="`temperature` must be finite and > 0"):
         TemperatureScalingLayer(temperature)
 
 
-def test_fit_is_that_of_temperature_scaling(rng):
+def test_fit_equals_temperature_scaling(rng):
     labels, logits = network(rng)
     layer = TemperatureScalingLayer(1.5)
     # A failed fit keeps the temperature.
@@ -78,7 +78,7 @@ def test_fit_is_that_of_temperature_scaling(rng):
     np.testing.assert_allclose(layer.temperature, expected.temperature, rtol=1e-5)
 
 
-def test_training_the_rest_leaves_it_alone(rng):
+def test_training_other_layers_keeps_the_temperature(rng):
     labels, logits = network(rng)
     dense, layer = keras.layers.Dense(4), TemperatureScalingLayer(2.0)
     model = keras.Sequential([keras.Input([4]), dense, layer])
@@ -95,7 +95,7 @@ def test_a_copy_has_the_temperature(rng):
     assert copy.layers[-1].temperature == layer.temperature
 
 
-def test_config_has_the_temperature_of_now(rng):
+def test_config_has_the_fitted_temperature(rng):
     layer = TemperatureScalingLayer(2.0, name="scaling", dtype="float64")
     layer.fit(*network(rng))
     config = layer.get_config()
@@ -107,7 +107,7 @@ def test_config_has_the_temperature_of_now(rng):
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
-def test_other_precisions(policy, rng):
+def test_temperature_in_other_precisions(policy, rng):
     layer = TemperatureScalingLayer(1.0 / 3.0, dtype=policy)
     assert layer.weights[0].dtype in ("float32", tf.float32)
     logits = tf.constant(rng.normal(size=[5, 4]), tf.float32)
@@ -116,7 +116,7 @@ def test_other_precisions(policy, rng):
     assert result.dtype == dtype
     narrow = tf.cast(logits, dtype)
     exact = tf.cast(narrow, tf.float64) / layer.temperature
-    # T itself is not rounded to the narrow type.
+    # Only logits are rounded to the narrow type, not T.
     rtol = {"float64": 1e-6, "float16": 0.51 * 2.0**-10, "bfloat16": 0.51 * 2.0**-7}
     rtol = rtol[dtype.name]
     np.testing.assert_allclose(tf.cast(result, tf.float64), exact, rtol=rtol)
@@ -133,17 +133,17 @@ def mapped(layer, logits):
 
 
 def assert_maps(layer, calibrator, logits):
-    """Asserts that the layer has the map of the calibrator, up to float32."""
+    """Asserts that the layer maps as the calibrator does, up to float32."""
     expected = calibrator.transform(logits.astype(np.float64))
     np.testing.assert_allclose(mapped(layer, logits), expected, rtol=1e-5, atol=1e-5)
 
 
 @every_kind
-def test_each_is_the_identity_and_then_its_calibrator(kind, rng):
+def test_layers_are_the_identity_and_after_fit_their_calibrator(kind, rng):
     make_layer, make_calibrator = KINDS[kind]
     labels, logits = network(rng)
     layer = make_layer()
-    # Of images, too.
+    # Images are accepted too.
     images = logits.reshape(20, 20, 4)
     np.testing.assert_array_equal(layer(images), images)
     assert not layer.trainable_weights
@@ -188,7 +188,7 @@ def test_each_is_the_identity_and_then_its_calibrator(kind, rng):
 
 
 @every_kind
-def test_each_of_the_logit_of_class_1(kind, rng):
+def test_layers_of_the_logit_of_class_1(kind, rng):
     make_layer, make_calibrator = KINDS[kind]
     logits = 3 * rng.normal(size=[300, 1]).astype(np.float32)
     labels = rng.uniform(size=300) < 1 / (1 + np.exp(1 - logits[:, 0] / 2))
@@ -206,7 +206,7 @@ def test_each_of_the_logit_of_class_1(kind, rng):
     ("kind", "jit_compile"),
     [("temperature", False), ("vector", False), ("matrix", False), ("odir", True)],
 )
-def test_each_in_a_model_compiled_and_saved(kind, jit_compile, tmp_path, rng):
+def test_layers_in_a_model_that_is_compiled_and_saved(kind, jit_compile, tmp_path, rng):
     make_layer, _ = KINDS[kind]
     labels, logits = network(rng)
     layer = make_layer(name="scaling")
@@ -236,7 +236,7 @@ def test_each_in_a_model_compiled_and_saved(kind, jit_compile, tmp_path, rng):
 
 @every_kind
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
-def test_each_in_other_precisions(kind, policy, rng):
+def test_layers_in_other_precisions(kind, policy, rng):
     make_layer, make_calibrator = KINDS[kind]
     labels, logits = network(rng)
     layer = make_layer(dtype=policy)
@@ -265,7 +265,8 @@ def test_masked_positions_do_not_count(kind, rng):
         x = rng.integers(0, 9, [16, steps])
         z = model.predict(x, verbose=0)
         noise = rng.gumbel(size=z.shape)
-        y = np.where(x > 0, np.argmax(9 * z + noise, axis=-1), -1)  # None is masked.
+        # Masked positions have no label.
+        y = np.where(x > 0, np.argmax(9 * z + noise, axis=-1), -1)
         w = rng.uniform(size=16)
         batches.append((x, y, w))
         each = np.broadcast_to(w[:, None], y.shape)
@@ -295,7 +296,7 @@ class Batches(keras.utils.Sequence):
 
 
 def classifier(rng):
-    """A model, and what it was not trained on."""
+    """Returns a model, and features, labels and logits that it was not trained on."""
     model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3)])
     x = rng.normal(size=[400, 4]).astype(np.float32)
     z = model.predict(x, verbose=0)
@@ -317,7 +318,7 @@ def test_fit_to_a_dataset(kind, rng, tmp_path):
     assert_maps(layer, weighted, z)
     for data in (dataset.map(lambda x, y, w: (x, y)), Batches(x, labels[:, None])):
         assert_maps(layer.fit(data, model=model, **options), plain, z)
-    # In two lines, and in one model.
+    # The model and the layer make one model.
     mended = keras.Sequential([model, layer])
     expected = mapped(layer, z)
     found = mended.predict(x, verbose=0)
@@ -378,7 +379,7 @@ def test_conformal_sets_are_fitted_to_a_dataset(rng):
 
 
 @pytest.mark.parametrize("make", [VectorScalingLayer, MatrixScalingLayer])
-def test_linear_layers_and_their_arguments(make):
+def test_arguments_of_linear_layers_are_checked(make):
     for ridge in (-1, np.nan, "much"):
         with pytest.raises(ValueError, match="`ridge` must be finite and >= 0"):
             make(ridge=ridge)

@@ -80,14 +80,14 @@ def test_labels_and_predictions_in_any_form(row, rng):
 
 
 @every_row
-def test_half_precision_is_scored_in_float32_and_float64_is_kept(row, rng):
+def test_half_precision_is_scored_in_float32_and_float64_in_float64(row, rng):
     y_true, y_pred = row.data(rng, [8])
     for dtype in ("float16", "bfloat16"):
         half = tf.cast(y_pred, dtype)
         result = row.make()(y_true, half)
         assert result.dtype == tf.float32
         close(result, np.mean(row.scores(y_true, tf.cast(half, tf.float64))))
-    y_pred = y_pred * (1 - 1e-9)  # Which float32 does not hold.
+    y_pred = y_pred * (1 - 1e-9)  # Not exact in float32.
     expected = np.mean(row.scores(y_true, y_pred))
     losses = [row.make(dtype=dtype) for dtype in ("float64", tf.float64)]
     for loss in losses + [row.make()] * LEGACY:
@@ -98,7 +98,7 @@ def test_half_precision_is_scored_in_float32_and_float64_is_kept(row, rng):
 
 @every_class
 def test_weights_belong_to_the_leading_axes(row, rng):
-    """As in metrics, whatever Keras makes of fewer axes."""
+    """As in metrics; Keras alone would align weights of fewer axes to the last axis."""
     y_true, y_pred = data_of(row, rng, [3, 3])
     weights = rng.uniform(0.5, 2, 3).astype(np.float32)
     expected = row.make()(y_true, y_pred, np.repeat(weights[:, None], 3, axis=1))
@@ -107,7 +107,7 @@ def test_weights_belong_to_the_leading_axes(row, rng):
 
 
 @every_class
-def test_weights_that_do_not_fit_are_refused(row, rng):
+def test_weights_of_wrong_shapes_raise(row, rng):
     for shape, others in (
         ([4, 3], ([0], [3], [5], [4, 2], [0, 3], [3, 4], [4, 3, 2], [1, 4, 3])),
         ([4], ([0], [3], [4, 2], [1, 4])),
@@ -136,12 +136,12 @@ def test_masked_examples_are_left_out(row, rng):
         close(result, given(weighted, weights, reduction, mask))
 
 
-# One that ignores labels, and one that does not.
+# A loss that has `ignore_index`, and one that has not.
 @pytest.mark.parametrize("name", ["BrierLoss", "IntervalLoss"])
 def test_masks_of_layers_reach_the_loss(name, rng):
     row = next(row for row in CLASSES if row.loss == name)
     y_true, y_pred = data_of(row, rng, [8, 3])
-    y_pred[:, 1:][rng.permutation(16).reshape(8, 2) < 8] = 0  # The masked value.
+    y_pred[:, 1:][rng.permutation(16).reshape(8, 2) < 8] = 0  # 0 is masked.
 
     def evaluate(loss, labels):
         inputs = keras.Input(y_pred.shape[1:])
@@ -203,7 +203,7 @@ def test_brier_of_binary_predictions(rng):
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-def test_ignored_labels_are_left_out_as_by_keras(reduction, rng):
+def test_ignored_labels_are_left_out_as_in_keras(reduction, rng):
     # All examples have the same Brier score and the same likelihood, so that the two
     # losses are proportional.
     y = rng.integers(0, 3, [4, 5])
@@ -220,7 +220,7 @@ def test_ignored_labels_are_left_out_as_by_keras(reduction, rng):
         close(loss(y, p), 0.375 - 1)
 
 
-def test_ignored_labels_meet_masks_and_images(rng):
+def test_ignored_labels_with_masks_and_images(rng):
     y, p = classes(rng, [4, 3])
     keep = rng.permutation(12).reshape(4, 3)
     expected = np.mean(BRIER.scores(y, p)[(keep >= 3) & (keep < 9)])
@@ -237,7 +237,8 @@ def test_ignored_labels_meet_masks_and_images(rng):
     for labels in (y, y[..., None].astype(np.uint8), np.float32(y)):
         close(loss(labels, x), expected)
     close(tf.function(loss)(tf.constant(y), tf.constant(x)), expected)
-    loss = um.BrierLoss(ignore_index=255)  # They may be wrong.
+    # Predictions of ignored examples may be wrong.
+    loss = um.BrierLoss(ignore_index=255)
     close(loss([255, 0], [[np.nan, 7.0], [1.0, 0.0]]), -1)
 
 
@@ -315,7 +316,7 @@ def test_one_quantile_is_a_number_or_a_sequence(rng):
             close(loss(y_true, y_pred), expected)
 
 
-# What cannot be scored.
+# Arguments that cannot be scored.
 
 
 def wrong_labels(row):
@@ -367,7 +368,7 @@ def test_wrong_values_are_nan_in_a_graph(row, rng):
         assert np.isnan(each[0])
         if row.of.is_mean:
             close(each[1:], scores[1:])
-        else:  # The penalty is that of all.
+        else:  # The penalty depends on all examples.
             assert np.all(np.isnan(each))
         assert np.isnan(mean)
 
@@ -387,7 +388,7 @@ def test_wrong_shapes_raise(row, rng):
         (np.stack([y_true] * (size + 1), axis=1), y_pred),
     ]
     if not row.classifies:
-        bad.append((y_true, y_pred[:, :1]))  # Too few on the last axis.
+        bad.append((y_true, y_pred[:, :1]))  # The last axis is too short.
     for y, p in bad:
         with pytest.raises(ValueError, match=r"y_(true|pred)") as raised:
             loss(y, p)
@@ -395,11 +396,11 @@ def test_wrong_shapes_raise(row, rng):
         if len(y):
             with pytest.raises(ValueError, match=r"y_(true|pred)"):
                 tf.function(loss)(tf.constant(y), tf.constant(p))
-        else:  # A replica may have no share of the last batch.
+        else:  # A replica may get no share of the last batch.
             assert float(tf.function(loss)(tf.constant(y), tf.constant(p))) == 0
 
 
-def test_one_hot_rows_that_are_no_distribution_or_may_be_none_raise():
+def test_wrong_or_ambiguous_one_hot_rows_raise():
     for row in ([1, 1, 0], [0, 0, 0], [2, -1, 0], [0.5, 0.2, np.nan]):
         y_true = np.float32([row, [0, 1, 0]])
         y_pred = np.full([2, 3], 1 / 3, np.float32)
@@ -415,7 +416,7 @@ def test_one_hot_rows_that_are_no_distribution_or_may_be_none_raise():
         tf.function(um.BrierLoss(), input_signature=signature).get_concrete_function()
 
 
-def test_scores_beyond_the_range_raise():
+def test_scores_that_overflow_raise():
     for loss, y_true, y_pred in (
         (um.CRPSNormalLoss("exp"), [0.0], [[0.0, 100.0]]),
         (um.PinballLoss(0.5), [3e38], [-3e38]),
@@ -429,7 +430,7 @@ def test_scores_beyond_the_range_raise():
 
 
 @every_class
-def test_wrong_weights_are_refused(row, rng):
+def test_wrong_weights_raise(row, rng):
     y_true, y_pred = row.data(rng, [4])
     loss = row.make()
     compiled = tf.function(loss)
@@ -443,13 +444,14 @@ def test_wrong_weights_are_refused(row, rng):
 
 
 @pytest.mark.tensors
-def test_probabilities_are_no_logits(rng):
+def test_probabilities_as_logits_raise(rng):
     labels, p = rng.integers(0, 3, 8), rng.dirichlet(np.ones(3), 8).astype(np.float32)
     loss = um.BrierLoss(from_logits=True)
     with pytest.raises(ValueError, match="for probabilities use `from_logits=False`"):
         loss(labels, p)
     with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
         um.BrierLoss()(labels, np.log(p))
-    # In a graph they are what they are called, lest an accident end a training.
+    # A graph takes them for logits: logits that look like probabilities by accident
+    # must not end a training.
     squares = np.sum((np.asarray(tf.nn.softmax(p)) - np.eye(3)[labels]) ** 2, axis=1)
     close(tf.function(loss)(labels, p), np.mean(squares) - 1)

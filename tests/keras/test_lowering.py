@@ -1,8 +1,8 @@
-"""What XLA gets: static shapes, no calls back to Python, no float64 for float32.
+"""XLA gets static shapes, no calls back to Python, and no float64 for float32.
 
-An accelerator needs all three, and no test on a CPU would notice. Lowering a function
-tells without compiling it: what must be known at compile time raises, and dimensions
-that data decide are printed as `<=n`.
+An accelerator needs all three, and no other test on a CPU would notice. Lowering a
+function shows them without compiling it: a size that is unknown at compile time raises,
+and dimensions that depend on data are printed as `<=n`.
 """
 
 import dataclasses
@@ -24,14 +24,14 @@ from uncertainty_metrics.keras.metrics import _scores
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
-# Eigenvalues XLA itself expands.
+# Custom calls, but for eigenvalues, which XLA itself expands.
 CALLS = r'custom-call(?!.*"Eigh")'
 DYNAMIC = rf"<=\d|dynamic-reshape|{CALLS}|(?:outfeed|infeed|send|recv)\("
 BANNED = rf"{DYNAMIC}|(?:f64|c128)\["
 
 
 def lowered(function, *specs, **named):
-    """Returns a function as XLA gets it, of arguments of which only specs are known."""
+    """Returns the HLO text of a function, which needs only the specs of arguments."""
     graph = tf.function(function, jit_compile=True, autograph=False)
     return graph.experimental_get_compiler_ir(*specs, **named)(stage="hlo")
 
@@ -48,7 +48,7 @@ def spec(*shape, dtype=tf.float32):
 
 
 def specs_of(arrays):
-    """Returns the specs of arrays, those of float64 as float32."""
+    """Returns the specs of arrays; float64 becomes float32."""
     return {
         name: spec(
             *array.shape,
@@ -77,7 +77,7 @@ CALLABLES = [row for row in catalogue.CALLABLES if row.half != "numpy"]
 
 
 def of_normal(function):
-    """Returns a function of a distribution as one of means."""
+    """Turns a function of a distribution into one of the means of Normals."""
     from tensorflow_probability import distributions
 
     def call(means, **values):
@@ -87,7 +87,7 @@ def of_normal(function):
 
 
 @catalogue.first_of_kernel(CALLABLES)
-def test_functions(row, rng):
+def test_functions_lower(row, rng):
     arguments, function = row.draw(rng, (N,)), row.find(um)
     if distribution := arguments.pop("distribution", None):
         arguments["means"] = distribution.loc.numpy()
@@ -102,7 +102,7 @@ def test_functions(row, rng):
 
 
 @every_kind
-def test_metrics(row, options, rng):
+def test_metrics_lower(row, options, rng):
     if "num_classes" in inspect.signature(type(row.made(options))).parameters:
         options = {"num_classes": K, **options}
     made = specs_of(vars(row.lattice(rng, N)))
@@ -116,7 +116,7 @@ def test_metrics(row, options, rng):
 
 
 @pytest.mark.parametrize("row", catalogue.LOSSES, ids=lambda row: row.name)
-def test_losses_and_their_gradients(row, rng):
+def test_losses_and_their_gradients_lower(row, rng):
     loss = row.find(um)(**row.options)
     made = specs_of(vars(row.of_metric.lattice(rng, N)))
 
@@ -126,13 +126,13 @@ def test_losses_and_their_gradients(row, rng):
             value = loss(y_true, y_pred, weights)
         return value, tape.gradient(value, y_pred)
 
-    # That of samples sorts them with their indices, which float32 has no room for.
+    # This loss sorts samples together with their indices, which float32 cannot hold.
     banned = DYNAMIC if row.name == "CRPSSampleLoss" else BANNED
     check(value_and_gradient, made["labels"], made["predictions"], REALS, banned=banned)
 
 
 @pytest.mark.parametrize("name", ["Temperature", "Vector", "Matrix"])
-def test_layers(name):
+def test_layers_lower(name):
     layer = getattr(um, f"{name}ScalingLayer")()
     layer(tf.zeros([N, K]))
     check(layer, ROWS)
@@ -152,7 +152,7 @@ def kept(x):
         lambda x: tf.abs(tf.signal.fft(tf.cast(x, tf.complex128))),
     ],
 )
-def test_the_check_finds_what_it_looks_for(function):
+def test_the_check_finds_dynamic_shapes_and_float64(function):
     with pytest.raises(AssertionError, match=BANNED):
         check(function, REALS)
 
@@ -167,7 +167,7 @@ def test_the_check_finds_what_it_looks_for(function):
         lambda x: [tf.print(x), x][1],
     ],
 )
-def test_what_cannot_be_lowered_raises(function):
+def test_functions_that_cannot_be_lowered_raise(function):
     with pytest.raises(ValueError, match="HLO"):
         check(function, REALS)
 

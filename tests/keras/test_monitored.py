@@ -1,7 +1,6 @@
-"""Callbacks of Keras know which way the metrics are better, and why they are NaN."""
+"""Callbacks of Keras know in which direction metrics are better; NaN says why."""
 
 import functools
-import pickle
 import warnings
 
 import numpy as np
@@ -9,85 +8,94 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+from tests import catalogue
 from tests.keras.streams import STREAMS, every_stream
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
 keras_3 = pytest.mark.skipif(
-    not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
+    not hasattr(keras, "ops"), reason="tf_keras guesses from the name alone"
 )
 
-UP = {
-    *("AUROC", "AUPR", "Accuracy", "CoverageAtRisk", "OracleCollaborativeAccuracy"),
+# Names to monitor that come from a metric whose result is a dict, and this metric.
+DICTS = {
+    "val_resolution": um.BrierDecomposition,
+    "reliability": um.BrierDecomposition,
+    "val_brier_decomposition": um.BrierDecomposition,
+    "val_ece": lambda: um.MetricCollection({"ece": um.ExpectedCalibrationError()}),
+    "val_accuracy_worst": lambda: um.Accuracy(num_groups=2),
 }
-NEITHER = {
-    *("PredictiveEntropy", "ExpectedEntropy", "MutualInformation", "VariationRatio"),
-    *("EnsembleDisagreement", "MeanMemberUncertainty", "KnowledgeUncertainty"),
-    *("regression.IntervalCoverage", "conformal.ConformalCoverage"),
+CALLBACKS = {
+    "EarlyStopping": keras.callbacks.EarlyStopping,
+    "ReduceLROnPlateau": keras.callbacks.ReduceLROnPlateau,
+    "ModelCheckpoint": lambda monitor: keras.callbacks.ModelCheckpoint(
+        "best.keras", monitor, save_best_only=True
+    ),
 }
-PARTS = {
-    "uncertainty": None,
-    "resolution": "up",
-    "reliability": "down",
-    "within_bin_variance": "down",
-    "within_bin_covariance": "up",
-}
-
-
-def direction(name):
-    return "up" if name in UP else None if name in NEITHER else "down"
 
 
 MONITORED = {
-    **{f"val_{name}": direction(name) for name in STREAMS},
-    **{part: PARTS[part] for part in PARTS},
+    f"val_{row.metric}": row.better
+    for row in catalogue.METRICS
+    if row.metric != "BrierDecomposition"  # Its result is a dict.
 }
-del MONITORED["val_BrierDecomposition"]
 
 
 @pytest.fixture(scope="module")
 def model():
-    """A model with every metric."""
+    """A model with every metric whose result is one number."""
     model = keras.Sequential([keras.Input([3]), keras.layers.Softmax()])
     names = sorted(STREAMS.keys() - {"BrierDecomposition"})
     metrics = [STREAMS[name].make(name=name) for name in names]
-    model.compile(metrics=[*metrics, um.BrierDecomposition(exact=True)])
-    for metrics in model.metrics:
-        if hasattr(metrics, "build"):
-            metrics.build(np.zeros([1], np.int32), np.zeros([1, 3], np.float32))
+    model.compile(metrics=metrics)
+    build_metrics(model)
     return model
 
 
+def build_metrics(model):
+    """Makes Keras take the metrics of `compile` into its list, as `fit` does."""
+    for metrics in model.metrics:
+        if hasattr(metrics, "build"):
+            metrics.build(np.zeros([1], np.int32), np.zeros([1, 3], np.float32))
+
+
 @keras_3
-@pytest.mark.parametrize(("monitor", "way"), MONITORED.items(), ids=MONITORED)
-def test_callbacks_find_the_direction(monitor, way, model, tmp_path):
-    for callback in (
-        keras.callbacks.EarlyStopping(monitor),
-        keras.callbacks.ModelCheckpoint(
-            tmp_path / "best.keras", monitor, save_best_only=True
-        ),
-    ):
+@pytest.mark.parametrize(("monitor", "better"), MONITORED.items(), ids=MONITORED)
+def test_callbacks_find_the_direction(monitor, better, model):
+    for make in CALLBACKS.values():
+        callback = make(monitor)
         callback.set_model(model)
-        if way is None:
+        if better == "neither":
             with pytest.raises(ValueError, match=r"Pass `mode='max'`"):
                 callback._set_monitor_op()
         else:
             callback._set_monitor_op()
-            assert callback.monitor_op(1, 0) == (way == "up")
+            assert callback.monitor_op(1, 0) == (better == "larger")
 
 
 @keras_3
-def test_the_name_of_parts_is_a_name():
-    metric = um.BrierDecomposition(name="parts")
-    assert metric.name == "parts" != metric.name + "s"
-    assert not hasattr(metric, "_direction")
-    assert metric.name == "reliability" != "uncertainty"
-    assert metric.name != "uncertainty"
-    assert {"parts": 1}[metric.name] == 1
-    again = pickle.loads(pickle.dumps(metric.name))
-    for name in (metric.get_config()["name"], again):
-        assert type(name) is str
-        assert name == "parts"
+@pytest.mark.parametrize("callback", CALLBACKS)
+@pytest.mark.parametrize(("monitor", "make"), DICTS.items(), ids=DICTS)
+def test_callbacks_ask_for_a_mode_where_the_result_is_a_dict(monitor, make, callback):
+    model = keras.Sequential([keras.Input([3]), keras.layers.Softmax()])
+    model.compile(metrics=[make(), um.BrierScore()])
+    build_metrics(model)
+    found = CALLBACKS[callback](monitor)
+    found.set_model(model)
+    with pytest.raises(ValueError, match=r"`mode='max'`.*`mode='min'`") as raised:
+        found._set_monitor_op()
+    assert monitor in str(raised.value)
+
+
+@keras_3
+def test_fit_asks_for_a_mode_where_the_result_is_a_dict():
+    dense = keras.layers.Dense(3, activation="softmax")
+    model = keras.Sequential([keras.Input([3]), dense])
+    model.compile("sgd", um.BrierLoss(), metrics=[um.BrierDecomposition()])
+    data = np.eye(3, dtype=np.float32), np.arange(3)
+    stop = keras.callbacks.EarlyStopping("val_resolution")
+    with pytest.raises(ValueError, match=r"val_resolution.*`mode='max'`.*`mode='min'`"):
+        model.fit(*data, validation_data=data, callbacks=[stop], verbose=0)
 
 
 def test_fit_stops_and_saves(tmp_path):
@@ -96,17 +104,21 @@ def test_fit_stops_and_saves(tmp_path):
     decomposition = um.BrierDecomposition(num_classes=3)
     model.compile("sgd", um.BrierLoss(), metrics=[um.BrierScore(), decomposition])
     data = np.eye(3, dtype=np.float32), np.arange(3)
-    monitors = ["val_brier_score"]
-    if hasattr(keras, "ops"):  # The logs of tf_keras hold a dict.
-        monitors += ["val_resolution", "resolution"]
-    paths = {monitor: str(tmp_path / f"{monitor}.keras") for monitor in monitors}
-    callbacks = []
-    for monitor, path in paths.items():
-        callbacks += [
-            keras.callbacks.EarlyStopping(monitor, patience=5),
-            keras.callbacks.ModelCheckpoint(path, monitor, save_best_only=True),
-        ]
-    model.fit(*data, epochs=2, validation_data=data, callbacks=callbacks, verbose=0)
+    modes = {"val_brier_score": "auto", "val_resolution": "max", "reliability": "min"}
+    paths = {monitor: str(tmp_path / f"{monitor}.keras") for monitor in modes}
+    stops, callbacks = {}, []
+    for monitor, mode in modes.items():
+        stops[monitor] = keras.callbacks.EarlyStopping(monitor, mode=mode, patience=5)
+        saves = keras.callbacks.ModelCheckpoint(
+            paths[monitor], monitor, save_best_only=True, mode=mode
+        )
+        callbacks += [stops[monitor], saves]
+    logs = model.fit(
+        *data, epochs=2, validation_data=data, callbacks=callbacks, verbose=0
+    ).history
+    for monitor, mode in modes.items():
+        best = max if mode == "max" else min
+        assert stops[monitor].best == best(logs[monitor]), monitor
     for path in paths.values():
         keras.models.load_model(path)
 
@@ -137,7 +149,7 @@ def refuse(metric, *batches):
 
 @pytest.mark.tensors
 @every_stream
-def test_the_result_says_why_it_is_nan(stream, rng):
+def test_the_result_warns_why_it_is_nan(stream, rng):
     metric = stream.make()
     data = stream.data(rng)
     y_pred = np.array(data.predictions, np.float32)
@@ -156,16 +168,16 @@ def test_the_result_says_why_it_is_nan(stream, rng):
         "NaN": True,
     }.items():
         assert (word in message) == given, word
-    assert told(metric.result)[1] == []  # Once.
+    assert told(metric.result)[1] == []  # It warns once.
     refuse(metric, batch)
     assert "3 batches" in told(metric.result)[1][0]
     metric.reset_state()
     assert told(metric.result)[1] == []
     refuse(metric, batch)
-    assert "1 batch." in told(metric.result)[1][0]  # In every epoch.
+    assert "1 batch." in told(metric.result)[1][0]  # Again in the next epoch.
 
 
-def test_a_copied_state_says_it_too():
+def test_a_copied_state_warns_too():
     metric = um.StaticCalibrationError()
     state = metric.get_state()
     refuse(metric, ([0], np.float32([[3, -1, -1]])))
@@ -178,7 +190,7 @@ def test_a_copied_state_says_it_too():
 
 
 @pytest.mark.parametrize("run_eagerly", [False, True])
-def test_every_epoch_says_it(run_eagerly):
+def test_every_epoch_warns(run_eagerly):
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(3)])
     metrics = [um.ExpectedCalibrationError(), um.BrierDecomposition(num_classes=3)]
     model.compile(

@@ -1,4 +1,4 @@
-"""Losses with a penalty of the batch: gradients, limits, and what they are of."""
+"""Losses with a penalty of the whole batch: gradients, limits and estimates."""
 
 import itertools
 
@@ -27,7 +27,7 @@ def value_and_gradient(loss, y_true, y_pred, weights=None):
 
 
 @every_penalized
-def test_gradients_equal_finite_differences_of_the_loops(row, rng):
+def test_gradients_equal_finite_differences(row, rng):
     y = rng.integers(0, 3, 7)
     weights = rng.uniform(0.5, 2, 7)
     x = rng.normal(size=[7, 3])
@@ -49,7 +49,7 @@ def test_gradients_equal_finite_differences_of_the_loops(row, rng):
         close(gradient, expected, tolerance)
 
 
-# At which losses have corners, ties, and probabilities of 0 and 1.
+# Predictions with ties, with probabilities of 0 and 1, or at corners of losses.
 CORNERS = {
     True: [[0, 0, 0], [0, 0, 0], [1e3, -1e3, 0], [-1e3, 1e3, 1e3], [1e30, 0, 0]],
     False: [[1, 0, 0], [0, 1, 0], [1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0], [1, 0, 0]],
@@ -63,13 +63,14 @@ def test_values_and_gradients_are_finite_anywhere(row):
     for labels in ([0, 1, 2, 0, 1], [0, 0, 0, 0, 0]):
         for rows in (slice(None), slice(1), slice(2, 4)):
             value, gradient = value_and_gradient(loss, labels[rows], y_pred[rows])
-            if not row.options.get("from_logits"):  # The loops have a least p.
+            if not row.options.get("from_logits"):  # The loops clip p.
                 close(value, np.mean(row.scores(labels[rows], y_pred[rows])), 1e-5)
             assert np.all(np.isfinite([value, *np.ravel(gradient)]))
 
 
 def test_the_kernel_has_no_slope_at_equal_confidences():
-    # u = (-2, 1, 1, 1) / 3, whose pairs sum to -6 / 9; each follows the sum of others.
+    # The gaps are u = (-2, 1, 1, 1) / 3, and the products of pairs sum to -6 / 9. The
+    # slope in each gap is the sum of the others.
     loss = um.MMCELoss(1, True, proper_loss=None)
     value, gradient = value_and_gradient(loss, [0, 1, 1, 1], np.zeros([4, 3]))
     close(value, -1 / 18)
@@ -87,7 +88,7 @@ def test_a_batch_of_one(rng):
     assert float(um.MMCELoss(1, proper_loss=None)(y, np.float32(p))) == 0
 
 
-def test_narrow_shares_make_the_error_of_even_bins(rng):
+def test_low_temperatures_give_the_error_of_even_bins(rng):
     p = rng.dirichlet([1, 1, 1], 300).astype(np.float32)
     from_edges = np.abs(60 * p.max(axis=1) - np.round(60 * p.max(axis=1)))
     p = p[from_edges > 0.01]
@@ -100,7 +101,7 @@ def test_narrow_shares_make_the_error_of_even_bins(rng):
 
 
 def test_errors_of_batches_are_unbiased(rng):
-    """The mean over batches of MMCE^2 is that of the population, which a loop gives."""
+    """The mean of MMCE^2 over batches is its value in the population."""
     p = np.array([[0.6, 0.4], [0.9, 0.1], [0.7, 0.3]])
     chances = np.array([0.2, 0.3, 0.5])
     accuracies = np.array([0.5, 0.95, 0.4])
@@ -120,7 +121,7 @@ def test_errors_of_batches_are_unbiased(rng):
 
 
 def test_one_hot_and_smoothed_labels():
-    """A decision is right by the share of its label."""
+    """A decision is right to the share of its class in the label."""
     p = np.float32([[0.75, 0.25, 0], [0.25, 0.5, 0.25]])
     shares = np.float32([[0.5, 0.5, 0], [0, 0.75, 0.25]])
     loss = um.MMCELoss(1, proper_loss=None)
@@ -148,12 +149,12 @@ def test_weights_of_zero_and_of_any_scale(name, rng):
     close(of_ignoring(np.where(kept, y, 255), p, weights), np.mean(some))
 
 
-def test_many_examples_take_no_pairs_of_them(rng):
-    n = 200_000  # Whose pairs would take 160 GB.
+def test_many_examples_need_no_array_of_pairs(rng):
+    n = 200_000  # All pairs would take 160 GB.
     p = rng.uniform(0.5, 1, n)
     y = (rng.random(n) > p**2).astype(int)
     p = np.float32(np.stack([p, 1 - p], axis=1))
-    # p - p^2 is the gap at p, whose density is 2 on [0.5, 1].
+    # The gap at p is p - p^2, and the density of p is 2 on [0.5, 1].
     grid = np.linspace(0.5, 1, 501)
     gap = 2 * (grid - grid**2)
     kernel = np.exp(-np.abs(grid[:, None] - grid) / 0.2)

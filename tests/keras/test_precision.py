@@ -1,4 +1,4 @@
-"""What streaming costs in precision: sketches against exact values, counts, drift."""
+"""The precision of streaming: sketches against exact values, counts, no drift."""
 
 import dataclasses
 import fractions
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 
 def network(rng, n, classes, sharpness, temperature):
-    """Predictions of a network whose labels follow its logits / temperature."""
+    """Returns labels that follow logits / temperature, and sharpened predictions."""
     logits = rng.normal(size=[n, classes])
     logits[np.arange(n), rng.integers(0, classes, n)] += np.log(classes) + 2
     noise = rng.gumbel(size=[n, classes])
@@ -27,7 +27,7 @@ def network(rng, n, classes, sharpness, temperature):
 
 
 def nearly_certain(rng, n, classes):
-    """Probabilities within a millionth of 0 and 1."""
+    """Returns labels, and probabilities within a millionth of 0 or 1."""
     p = rng.uniform(0, 1e-6, [n, classes]) / classes
     top = rng.integers(0, classes, n)
     p[np.arange(n), top] = 0
@@ -64,7 +64,8 @@ def test_adaptive_metrics_are_within_one_percent(classes, sharpness, rng):
         "ThresholdedAdaptiveCalibrationError": um_np.tace,
         "RootMeanSquaredCalibrationError": um_np.rmsce,
     }
-    # The others have no scores to tell apart there, or the state of the first.
+    # Where predictions are nearly certain, the other metrics see equal scores; with
+    # 1000 classes, they have the same state as the first.
     alone = sharpness is None or classes == 1000
     for name in list(metrics)[: 1 if alone else None]:
         np.testing.assert_allclose(
@@ -82,12 +83,12 @@ def test_calibrated_networks_are_within_a_fraction_of_the_noise(classes, rng):
         errors.append(abs(value - exact) / exact)
         half = um_np.rmsce(labels[::2], probabilities[::2])
         noise.append(abs(half - exact) / exact)
-    # About 1.5% with a standard error of 0.5%, where the noise is 20 to 50%.
+    # The mean error is about 1.5% (standard error 0.5%), the noise 20 to 50%.
     assert np.mean(errors) < 0.05
     assert np.mean(errors) < np.mean(noise) / 2
 
 
-def test_resolution_is_an_option(rng):
+def test_more_bits_give_smaller_errors(rng):
     data = network(rng, 3000, 10, 1.0, 1.5)
     exact = um_np.ace(*data)
     few, many = (
@@ -103,7 +104,7 @@ MOVED = pytest.mark.filterwarnings("ignore:This sketch was saved with wider cell
 
 @MOVED
 @pytest.mark.parametrize("weighted", [False, True])
-def test_ranks_of_more_cells_load_into_the_default(weighted, rng):
+def test_rank_states_of_other_cells_load_into_the_default(weighted, rng):
     labels, probabilities = network(rng, 500, 10, 1.0, 1.5)
     weights = rng.uniform(size=500) if weighted else None
     confidences = probabilities.max(axis=1)
@@ -119,7 +120,7 @@ def test_ranks_of_more_cells_load_into_the_default(weighted, rng):
             metric.update_state(*data)
         saved = dataclasses.replace(old.get_state(), config=new.get_state().config)
         loaded = saved.to_metric()
-        # The cells are those of before, so that the value is, but for its ties.
+        # The old cells are kept, and so is the value, but for ties.
         np.testing.assert_allclose(loaded.result(), old.result(), rtol=5e-3)
         loaded.merge_state([saved, new])
         np.testing.assert_allclose(loaded.result(), new.result(), rtol=5e-3)
@@ -130,7 +131,7 @@ def test_ranks_of_more_cells_load_into_the_default(weighted, rng):
 @pytest.mark.parametrize(
     ("of", "bits", "options"),
     [
-        # The defaults of version 1.0 and those after it, for ten groups and for one.
+        # Defaults of version 1.0 and of the next version, for ten groups and for one.
         (um.AdaptiveCalibrationError, 8, {"num_classes": 10}),
         (um.AdaptiveCalibrationError, 4, {"num_classes": 10}),
         (um.DebiasedCalibrationError, 10, {}),
@@ -159,13 +160,13 @@ def test_states_of_other_cells_load_into_the_default(of, bits, options, weighted
         np.testing.assert_allclose(found, 3 * once, rtol=1e-5, atol=1e-6)
 
 
-def test_no_grid_of_before_has_as_many_cells_as_its_successor():
+def test_older_grids_differ_in_their_number_of_cells():
     for groups in (*range(1, 300), 500, 1000, 2000):
         now = _grid.default_bits(groups)
         number = groups * _grid.num_cells(*now)
         for old in _older_grids.default_bits(groups):
             before = groups * _grid.num_cells(*old)
-            if before == number:  # Then they are the same cells.
+            if before == number:  # Then the cells are the same.
                 scores = np.float32(np.linspace(0, 1, 10_001))
                 np.testing.assert_array_equal(
                     _grid.index(scores, *now), _grid.index(scores, *old)
@@ -174,7 +175,7 @@ def test_no_grid_of_before_has_as_many_cells_as_its_successor():
                 assert abs(before - number) > 1
 
 
-def test_middles_of_real_cells_lie_in_them(rng):
+def test_middles_of_cells_of_the_real_line_lie_in_them(rng):
     scores = rng.normal(size=9000) * 10.0 ** rng.integers(-44, 38, 9000)
     for bits in (_grid.RANKING_BITS[True], (7,), (8,)):
         cells = _sketch.real_index(tf.constant(scores, tf.float32), *bits)
@@ -184,16 +185,17 @@ def test_middles_of_real_cells_lie_in_them(rng):
 
 @pytest.mark.parametrize("groups", [1, 3, 10])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
+def test_bins_by_blocks_are_the_bins_by_cells(groups, jit_compile, rng):
     bins, bits = 7, 3
     cells = _grid.num_cells(bits)
     counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])
     counts[0, :] = 0
-    counts[0, rng.integers(cells)] = groups > 1  # One example, or none.
+    # Group 0 has one example, or none if it is the only group.
+    counts[0, rng.integers(cells)] = groups > 1
     rest = rng.integers(0, 2**22, counts.shape) * counts
     rows = [counts, 300 * counts, rest, rng.binomial(counts, 0.5)]
     units = np.stack(rows).reshape(4, -1)
-    function = tf.function(_sketch._bins_of_blocks, jit_compile=jit_compile)
+    function = tf.function(_sketch._bins_by_blocks, jit_compile=jit_compile)
     starts, sums = function(tf.constant(units), groups, bins, cells)
     for group in range(groups):
         total = max(int(counts[group].sum()), 1)
@@ -221,7 +223,7 @@ def test_cells_are_in_order_and_hold_their_scores(bits, rng):
     upper = _grid.upper_edges(bits)
     assert upper.shape == (_grid.num_cells(bits),)
     assert np.all(scores <= upper[cells])
-    # Relative width 2^-bits, in p below 1/2 and in 1 - p above.
+    # Cells have the relative width 2^-bits: of p below 1/2, of 1 - p above it.
     for cell in np.unique(cells):
         inside = scores[cells == cell].astype(np.float64)
         inside = inside[(inside >= 2.0**-126) & (inside <= 1 - 2.0**-24)]
@@ -233,7 +235,7 @@ def test_cells_are_in_order_and_hold_their_scores(bits, rng):
 
 @pytest.mark.parametrize("bits", [0, 4, 8])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
+def test_cells_of_the_real_line_are_in_order(bits, jit_compile, rng):
     scores = rng.normal(size=5000) * 10.0 ** rng.integers(-44, 38, 5000)
     scores = np.concatenate(
         [scores, np.linspace(-2, 2, 4001), [-3.4e38, 3.4e38, 1e-45]]
@@ -244,7 +246,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
     assert np.all(np.diff(cells) >= 0)
     assert cells[0] == 0
     assert cells[-1] == _grid.num_real_cells(bits) - 1
-    # Inside [0, 1] they are those of probabilities, and none of the others.
+    # Scores in [0, 1] have the cells of probabilities, which hold no other scores.
     inside = (scores >= 0) & (scores <= 1)
     zero = index(tf.constant([-0.0]), bits).numpy()[0]
     unit = _sketch.index(tf.constant(scores[inside]), bits).numpy()
@@ -270,14 +272,15 @@ def test_counts_are_exact_past_two_to_the_24(rng):
         weighted.update_state([0], [[1.0, 0.0]], [1.0])
     assert weighted.counts.numpy().tolist() == [2**24 + 5]
     assert float(weighted.result()) == 0
-    metric._units.assign([[_sums.MAX_COUNT], [0], [0], [0]])  # More than it can hold.
+    # At this count the result becomes NaN.
+    metric._units.assign([[_sums.MAX_COUNT], [0], [0], [0]])
     assert np.isnan(metric.result())
 
 
 @pytest.mark.parametrize(
     "weighted", [pytest.param(False, marks=pytest.mark.exhaustive), True]
 )
-def test_sums_do_not_drift_beyond_the_integers_of_float32(weighted, rng):
+def test_sums_do_not_drift_beyond_the_counts_of_float32(weighted, rng):
     n, updates = 50_000, 400  # 2e7 examples in one bin; float32 counts to 1.7e7.
     p = rng.uniform(0.5, 1, n).astype(np.float32)
     probabilities = tf.constant(np.stack([1 - p, p], axis=1))
@@ -315,7 +318,7 @@ def test_weighted_segment_sums_are_nearly_exact(jit_compile, rng):
     values = rng.uniform(size=[20_000, 2]).astype(np.float32)
     values *= 10.0 ** rng.integers(-12, 3, [20_000, 1])
     cells = rng.integers(0, 7, 20_000)
-    cells[:3] = -1  # Dropped.
+    cells[:3] = -1  # These values are dropped.
     run = tf.function(_sums.segment_pair, jit_compile=jit_compile)
     hi, lo = run(tf.constant(values), tf.constant(cells, tf.int32), 7)
     for cell in range(7):
@@ -347,7 +350,7 @@ def test_scores_add_within_a_millionth(n, jit_compile, rng):
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_pairs_hold_many_additions(jit_compile, rng):
+def test_pairs_stay_precise_over_many_additions(jit_compile, rng):
     values = (rng.normal(size=[1000, 5]) * 10.0 ** np.arange(5)).astype(np.float32)
     values[:, 0] = np.abs(values[:, 0])
     values[:, 1] = 0.1  # Rounded the same way each time.
@@ -368,7 +371,7 @@ def test_pairs_hold_many_additions(jit_compile, rng):
     assert np.all(np.abs((hi + lo)[:4] - exact) <= 1000 * 2.0**-48 * size[:4])
 
 
-def test_cells_added_together_keep_what_rounding_lost(rng):
+def test_sums_of_cells_keep_what_rounding_lost(rng):
     hi = rng.uniform(1, 2, [3, 40]).astype(np.float32)
     lo = (hi * rng.uniform(-(2.0**-25), 2.0**-25, hi.shape)).astype(np.float32)
     of = rng.integers(0, 4, 40).astype(np.int32)
@@ -417,7 +420,7 @@ def test_means_do_not_drift(rng, compiled, weighted):
         weights = rng.integers(1, 4, n).astype(np.float32) if weighted else None
         expected = np.average(values.astype(np.float64), weights=weights)
         np.testing.assert_allclose(mean(values, weights), expected, rtol=2e-7)
-        # Exactly, also where 1 / n is rounded.
+        # The mean of ones is exactly 1, also where 1 / n is rounded.
         assert mean(np.ones(n, np.float32), weights) == 1
 
 

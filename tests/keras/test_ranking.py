@@ -1,4 +1,4 @@
-"""Streaming rank metrics: how far the sketch is from exact, on data that try it."""
+"""Streaming rank metrics are close to exact, also on data that are hard to sketch."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_selective_metrics_are_close_to_exact(name, sharpness, rng):
     labels = rng.integers(0, 10, 20000)
     logits = rng.normal(size=[20000, 10]).astype(np.float32)
     logits[np.arange(20000), labels] += 2
-    logits *= sharpness  # 20 makes most probabilities 1 but for 1e-5.
+    logits *= sharpness  # With 20 most tops are within 1e-5 of 1.
     weights = rng.uniform(0, 3, 20000).astype(np.float32)
     atol = 1e-4 if "AU" in name else 1e-3 if "Oracle" in name else 5e-3
     probabilities = tf.nn.softmax(logits).numpy()
@@ -84,14 +84,14 @@ def test_detection_metrics_are_close_to_exact(name, kind, rng):
     expected = getattr(um_np, function)(labels, scores, **options)
     metric = getattr(um, name)(**options)
     atol = {"AUROC": 1e-4, "AUPR": 1e-3, "FPRAtTPR": 1e-2}[name]
-    if kind in ("log-likelihood", "huge"):  # Few cells for much of the data.
+    if kind in ("log-likelihood", "huge"):  # Few cells hold much of the data.
         atol *= 20
     assert abs(stream(metric, labels, scores) - expected) < atol
     if name == "AUROC":
         assert abs(float(metric.result()) - expected) <= float(metric.error_bound)
 
 
-BOUNDED = (  # By default the first four.
+BOUNDED = (  # The default run has the first four.
     *("3", "100", "constant", "saturated", "uniform"),
     *("2", "10", "1000", "near 0", "two-valued"),
 )
@@ -113,7 +113,7 @@ def confidences_of(kind, rng, n):
 
 
 def outcomes_of(confidences, rng):
-    """Returns what is right: the best, the worst, some at a time, or in no order."""
+    """Returns which examples are right: the best, the worst, in runs, or at random."""
     ranks = np.argsort(np.argsort(confidences, kind="stable"))
     n, share = len(confidences), rng.uniform(0.05, 0.95)
     return {
@@ -171,7 +171,8 @@ def test_selective_metrics_are_within_their_bounds(kind, rng):
 
 
 def test_the_order_within_a_cell_is_lost():
-    # All in one cell, the best first: AURC is the risk, not r + (1 - r) log(1 - r).
+    # All scores share a cell, and the right decisions have the higher scores: the
+    # sketch gives the risk r instead of r + (1 - r) log(1 - r).
     n = 400
     confidences = (0.001 * (1 + 1e-3 * np.arange(n) / n)).astype(np.float32)
     predictions = np.repeat((1 - confidences)[:, None] / 999, 1000, axis=1)
@@ -220,7 +221,7 @@ def test_saturated_scores_where_even_thresholds_fail(rng):
     assert abs(stream(with_thresholds, labels, scores) - expected) > 0.2
 
 
-def test_the_other_class_has_the_same_cells(rng):
+def test_either_positive_class_has_the_same_cells(rng):
     labels, scores = detection_data("saturated", rng)
     plain, turned = um.AUPR(), um.AUPR(positive="in")
     for metric, other in ((plain, labels), (turned, 1 - labels)):
@@ -260,7 +261,7 @@ def test_margins_of_logits_rank_what_probabilities_cannot(rng):
 
 
 @pytest.mark.parametrize("scale", [1e-6, 0.25, 1.0])
-def test_weights_below_one_count_as_examples(scale, rng):
+def test_values_do_not_depend_on_the_scale_of_weights(scale, rng):
     labels = rng.integers(0, 2, 30)
     confidences = rng.permutation(np.linspace(0.5, 1, 30)).astype(np.float32)
     predictions = np.stack([confidences, 1 - confidences], axis=1)
@@ -314,5 +315,5 @@ def test_scores_with_a_class_axis_raise():
         um.AUROC().update_state([0, 1], [[0.1, 0.9], [0.2, 0.8]])
 
 
-def test_the_auc_of_keras_is_there():
+def test_auc_is_the_metric_of_keras():
     assert um.AUC is keras.metrics.AUC

@@ -9,7 +9,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 from tests.refined_reference import least, likelihood
-from uncertainty_metrics.ops import _refined
+from uncertainty_metrics.ops import _refined_likelihood
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
@@ -20,7 +20,7 @@ def read(metric):
 
 
 def drawn(rng, classes, scale, n=400):
-    """Returns logits of a size, and labels that they are right about."""
+    """Returns labels, and calibrated logits of a scale."""
     logits = scale * rng.normal(size=[n, classes])
     return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1), logits
 
@@ -31,12 +31,12 @@ def problems(rng):
         for temperature in (0.2, 1.0, 7.0):
             labels, logits = drawn(rng, classes, rng.choice([1.0, 5.0]))
             yield labels, temperature * logits
-    # Nearly separable, and with a confident mistake.
+    # Nearly separable, with one confident mistake.
     labels, logits = drawn(rng, 10, 3.0)
     logits[np.arange(400), labels] += 40
     labels[0] = (labels[0] + 1) % 10
     yield labels, logits
-    # Saturated, some ten times as large as others.
+    # Saturated: some logits are ten times as large as others.
     labels, logits = drawn(rng, 10, 2.0)
     yield labels, logits * np.where(np.arange(400) < 40, 10.0, 1.0)[:, None]
 
@@ -59,13 +59,13 @@ def test_within_the_stated_bounds_of_the_exact_minimum(rng):
     ("classes", "error", "of_temperature"),
     [(10, 1e-5, 1e-3), (100, 2e-4, 5e-3), (1000, 1e-3, 2e-2)],
 )
-def test_at_worst_all_others_are_equal_and_count_at_once(
+def test_within_bounds_in_the_worst_case_of_equal_other_logits(
     classes, error, of_temperature
 ):
     metric = um.RefinedNegativeLogLikelihood(from_logits=True)
     for share in (0.6, 0.9, 0.9999):
         odds = share / (1 - share) * (classes - 1)
-        for power in (0.1, 0.25, 0.4):  # Between two nodes.
+        for power in (0.1, 0.25, 0.4):  # T is between two nodes.
             logits = np.zeros([2, classes], np.float32)
             logits[:, 0] = 2**power * np.log(odds)
             metric.reset_state()
@@ -77,13 +77,14 @@ def test_at_worst_all_others_are_equal_and_count_at_once(
 
 
 @pytest.mark.parametrize("power", [-4.0, -3.5, -0.5, 0.0, 0.25, 2.0, 4.0])
-def test_the_optimum_in_closed_form(power):
-    """Of two classes, of which one has the same logit always: T at nodes or not."""
+def test_the_optimum_equals_a_closed_form(power):
+    """Two classes, all examples with the same logits; T is at a node or between two."""
     share = 0.75
     logit = 2**power * np.log(share / (1 - share))
     labels, logits = [0, 1, 1, 1] * 5, np.tile([0.0, logit], [20, 1])
     metric = um.RefinedNegativeLogLikelihood(from_logits=True, dtype="float64")
-    with warnings.catch_warnings():  # Rounding decides at the ends.
+    # At the ends of the range rounding decides whether there is a warning.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore" if abs(power) == 4 else "error")
         metric.update_state(labels, logits)
         value, temperature, part = read(metric)
@@ -92,12 +93,12 @@ def test_the_optimum_in_closed_form(power):
     assert abs(part - (likelihood(labels, logits, 1.0) - entropy)) < 1e-6
     if abs(power) < 4:
         assert abs(temperature / 2**power - 1) < 1e-4
-        nodes = np.exp(_refined.NODES)
+        nodes = np.exp(_refined_likelihood.NODES)
         if power in np.round(np.log2(nodes), 6):
             assert abs(temperature / 2**power - 1) < 1e-12
 
 
-def test_an_optimum_out_of_range_is_told():
+def test_an_optimum_out_of_range_warns():
     logits = np.array([[2.0, 0.0, -1.0]] * 4)
     for labels, way, temperature, end in (
         ([0, 0, 0, 0], "below 1/16", 0.0, 1 / 16),
@@ -111,7 +112,7 @@ def test_an_optimum_out_of_range_is_told():
         expected = likelihood(labels, logits, end)
         np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-14)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # It was told.
+            warnings.simplefilter("error")  # It has warned.
             assert read(metric)[:2] == [value, temperature]
             assert float(tf.function(metric.result)()) == value
         gained = likelihood(labels, logits, 1.0) - expected
@@ -125,7 +126,7 @@ def test_an_optimum_out_of_range_is_told():
 def test_an_impossible_label_is_infinite_at_every_temperature():
     metric = um.RefinedNegativeLogLikelihood()
     metric.update_state([1, 1, 1, 0], [[0.25, 0.75]] * 4)
-    metric.update_state([1], [[1.0, 0.0]], [0.0])  # Of weight 0 it is none.
+    metric.update_state([1], [[1.0, 0.0]], [0.0])  # Its weight is 0.
     assert np.all(np.isfinite(read(metric)))
     metric.update_state([1, 0], [[1.0, 0.0], [0.0, 0.0]])
     with pytest.warns(
@@ -136,7 +137,7 @@ def test_an_impossible_label_is_infinite_at_every_temperature():
     assert np.isnan(metric.calibration_part)
 
 
-def test_where_all_temperatures_are_as_good():
+def test_temperature_is_1_where_all_are_equally_good():
     metric = um.RefinedNegativeLogLikelihood(from_logits=True)
     assert metric.name == "refined_nll"
     with warnings.catch_warnings():
@@ -146,7 +147,7 @@ def test_where_all_temperatures_are_as_good():
         np.testing.assert_allclose(read(metric), [np.log(3), 1.0, 0.0], atol=1e-6)
 
 
-def test_large_logits_and_those_of_half_precision(rng):
+def test_logits_that_are_large_or_of_half_precision(rng):
     labels, logits = drawn(rng, 5, 1.0, n=60)
     labels[:20], logits[0, 0] = rng.integers(0, 5, 20), -np.inf
     logits[0, labels[0]] = 1.0
@@ -170,10 +171,10 @@ def test_blocks_of_a_batch_add_to_the_whole(rng, monkeypatch):
     weights = rng.choice([0.0, 0.5, 3.0], 41).astype(np.float32)
     weights[5] = 0.0
     batch = tf.constant(margins), tf.constant(weights)
-    whole = _refined.node_sums(*batch)
+    whole = _refined_likelihood.node_sums(*batch)
     for rows in (1, 7, 20):
-        monkeypatch.setattr(_refined, "_BLOCK", rows * 17 * 3)
-        hi, lo = _refined.node_sums(*batch)
+        monkeypatch.setattr(_refined_likelihood, "_BLOCK", rows * 17 * 3)
+        hi, lo = _refined_likelihood.node_sums(*batch)
         np.testing.assert_allclose(hi + lo, whole[0] + whole[1], rtol=1e-6)
 
 

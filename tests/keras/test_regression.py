@@ -71,7 +71,7 @@ def expected(name, y, y_pred, weights=None):
 
 
 def forecasts(rng, shape=(60,), dtype=np.float32):
-    """Targets, and means and variances that float16 holds exactly."""
+    """Returns targets, and means and variances that float16 holds exactly."""
     mean = np.round(rng.normal(size=shape) * 16) / 16
     variance = np.round(rng.uniform(0.25, 3, shape) * 16) / 16
     y = mean + np.sqrt(1.5 * variance) * rng.normal(size=shape)
@@ -83,7 +83,7 @@ def close(result, value, rtol=1e-6):
 
 
 def check(metric, batches, value, rtol=1e-6):
-    """The value after the batches, however often it is read."""
+    """Checks the value after the batches, which is the same when it is read again."""
     for batch in batches:
         metric.update_state(*batch)
     for _ in range(2):
@@ -119,7 +119,7 @@ VARIANCES = {
 }
 
 
-# Every metric, and every transform.
+# Every transform with one metric, and every metric with one transform.
 @pytest.mark.tensors
 @pytest.mark.parametrize(
     ("name", "transform"),
@@ -149,7 +149,7 @@ def test_scale_transforms(name, transform, rng):
 
 
 @every_scale_metric
-def test_scale_transform_is_that_of_the_losses(name):
+def test_scale_transform_has_the_default_of_the_losses(name):
     metric = getattr(regression, name)
     parameter = inspect.signature(metric).parameters["scale_transform"]
     for loss in (losses.GaussianNLLLoss, losses.CRPSNormalLoss):
@@ -166,8 +166,8 @@ def test_scale_transform_is_that_of_the_losses(name):
         *((name, "softplus") for name in METRICS if name[0] in "EIS"),
     ],
 )
-def test_what_was_saved_with_a_variance_transform(name, old, rng):
-    """Its numbers are those of the variance that it named."""
+def test_metrics_saved_with_a_variance_transform_load(name, old, rng):
+    """The old option named a transform of the variance, and keeps this meaning."""
     y, y_pred = forecasts(rng)
     function = {"identity": np.asarray, "exp": np.exp, "softplus": special.softplus}
     variances = function[old](np.float64(y_pred[:, 1]))
@@ -187,7 +187,7 @@ def test_what_was_saved_with_a_variance_transform(name, old, rng):
 
 
 @pytest.mark.tensors
-def test_wrong_options():
+def test_wrong_options_raise():
     with pytest.raises(ValueError, match="`n_bins` must be an integer of at least 1"):
         regression.ExpectedCalibrationError(n_bins=0)
     for metric in (regression.IntervalCoverage, regression.IntervalWidth):
@@ -251,7 +251,7 @@ def test_distributions_of_other_families(name, rng):
         with pytest.raises(ValueError, match=r"`y_pred` .*with a `quantile`"):
             metric.update_state(y, mixture)
         return
-    metric.update_state(y, mixture)  # Of batch shape [].
+    metric.update_state(y, mixture)  # Its batch shape is [].
     if name == "Sharpness":
         close(metric.result(), math.sqrt(1.25))
     if name == "RootMeanSquaredError":
@@ -290,8 +290,9 @@ def test_discrete_distributions(rng):
 
 
 @pytest.mark.tensors
-def test_calibrated_discrete_distributions_are_calibrated(rng):
-    # Most targets are 0, the middle of whose jump is in the interval of hardly a level.
+def test_calibrated_discrete_distributions_have_a_small_error(rng):
+    # Most targets are 0, where the CDF jumps. A metric that took the middle of the jump
+    # would count these targets as inside or outside together, and would not be small.
     n = 20000
     rates = np.float32(rng.uniform(0.05, 0.5, n))
     metric = regression.ExpectedCalibrationError()
@@ -301,7 +302,7 @@ def test_calibrated_discrete_distributions_are_calibrated(rng):
 
 @pytest.mark.tensors
 @every_metric
-def test_wrong_distributions(name):
+def test_wrong_distributions_raise(name):
     metric, normal = make(name), tfd().Normal
     cases = [
         ([0.0, np.nan], normal([0.0, 0.0], 1.0), "`y_true` must be finite. Received"),
@@ -344,7 +345,7 @@ def test_models_whose_output_is_a_distribution(rng):
         close(logs[name], expected(name, y, y_pred), 3e-6)
 
 
-def test_the_name_of_a_class_is_not_that_of_a_classifier():
+def test_registered_names_differ_from_those_of_classifiers():
     from uncertainty_metrics.keras.metrics import named_calibration_errors
 
     for name in METRICS:

@@ -55,7 +55,8 @@ def test_models_load_in_a_new_process(tmp_path):
     lines = [line.split() for line in run.stdout.splitlines()]
     told = [" ".join(line) for line in lines if line[:1] == ["told"]]
     assert len(told) == len(paths)
-    assert "'uncertainty_metrics" in told[0].replace('"', "'")  # And where it is.
+    # The error says in which module the class is.
+    assert "'uncertainty_metrics" in told[0].replace('"', "'")
     loaded = [line for line in lines if line[:1] == ["loaded"]]
     assert len(loaded) == len(paths)
     for _, loss_name, *values in loaded:
@@ -64,12 +65,12 @@ def test_models_load_in_a_new_process(tmp_path):
         np.testing.assert_allclose(values, sorted(expected), rtol=1e-5)
 
 
-def test_all_modules_of_metrics_are_imported_together():
+def test_all_modules_of_metrics_are_imported():
     folder = pathlib.Path(um.__file__).parent / "keras" / "metrics"
     assert {path.stem for path in folder.glob("[a-z]*.py")} <= set(um_keras.__all__)
 
 
-def test_one_class_makes_keras_know_all():
+def test_use_of_one_class_registers_all_classes():
     um.ExpectedCalibrationError()
     for name in ("BrierLoss", "AURC", "TemperatureScalingLayer"):
         assert keras.utils.get_registered_object(f"uncertainty_metrics>{name}"), name

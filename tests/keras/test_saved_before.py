@@ -1,6 +1,6 @@
 """Files that version 0.1.0 wrote before the modules moved still load.
 
-`tests/saved_before` has them, with the data that they were made of, and the values.
+`tests/saved_before` has the files, the data that made them, and the expected values.
 """
 
 import json
@@ -45,14 +45,14 @@ def assert_close(value, expected):
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)
-def test_calibrators(name):
+def test_calibrators_load(name):
     calibrator = getattr(um_np, name).load(FILES / f"{name}.npz")
     ensemble = name == "EnsembleTemperatureScaling"
     logits = DATA["member_logits" if ensemble else "logits"]
     assert_close(calibrator.transform(logits=logits[:2]), VALUES[name])
 
 
-def test_other_states_of_numpy():
+def test_other_numpy_states_load():
     distances = um_np.Mahalanobis.load(FILES / "Mahalanobis.npz")
     assert_close(distances.score(DATA["logits"][:2]), VALUES["Mahalanobis"])
     sketch = um_np.ScoreSketch.load(FILES / "ScoreSketch.npz")
@@ -64,7 +64,7 @@ def test_other_states_of_numpy():
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_metric_states(name):
+def test_metric_states_load(name):
     state = um_np.MetricState.load(FILES / f"{name}.npz")
     metric = getattr(um, name)(**METRICS[name])
     metric.set_state(state)
@@ -75,7 +75,7 @@ def test_metric_states(name):
 
 
 @pytest.mark.skipif(not hasattr(tf.keras, "ops"), reason="a file of Keras 3")
-def test_models():
+def test_models_load():
     model = tf.keras.models.load_model(FILES / "model.keras")
     logits = DATA["logits"].astype(np.float32)
     values = model.evaluate(logits, DATA["labels"], verbose=0, return_dict=True)

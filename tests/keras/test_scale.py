@@ -1,4 +1,4 @@
-"""Every metric after a thousand million examples, and at the last count."""
+"""Every metric is exact after 10^9 examples, and up to 2^53 examples."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ DOUBLINGS = 24
 @pytest.mark.parametrize(
     "weighted", [pytest.param(False, marks=pytest.mark.exhaustive), True]
 )
-def test_a_thousand_million_examples(row, options, weighted, rng):
+def test_values_are_exact_after_10_to_the_9_examples(row, options, weighted, rng):
     data = row.lattice(rng, n=100)
     weights = np.float32(0.1) * rng.integers(1, 40, 100).astype(np.float32)
     weights = weights if weighted else np.ones(100, np.float32)
@@ -27,7 +27,7 @@ def test_a_thousand_million_examples(row, options, weighted, rng):
     for _ in range(DOUBLINGS):
         metric.merge_state([metric])
 
-    updates = 30 if row.sketched else 300  # Their state is large.
+    updates = 30 if row.sketched else 300  # Large states are slow.
 
     @tf.function
     def update(*batch):
@@ -52,7 +52,7 @@ def test_a_thousand_million_examples(row, options, weighted, rng):
 
 
 @streams.every_holder
-def test_counts_up_to_two_to_the_53(row, options, rng):
+def test_counts_are_exact_up_to_2_to_the_53(row, options, rng):
     data = row.lattice(rng, n=41)
     metric, once = (streams.make_for_graph(row, options) for _ in range(2))
     once.update_state(data.labels, data.predictions)
@@ -68,6 +68,6 @@ def test_counts_up_to_two_to_the_53(row, options, rng):
     data = dataclasses.replace(data, weights=np.full(41, 2.0**doublings))
     expected = row.expected(row.metric_cases[0][1], data, True)
     streams.assert_close(row, streams.read(metric), expected, atol=1e-6)
-    metric.merge_state([metric])  # More than can be told from their neighbours.
+    metric.merge_state([metric])  # Beyond 2^53 float64 skips integers.
     with pytest.warns(RuntimeWarning, match=r"more than 2\^53 examples"):
         assert np.all(np.isnan(streams.read(metric)))

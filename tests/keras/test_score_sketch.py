@@ -1,4 +1,4 @@
-"""Sketches of Keras metrics, and of the states that they saved."""
+"""Score sketches from Keras metrics, and from the states that they saved."""
 
 import dataclasses
 import subprocess
@@ -44,7 +44,7 @@ def batches(rng, weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", CALIBRATION)
-def test_metrics_of_adaptive_bins_hand_out_their_sketch(name, weighted, rng):
+def test_metrics_of_adaptive_bins_give_their_sketch(name, weighted, rng):
     options, expected_options = CALIBRATION[name]
     metric = getattr(um, name)(**options)
     expected = um.numpy.ScoreSketch(**expected_options)
@@ -53,7 +53,7 @@ def test_metrics_of_adaptive_bins_hand_out_their_sketch(name, weighted, rng):
         expected.update(labels, p, sample_weight=weights)
     sketch = metric.sketch
     assert {**sketch.config, "num_classes": None} == expected.config
-    # Scores are multiples of 2^-31 in Keras, and its sums of weights hold 48 bits.
+    # Keras rounds scores to multiples of 2^-31, and its sums of weights to 48 bits.
     for ours, theirs in zip(sketch._groups(), expected._groups(), strict=True):
         held = theirs.weights > 1e-9
         assert len(ours.weights) == len(theirs.weights)
@@ -82,7 +82,7 @@ def test_metrics_of_adaptive_bins_hand_out_their_sketch(name, weighted, rng):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["AURC", "RiskAtCoverage"])
-def test_metrics_of_ranks_hand_out_their_sketch(name, weighted, rng):
+def test_rank_metrics_give_their_sketch(name, weighted, rng):
     metric = getattr(um, name)()
     assert metric.sketch == um.numpy.ScoreSketch()
     expected = um.numpy.ScoreSketch()
@@ -95,7 +95,7 @@ def test_metrics_of_ranks_hand_out_their_sketch(name, weighted, rng):
         assert found == pytest.approx(exact, rel=1e-3, abs=1e-5)
     if name == "AURC":
         assert sketch.aurc() == pytest.approx(float(metric.result()), rel=1e-5)
-    # Scores are the middles of cells.
+    # The sketch of a rank metric has the middles of cells as scores.
     ours, theirs = (of._groups()[0] for of in (sketch, expected))
     means = [cells.score_sums.sum() / cells.weights.sum() for cells in (ours, theirs)]
     assert means[0] == pytest.approx(means[1], abs=2.0**-12)
@@ -125,7 +125,7 @@ def test_other_metrics_have_no_sketch(metric, message, rng):
         um.numpy.ScoreSketch.from_state(metric.get_state())
 
 
-def test_states_that_hold_none():
+def test_states_without_a_sketch_raise():
     with pytest.raises(ValueError, match="`metric_state` must be a `MetricState`"):
         um.numpy.ScoreSketch.from_state({})
     metric = um.AdaptiveCalibrationError()
@@ -146,7 +146,8 @@ def test_states_that_hold_none():
 
 
 def test_scores_that_keras_rounds_stay_in_their_cells():
-    # Multiples of 2^-31: both would be 4 of them, and the first 12% too large.
+    # Rounded to multiples of 2^-31, both scores would be 4 * 2^-31, which is 12% too
+    # large for the first.
     p = np.float32([1.66e-9, 1.70e-9])
     metric = um.DebiasedCalibrationError(positive_class=True)
     metric.update_state([0, 1], p)
@@ -161,7 +162,7 @@ def test_scores_that_keras_rounds_stay_in_their_cells():
 @pytest.mark.parametrize("bits", [None, 10])
 def test_states_of_version_1_0_are_read(bits, rng):
     labels, p, _ = next(batches(rng, False))
-    # They had other cells: as a metric of 10 bits has now.
+    # Version 1.0 had other cells: those that a metric of 10 bits has now.
     old = um.RootMeanSquaredCalibrationError(sketch_bits=10)
     old.update_state(labels, p)
     config = {**old.get_state().config, "sketch_bits": bits}
@@ -178,7 +179,7 @@ def test_states_of_version_1_0_are_read(bits, rng):
     assert sketch.rmsce() == pytest.approx(float(expected.result()), rel=1e-5)
 
 
-def test_states_of_ranks_of_version_1_0_are_read(rng):
+def test_rank_states_of_version_1_0_are_read(rng):
     labels, p, _ = next(batches(rng, False))
     old = um.AURC(sketch_bits=8)
     old.update_state(labels, p)

@@ -1,4 +1,4 @@
-"""What is particular to the streaming scoring rules."""
+"""Streaming scoring rules: tests beside the sweeps."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_decomposition_of_many_batches_in_float64(rng):
         np.testing.assert_allclose(list(result.values()), expected, atol=1e-12)
 
 
-def test_decomposition_of_other_classes_raises():
+def test_decompositions_of_different_classes_do_not_add():
     metric = um.BrierDecomposition(num_classes=3)
     with pytest.raises(ValueError, match=r"`y_pred` must have 3 classes.*2 classes"):
         metric.update_state([0], [[0.5, 0.5]])
@@ -51,7 +51,7 @@ def test_decomposition_of_other_classes_raises():
         *(name for name in STREAMS if name.startswith("regression.")),
     ],
 )
-def test_a_last_axis_that_only_the_graph_sees(name, rng):
+def test_last_axis_may_be_unknown_in_a_graph(name, rng):
     stream = STREAMS[name]
     data = stream.data(rng)
     y_true, y_pred = data.labels, data.predictions
@@ -75,7 +75,7 @@ def test_a_last_axis_that_only_the_graph_sees(name, rng):
 def test_impossible_labels_have_infinite_likelihood():
     metric = um.NegativeLogLikelihood()
     metric.update_state([0, 1], [[0.5, 0.5], [0.25, 0.75]])
-    # An impossible label of weight 0 is none.
+    # An impossible label of weight 0 does not count.
     metric.update_state([1], [[1.0, 0.0]], [0.0])
     assert np.isfinite(metric.result())
     for batch in ([1, 1], [0]):
@@ -91,7 +91,7 @@ def test_impossible_labels_have_infinite_likelihood():
     np.testing.assert_allclose(metric.result(), np.log(2), rtol=1e-6)
 
 
-def test_weights_of_any_scale(rng):
+def test_scale_of_weights_does_not_matter(rng):
     labels, normals = rng.normal(size=50), rng.normal(size=[50, 2])
     weights = rng.uniform(size=50)
     expected = um.CRPSNormal("exp")
@@ -141,7 +141,7 @@ def test_normal_distributions(rng):
         um.CRPSNormal().update_state(labels, tfd.Laplace(mean, scale))
 
 
-def test_scales_that_are_none():
+def test_negative_scales_raise():
     for transform, word in (("identity", "scales"), ("variance", "variances")):
         with pytest.raises(ValueError, match=rf"`y_pred` must hold {word} >= 0.*-1.0"):
             um.CRPSNormal(transform).update_state([0.0], [[0.0, -1.0]])
@@ -165,7 +165,7 @@ def test_one_quantile_needs_no_axis(rng):
         um.CRPSSamples().update_state(y, np.ones([9, 1]))
 
 
-def test_other_predictions_must_not_be_distributions(rng):
+def test_metrics_of_other_predictions_refuse_distributions(rng):
     from tensorflow_probability import distributions as tfd
 
     normal = tfd.Normal(tf.zeros([4]), 1.0)
@@ -176,8 +176,8 @@ def test_other_predictions_must_not_be_distributions(rng):
         um.crps_score(np.zeros(4), normal)
 
 
-def test_the_state_of_one_class_is_no_state_of_scores():
-    """Both have four rows."""
+def test_decomposition_of_one_class_is_not_taken_for_scores():
+    """Both states have four rows."""
     metric = um.BrierDecomposition(num_classes=1)
     assert [float(part) for part in metric.result().values()] == [0, 0, 0]
 
@@ -200,7 +200,7 @@ def decomposition_arrays(labels, forecasts):
 
 @pytest.mark.parametrize("classes", [3, 70])
 def test_saved_decompositions_have_a_column_for_each_decision(rng, tmp_path, classes):
-    """As they always had: the rows that a metric keeps are its own affair."""
+    """Files keep their layout, whatever rows a metric has in memory."""
 
     def made():
         return um.BrierDecomposition(num_classes=classes, exact=True)

@@ -1,4 +1,4 @@
-"""What `repr` of a metric shows: its name and its value."""
+"""`repr` of a metric shows its name and its value."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ BAD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.3, 70.0]]
 
 
 @pytest.mark.parametrize("dtype", [None, "float64"])
-def test_metrics_show_their_value(dtype):
+def test_repr_shows_the_value(dtype):
     metric = um.BrierScore(name="brier", dtype=dtype, zero_based=True)
     assert repr(metric) == "<BrierScore name=brier, no examples>"
     metric.update_state(*DATA)
@@ -21,7 +21,7 @@ def test_metrics_show_their_value(dtype):
     assert repr(metric) == "<BrierScore name=brier, no examples>"
 
 
-def test_parts_and_members_have_their_names():
+def test_repr_names_parts_and_members():
     metrics = {"ece": um.ExpectedCalibrationError(), "parts": um.BrierDecomposition()}
     metric = um.MetricCollection(metrics, name="all")
     metric.update_state(*DATA)
@@ -31,8 +31,8 @@ def test_parts_and_members_have_their_names():
     assert repr(metrics["ece"]).endswith(f", result={given['ece']}>")
 
 
-def test_what_is_shown_is_not_told():
-    # The warning is for who reads the result.
+def test_repr_does_not_warn():
+    # The warning is left to `result`.
     metric = um.ExpectedCalibrationError(name="ece")
 
     @tf.function
@@ -45,7 +45,7 @@ def test_what_is_shown_is_not_told():
         metric.result()
 
 
-def test_a_graph_has_no_values():
+def test_repr_in_a_graph_has_no_value():
     metric, shown = um.ExpectedCalibrationError(name="ece"), []
 
     @tf.function

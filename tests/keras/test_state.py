@@ -1,4 +1,4 @@
-"""The states of metrics: added, saved, sent, and made metrics again."""
+"""The states of metrics: adding, saving and sending them, and metrics made of them."""
 
 import copy
 import dataclasses
@@ -22,7 +22,7 @@ from uncertainty_metrics.numpy._metric_state import MetricState
 
 pytestmark = pytest.mark.keras
 ROOT = pathlib.Path(__file__).parents[2]
-# What a process of the other Keras is started for, `.ci/run` has in one direction.
+# A process of the other Keras takes long: `.ci/run` sends states from tf_keras only.
 sent_from_tf_keras = (
     pytest.mark.exhaustive if hasattr(tf.keras, "ops") else pytest.mark.keras
 )
@@ -49,7 +49,7 @@ def filled(rng, name="ExpectedCalibrationError"):
 
 
 def numbers(state):
-    """Returns what the arrays of a state stand for."""
+    """Returns the numbers that the arrays of a state stand for."""
     units, hi, lo = (state.arrays[name] for name in ("units", "hi", "lo"))
     if len(units) > len(hi):  # Scores in units of 2^-9 and of 2^-31.
         scores = units[1] * 2.0**-9 + units[2] * 2.0**-31
@@ -69,7 +69,7 @@ def assert_alike(state, expected):
 
 
 def pairs(hi, lo=None, units=None, invalid=0):
-    """Makes the state of a mean."""
+    """Returns the state of a mean."""
     hi = np.asarray(hi, np.float32)
     arrays = {
         "invalid": np.array(invalid),
@@ -83,7 +83,7 @@ def pairs(hi, lo=None, units=None, invalid=0):
 EMPTY = MetricState("BrierScore", {}, {"invalid": np.array(0)})
 
 
-def test_every_metric_is_here():
+def test_streams_have_every_metric():
     public = {
         f"{room}{name}"
         for room, module in (
@@ -93,12 +93,12 @@ def test_every_metric_is_here():
         for name in module.__all__
         if hasattr(getattr(module, name), "get_state")
     }
-    assert public == {"MetricCollection", *STREAMS}  # Of which one has many states.
+    assert public == {"MetricCollection", *STREAMS}  # A collection has many states.
 
 
 @every_stream
-def test_a_state_is_the_metric(stream, rng, tmp_path):
-    first, second, *_ = parts(stream.data(rng), 4)  # All tests share their graphs.
+def test_a_state_restores_its_metric(stream, rng, tmp_path):
+    first, second, *_ = parts(stream.data(rng), 4)  # In a size that tests share.
     metric = fed(stream, first)
     state = metric.get_state()
     assert state.metric == stream.metric
@@ -110,7 +110,7 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     assert again.name == "again"
     assert type(again) is type(metric)
     assert_alike(again.get_state(), state)
-    for either in (again, metric):  # Both go on.
+    for either in (again, metric):  # Both take updates.
         either.update_state(*second)
     assert_alike(again.get_state(), metric.get_state())
     assert state == loaded
@@ -136,13 +136,13 @@ def test_copies_keep_the_state(stream, rng):
             assert type(again) is type(metric)
             assert again.get_config() == metric.get_config()
             assert again.get_state() == metric.get_state()
-            again.update_state(*batch)  # It is no other name of the state.
+            again.update_state(*batch)  # Its state is its own.
             assert again.get_state() != metric.get_state()
         metric.update_state(*batch)
 
 
-def test_a_refused_batch_leaves_every_bit():
-    """Of pairs too that are not the rounded sum and its error."""
+def test_a_refused_batch_changes_no_bit():
+    """Also where a pair is not a rounded sum and its error."""
     metric = um.BrierScore()
     state = pairs([2.0, -0.0], lo=[1.5, -0.0])
     state = dataclasses.replace(state, config=metric.get_state().config)
@@ -153,7 +153,7 @@ def test_a_refused_batch_leaves_every_bit():
         assert array.tobytes() == state.arrays[name].tobytes(), name
 
 
-def test_sums_of_unknown_classes_raise(rng):
+def test_states_with_sums_need_the_right_classes(rng):
     state = filled(rng, "StaticCalibrationError")
     unknown = dataclasses.replace(state, classes=None)
     for function, word in (
@@ -170,12 +170,12 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     batches = parts(stream.data(rng), 4)
     expected = fed(stream, *batches)
     metrics = [fed(stream, batch) for batch in batches]
-    metrics.insert(1, fed(stream))  # That saw nothing.
+    metrics.insert(1, fed(stream))  # Without examples.
     states = [metric.get_state() for metric in metrics]
     for total in (sum(states), sum(states[::-1])):
         assert_alike(total, expected.get_state())
     np.testing.assert_allclose(value(total), read(expected), rtol=1e-6, atol=1e-7)
-    merged = fed(stream, batches[0])  # It adds to what there is.
+    merged = fed(stream, batches[0])  # Merging adds to its sums.
     merged.merge_state([metrics[1], *states[2:]])
     assert_alike(merged.get_state(), total)
     before = merged.get_state()
@@ -185,7 +185,7 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
 
 
 @every_stream
-def test_what_is_no_state_is_refused(stream, rng):
+def test_objects_that_are_no_states_raise(stream, rng):
     metric = fed(stream, parts(stream.data(rng), 4)[0])
     state = metric.get_state()
     for junk in (None, {}, 3, "state", [state], metric):
@@ -202,7 +202,7 @@ def test_what_is_no_state_is_refused(stream, rng):
 
 
 def written_before(state, *options):
-    """Returns a state from a file of a version that had not the options."""
+    """Returns a state as a file of an older version gives it, without these options."""
     config = {k: v for k, v in state.config.items() if k not in options}
     header = {**HEADER, "metric": state.metric, "config": config}
     header |= {"classes": state.classes, "arrays": list(state.arrays)}
@@ -219,7 +219,7 @@ def written_before(state, *options):
         ("ExpectedCalibrationError", "multilabel", True),
     ],
 )
-def test_states_of_before_there_was_an_option_add(name, new, other, rng):
+def test_states_saved_before_an_option_existed_add(name, new, other, rng):
     stream = STREAMS[name]
     first, second = parts(stream.data(rng), 2)
     old = written_before(fed(stream, first).get_state(), new)
@@ -304,11 +304,11 @@ def exact(state):
 
 
 @pytest.mark.tensors
-def test_pairs_add_as_one_number_of_48_bits(rng):
+def test_pairs_add_with_48_bits(rng):
     hi = (rng.normal(size=[1000, 2]) * 10.0 ** rng.integers(-3, 6, [1000, 2])).astype(
         np.float32
     )
-    hi[:, 0] = abs(hi[:, 0])  # Weights.
+    hi[:, 0] = abs(hi[:, 0])  # Weights are >= 0.
     lo = (hi * rng.uniform(-(2.0**-25), 2.0**-25, hi.shape)).astype(np.float32)
     states = [pairs(*pair) for pair in zip(hi, lo, strict=True)]
     expected = sum(exact(state) for state in states)
@@ -335,7 +335,7 @@ def test_integers_add_exactly_and_infinity_stays():
 
 
 @pytest.mark.tensors
-def test_sum_starts_with_nothing():
+def test_sum_may_start_with_0_or_an_empty_state():
     state = pairs([1, 2])
     assert 0 + state == state + EMPTY == EMPTY + state == sum([state]) == state
     assert sum([]) == 0
@@ -355,7 +355,7 @@ def test_sum_starts_with_nothing():
         ({"arrays": pairs([1]).arrays}, "shape of hi"),
     ],
 )
-def test_other_states_do_not_add(change, word):
+def test_states_of_different_metrics_do_not_add(change, word):
     state = pairs([1, 2])
     other = dataclasses.replace(state, **change)
     assert other != state
@@ -491,13 +491,13 @@ def test_equal_states_make_equal_files(rng, tmp_path):
         ({**HEADER, "arrays": [*GOOD, "other"]}, {"other": GOOD["hi"]}, "arrays"),
     ],
 )
-def test_other_files_raise(header, change, word):
+def test_wrong_files_raise(header, change, word):
     with pytest.raises(ValueError, match=f"`{word}.*Received"):
         MetricState.load(archive(header, **{**GOOD, **change}))
 
 
 @pytest.mark.tensors
-def test_files_of_something_else_raise(tmp_path, rng):
+def test_files_that_hold_no_state_raise(tmp_path, rng):
     file = io.BytesIO()
     np.save(file, np.zeros(3))
     for content in (b"", b"text", pickle.dumps([1]), file.getvalue()):
@@ -516,13 +516,13 @@ def test_files_of_something_else_raise(tmp_path, rng):
         *("numpy.regression.np.os.system", "__class__", "regression.__name__"),
     ],
 )
-def test_only_metrics_are_made(name):
+def test_only_metrics_are_made_from_names(name):
     state = MetricState(name, {}, ONE)
     with pytest.raises(ValueError, match=r"`metric` must .*Received"):
         state.to_metric()
 
 
-def test_a_state_that_is_not_of_its_metric_raises(rng):
+def test_a_state_that_does_not_fit_its_metric_raises(rng):
     state = filled(rng)
     few = {
         name: array[..., :3] if array.ndim else array
@@ -546,7 +546,7 @@ def test_a_state_that_is_not_of_its_metric_raises(rng):
     ],
 )
 @pytest.mark.parametrize("empty", [False, True])
-def test_options_take_no_more_memory_than_the_arrays(metric, config, classes, empty):
+def test_options_take_no_more_memory_than_arrays(metric, config, classes, empty):
     size = 0 if empty else 3
     units, pair = np.zeros([4, size], np.int64), np.zeros([3, size], np.float32)
     sums = {"units": units, "hi": pair, "lo": pair}

@@ -10,7 +10,7 @@ from tests.keras.streams import STREAMS, parts
 pytestmark = pytest.mark.keras
 
 THREADS, BATCHES, RUNS = 8, 3, 15
-# Their state is made by the first batch; the others make it when they are made.
+# The first batch makes the state of these metrics; others make it in the constructor.
 LAZY = (
     *("StaticCalibrationError", "AdaptiveCalibrationError", "BrierDecomposition"),
     *("ThresholdedAdaptiveCalibrationError",),

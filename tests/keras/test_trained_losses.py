@@ -46,7 +46,7 @@ def tfd():
 
 
 @every_normal
-def test_the_scale_of_a_distribution_is_taken_as_it_is(name, rng):
+def test_distributions_need_no_scale_transform(name, rng):
     y, parameters = positive_scales(rng, [5, 2])
     y, mean, scale = (
         each.astype(np.float32) for each in (y, *np.moveaxis(parameters, -1, 0))
@@ -69,11 +69,11 @@ def test_shapes_and_masks_of_distributions(name, rng):
     loss = getattr(um, name)(reduction="none")
     y, mean = rng.normal(size=[2, 6]).astype(np.float32)
     scores = NORMAL_LOSSES[name](y, mean, 2.0)
-    close(loss(y, tfd().Normal(mean, 2.0)), scores)  # One scale for all.
+    close(loss(y, tfd().Normal(mean, 2.0)), scores)  # All have one scale.
     close(loss(y[:, None], tfd().Normal(mean, 2.0)), scores)
     close(loss(y[:, None], tfd().Normal(mean[:, None], 2.0)), scores[:, None])
     with pytest.raises(ValueError, match="y_pred"):
-        loss(y, tfd().Normal(mean[:, None], 2.0))  # Never [6, 6].
+        loss(y, tfd().Normal(mean[:, None], 2.0))  # Not broadcast to [6, 6].
     mask = rng.permutation(6) < 4
     normal = tfd().Normal(mean, 2.0)
     normal._keras_mask = tf.constant(mask)
@@ -150,7 +150,7 @@ def test_models_whose_output_is_a_distribution(name, rng):
 
 
 @pytest.mark.skipif(not LEGACY, reason="TFP layers need tf_keras")
-def test_distributions_of_two_replicas(strategy):
+def test_two_replicas_train_distributions_as_one_machine(strategy):
     import tensorflow_probability as tfp
 
     features, labels = (part[:64] for part in diabetes())
@@ -165,7 +165,7 @@ def test_distributions_of_two_replicas(strategy):
     close(results[1], results[0], 1e-5)
 
 
-# In models.
+# Losses in models.
 
 
 def problem(row):
@@ -175,7 +175,8 @@ def problem(row):
     return *diabetes(), *row.of.of_metric.outputs
 
 
-# Those with a penalty take seconds to compile; `test_lowering.py` lowers them.
+# Losses with a penalty take seconds to compile: the exhaustive run has them, and
+# `test_lowering.py` lowers them.
 TRAINED = [
     pytest.param(
         row, id=row.loss, marks=[] if row.of.is_mean else [pytest.mark.exhaustive]
@@ -195,7 +196,7 @@ def test_training_and_evaluation_after_reload(row, rng, tmp_path):
     keras.utils.set_random_seed(int(rng.integers(2**31)))
     layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dense(size)]
     model = keras.Sequential([keras.Input(features.shape[1:]), *layers])
-    # Compiled by XLA as well; tests of the gradients do so for the others.
+    # XLA compiles losses of classes here; tests of the gradients compile the others.
     model.compile(keras.optimizers.Adam(0.01), row.make(), jit_compile=classifies)
     batch, epochs = (64, 5) if classifies else (34, 15)
     history = model.fit(

@@ -20,7 +20,7 @@ SECONDS = 300  # A quiet machine needs 20.
 
 @pytest.fixture
 def run(seed, tmp_path):
-    """Starts the tasks of a cluster, and returns what those that end have found."""
+    """Starts the tasks of a cluster, and returns the results of all but servers."""
     servers, tasks = [], []
 
     def begin(cluster, part, job, index):
@@ -54,7 +54,8 @@ def run(seed, tmp_path):
         while time.monotonic() < end:
             codes = [task.poll() for task in tasks]
             lost = any(codes) or any(server.poll() is not None for server in servers)
-            if lost or None not in codes:  # One that fails leaves others waiting.
+            # When a task fails, the others would wait for it.
+            if lost or None not in codes:
                 break
             time.sleep(0.1)
         outputs = {name: file.read_text() for name, file in files.items()}
@@ -87,12 +88,12 @@ def assert_equal(found, expected, rel=2e-6):
 @pytest.mark.parametrize(
     "part",
     [
-        # `.ci/run` has the few under tf_keras, where they evaluate a model as well.
+        # `.ci/run` runs few metrics, under tf_keras, which evaluates a model as well.
         pytest.param("mirrored-few", marks=[exhaustive] * hasattr(tf.keras, "ops")),
         pytest.param("mirrored", marks=exhaustive),
     ],
 )
-def test_workers_that_update_in_step(part, run, seed):
+def test_workers_in_step_give_the_values_of_one_process(part, run, seed):
     found = run(worker0=part, worker1=part)
     expected = workers.alone(seed, few=part != "mirrored")
     shares = [one["shares"] for one in found]
@@ -107,8 +108,8 @@ def test_workers_that_update_in_step(part, run, seed):
 
 
 @exhaustive
-def test_workers_that_do_not_wait(run, seed):
-    """No update is lost: Keras 3's own `assign_add` loses a quarter of them."""
+def test_workers_that_do_not_wait_lose_no_update(run, seed):
+    """The `assign_add` of Keras 3 itself would lose a quarter of the updates."""
     (found,) = run(
         worker0="server", worker1="server", ps0="server", chief0="coordinator"
     )

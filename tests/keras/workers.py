@@ -2,7 +2,7 @@
 
     python -m tests.keras.workers mirrored|mirrored-few|coordinator|server SEED
 
-prints what it found as JSON, in the last line. `TF_CONFIG` says who it is.
+prints its results as JSON in the last line. `TF_CONFIG` tells it its role.
 """
 
 import functools
@@ -38,8 +38,9 @@ def data(seed):
 
 
 def metrics(few=False):
-    """Returns the metrics, with the names of their labels and predictions; few are one
-    with bins, a mean, and one with a sketch.
+    """Returns the metrics, with the names of their labels and predictions.
+
+    `few` leaves a metric with bins, a mean, and a metric with a sketch.
     """
     sketch = {"sketch_bits": 6}
     classes = ("classes", "probabilities")
@@ -78,7 +79,7 @@ def read(made):
 
 
 def alone(seed, few=False):
-    """Returns the numbers of one process."""
+    """Returns the results of one process."""
     made = metrics(few)
     update(made, data(seed))
     return values(read(made))
@@ -94,7 +95,7 @@ def dataset(arrays):
 
 
 def evaluate(strategy, arrays):
-    """Returns what a model, which predicts its features, says of the batches."""
+    """Returns the metric of a model that predicts its features."""
     with strategy.scope():
         model = tf.keras.Sequential(
             [
@@ -112,7 +113,7 @@ def evaluate(strategy, arrays):
 
 
 def mirrored(seed, few=False):
-    """Is one of two workers that update in step."""
+    """Runs one of two workers that update in step, and returns its results."""
     ring = tf.distribute.experimental.CommunicationImplementation.RING
     strategy = tf.distribute.MultiWorkerMirroredStrategy(
         communication_options=tf.distribute.experimental.CommunicationOptions(
@@ -124,7 +125,7 @@ def mirrored(seed, few=False):
         made = metrics(few)
     batches = strategy.experimental_distribute_dataset(dataset(arrays))
 
-    @tf.function(input_signature=[batches.element_spec])  # One trace for all shares.
+    @tf.function(input_signature=[batches.element_spec])  # One trace for all sizes.
     def step(batch):
         strategy.run(lambda batch: update(made, batch), args=(batch,))
 
@@ -143,11 +144,11 @@ def mirrored(seed, few=False):
         "outside": values(read(made)),
         "inside": values(inside()),
     }
-    if not hasattr(
-        tf.keras, "ops"
-    ):  # Keras 3 cannot evaluate there, whatever the metric.
+    # Keras 3 cannot evaluate under this strategy, whatever the metric.
+    if not hasattr(tf.keras, "ops"):
         found["evaluate"] = evaluate(strategy, arrays)
-    strategy.reduce("sum", tf.constant(1.0), axis=None)  # Nobody leaves before.
+    # Wait until the other worker has finished too.
+    strategy.reduce("sum", tf.constant(1.0), axis=None)
     return found
 
 
@@ -220,4 +221,4 @@ if __name__ == "__main__":
     }
     found = parts[part](int(seed))
     print(json.dumps(found), flush=True)
-    os._exit(0)  # The threads of a cluster would wait for others.
+    os._exit(0)  # A normal exit would wait for threads.

@@ -17,7 +17,7 @@ def seed_of(rng):
 
 
 def posterior(bins, outcomes, scores, **options):
-    """Draws for decisions that are always class 1: its probability is the score."""
+    """Returns draws where every decision is class 1, whose probability is the score."""
     return um.bayesian_expected_calibration_error(
         bins,
         probabilities=np.asarray(scores),
@@ -28,15 +28,15 @@ def posterior(bins, outcomes, scores, **options):
 
 
 def examples(rng, n=60):
-    """Outcomes and scores in [0, 1], with two bins of five empty."""
+    """Makes outcomes and scores in [0, 1]; two of five bins are empty."""
     scores = rng.uniform(0, 0.6, n)
     return rng.uniform(size=n) < 0.3, scores
 
 
 def truth(gap, bins):
-    """Shares and accuracies of bins that are off by `gap`, and scores uniform in them.
+    """Returns shares and accuracies of bins whose mean score is wrong by `gap`.
 
-    `studies/bayesian_coverage.py` has more of them.
+    `studies/bayesian_coverage.py` has more such truths.
     """
     shares = np.linspace(1, 3, bins)
     centres = (np.arange(bins) + 0.5) / bins
@@ -51,7 +51,7 @@ def draw_examples(truth, rng, n):
 
 
 def coverage(gap, bins, number, rng, **options):
-    """Share of data sets whose 95% interval holds the truth; mean of their means."""
+    """Returns the share of 95% intervals that hold the truth, and the mean estimate."""
     of = truth(gap, bins)
     held, means = [], []
     for _ in range(number):
@@ -69,7 +69,7 @@ def coverage(gap, bins, number, rng, **options):
 
 
 def bin_table(outcomes, scores, bins):
-    """Counts of wrong and right decisions, and the sum of the scores, by a loop."""
+    """Returns for each bin the counts of wrong and right, and the sum of scores."""
     table = np.zeros([bins, 3])
     for outcome, score in zip(outcomes, scores, strict=True):
         b = max(int(np.ceil(score * bins)) - 1, 0)
@@ -78,7 +78,7 @@ def bin_table(outcomes, scores, bins):
 
 
 def mean_posterior(n, total, b, bins):
-    """The truncated normal of the mean score of a bin, by SciPy."""
+    """Returns the posterior of the mean score of a bin, SciPy's truncated Normal."""
     variance = (1 / bins) ** 2 / 12
     precision = 1 / variance + n / variance
     location = ((b + 0.5) / bins / variance + total / variance) / precision
@@ -90,7 +90,7 @@ def mean_posterior(n, total, b, bins):
 
 
 def expected_gap(accuracy, mean):
-    """E|A - m| of independent A and m, the integral of F_A + F_m - 2 F_A F_m."""
+    """Returns E|A - m| for independent A, m: the integral of F_A + F_m - 2 F_A F_m."""
     points = [*accuracy.ppf([1e-12, 0.5, 1 - 1e-12]), *mean.support()]
     points = sorted({point for point in points if 0 < point < 1})
 
@@ -106,7 +106,7 @@ def expected_gap(accuracy, mean):
 
 
 def expected_mean(outcomes, scores, bins, alpha):
-    """The posterior mean: shares and accuracies of a Dirichlet are independent."""
+    """Returns the posterior mean: shares and accuracies are independent."""
     total = 0.0
     for b, (wrong, right, score_sum) in enumerate(bin_table(outcomes, scores, bins)):
         share = (wrong + right + 2 * alpha) / (len(scores) + 2 * bins * alpha)
@@ -127,12 +127,12 @@ def test_mean_equals_quadrature(bins, alpha, rng):
     assert abs(np.mean(samples) - expected) < SIGMAS * error
 
 
-def test_one_bin_has_the_distribution_of_a_difference(rng):
-    # With one bin and all scores equal the mean is all but known.
+def test_one_bin_has_the_distribution_of_score_minus_accuracy(rng):
+    # In one bin of many equal scores, the mean score is nearly certain.
     outcomes = rng.uniform(size=10**6) < 0.3
     samples = posterior(1, outcomes, np.full(10**6, 0.5), seed=seed_of(rng))
     right = np.sum(outcomes)
-    # E A = 0.3, far below the mean score: |A - m| is m - A.
+    # E[A] = 0.3 is far below the mean score, so |A - m| = m - A.
     expected = 0.5 - (right + 0.5) / (10**6 + 1)
     variance = 0.3 * 0.7 / 10**6 + 1 / 12 / 10**6
     assert abs(np.mean(samples) - expected) < SIGMAS * np.sqrt(variance / 500)
@@ -140,9 +140,10 @@ def test_one_bin_has_the_distribution_of_a_difference(rng):
     assert abs(np.var(samples) / variance - 1) < SIGMAS * np.sqrt(2 / 500) + 0.01
 
 
-def test_one_bin_of_few_examples_has_the_deviation_of_its_mean(rng):
-    # Two are right and A is all but 1, so that 1 - m varies as the mean score m does: a
-    # Normal of deviation 1 / sqrt(12 (1 + 2)) = 1 / 6 between 0 and 1, 3 of them away.
+def test_one_bin_of_few_examples_has_the_deviation_of_its_mean_score(rng):
+    # Both examples are right and A is nearly 1, so the draws are 1 - m. The mean score
+    # m is a Normal of deviation 1 / sqrt(12 (1 + 2)) = 1 / 6, truncated at 3
+    # deviations.
     options = {"num_ece_samples": 20000, "prior_alpha": 1e-9, "seed": seed_of(rng)}
     draws = um.bayesian_expected_calibration_error(
         1, probabilities=[[0.5, 0.5]] * 2, labels_true=[0, 0], **options
@@ -180,7 +181,7 @@ def test_draws_have_the_distribution_of_a_naive_loop(rng):
     assert stats.ks_2samp(naive, samples).pvalue > 1e-6
 
 
-def test_default_prior_is_that_of_perks(rng):
+def test_default_prior_is_the_prior_of_perks(rng):
     outcomes, scores = examples(rng)
     seed = seed_of(rng)
     np.testing.assert_array_equal(
@@ -191,20 +192,21 @@ def test_default_prior_is_that_of_perks(rng):
 
 def test_95_percent_intervals_hold_the_truth_95_times_of_100(rng):
     share, mean = coverage(0.15, 10, 500, rng)
-    # The full benchmark has 94% to 96%.
+    # The full study has 94% to 96%.
     assert abs(share - 0.95) < 0.01 + SIGMAS * np.sqrt(0.95 * 0.05 / 500)
     assert mean == pytest.approx(0.15, abs=0.005)
 
 
-def test_intervals_of_repeated_examples_hold_it_less_often(rng):
-    # Four times the evidence that there is: intervals half as wide hold it in 67%.
+def test_intervals_of_repeated_examples_hold_the_truth_less_often(rng):
+    # Weights of 4 pretend four times the evidence; intervals of half the width hold the
+    # truth in 67% of the data sets.
     share, _ = coverage(0.15, 10, 300, rng, sample_weight=4.0)
     assert abs(share - 0.67) < 0.03 + SIGMAS * np.sqrt(0.67 * 0.33 / 300)
 
 
 @pytest.mark.parametrize("bins", [1, 2, 15, 100])
 @pytest.mark.parametrize("n", [1, 1000])
-def test_corners_are_finite(bins, n, rng):
+def test_draws_of_extreme_scores_and_priors_are_finite(bins, n, rng):
     for outcome, score, alpha in itertools.product(
         (0, 1), (0.0, 0.01, 0.5, 0.999, 1.0), (None, 1e-300, 1e300)
     ):
@@ -215,15 +217,15 @@ def test_corners_are_finite(bins, n, rng):
 
 @pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 1.0])
-def test_where_all_are_right_or_all_are_wrong(outcome, score, rng):
+def test_draws_are_near_the_gap_if_all_are_right_or_all_are_wrong(outcome, score, rng):
     samples = posterior(15, [outcome] * 1000, [score] * 1000, seed=seed_of(rng))
-    # The mean score has a deviation of 1 / (15 sqrt(12 * 1000)), the cells of the prior
-    # together the weight of one example of 1001.
+    # The mean score has a deviation of 1 / (15 sqrt(12 * 1000)), and the prior has the
+    # weight of one example of 1001.
     assert np.max(np.abs(samples - abs(outcome - score))) < 0.02
 
 
-def test_no_evidence_is_the_prior(rng):
-    # All weight vanishes, which leaves the prior of the one bin.
+def test_vanishing_weights_leave_the_prior(rng):
+    # The weights are negligible, so the draws are those of the prior of the one bin.
     options = {"prior_alpha": 2.0, "num_ece_samples": 20000, "seed": seed_of(rng)}
     samples = posterior(1, [0, 1], [0.5, 0.5], sample_weight=1e-30, **options)
     expected = expected_gap(stats.beta(2, 2), mean_posterior(0, 0, 0, 1))
@@ -245,7 +247,7 @@ def test_more_weight_makes_the_posterior_narrower(rng):
         np.std(posterior(5, outcomes, scores, sample_weight=weight, **options))
         for weight in (1.0, 4.0)
     )
-    # A standard deviation of 4000 draws is off by 1 / sqrt(8000) of it.
+    # The relative error of a standard deviation of 4000 draws is 1 / sqrt(8000).
     assert abs(one / four - 2) < 2 * SIGMAS * np.sqrt(2 / 8000) + 0.05
 
 
@@ -291,7 +293,7 @@ def test_probability_of_lower_equals_all_pairs(rng):
 
 
 def test_probability_of_lower_takes_many_draws(rng):
-    # All pairs would be 10^11. Draw i of a is below the draws from i on of b.
+    # There are 10^11 pairs. The i-th smallest of a is below all but i - 1 values of b.
     size = 300_000
     a = rng.permutation(size).astype(float)
     b = rng.permutation(size) + 0.5

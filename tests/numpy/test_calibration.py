@@ -25,24 +25,25 @@ def test_by_hand():
     assert um.rmsce(LABELS, PROBABILITIES, num_bins=3) == pytest.approx(
         np.sqrt((0.3**2 + 0.8**2 + 0.1**2) / 3)
     )
-    # Class 0: 0.9 (outcome 1), 0.8 (0) and 0.3 (0) in bins of their own. Class 1: 0.1
-    # (0) and 0.2 (1) share the first bin, 0.7 (1) is alone.
+    # Outcomes are in parentheses. Class 0: 0.9 (1), 0.8 (0) and 0.3 (0) are each alone
+    # in a bin. Class 1: 0.1 (0) and 0.2 (1) share the first bin, 0.7 (1) is alone.
     zero = (0.1 + 0.8 + 0.3) / 3
     one = (abs(0.3 - 1) + 0.3) / 3
     assert um.sce(LABELS, PROBABILITIES, num_bins=5) == pytest.approx((zero + one) / 2)
 
 
-def test_static_by_hand():
-    # Two bins. Class 0: 0.3 (0) below; 0.9 (1) and 0.8 (0) above, gap |1.7 - 1| / 3.
-    # Class 1: 0.1 (0) and 0.2 (1) below, gap |0.3 - 1| / 3; 0.7 (1) above.
+def test_static_calibration_error_by_hand():
+    # Two bins, outcomes in parentheses. Class 0: 0.3 (0) is below 1/2; 0.9 (1) and 0.8
+    # (0) are above, with the gap |1.7 - 1| / 3. Class 1: 0.1 (0) and 0.2 (1) are below,
+    # with the gap |0.3 - 1| / 3; 0.7 (1) is above.
     zero = 0.3 / 3 + 0.7 / 3
     one = 0.7 / 3 + 0.3 / 3
     assert um.sce(LABELS, PROBABILITIES, num_bins=2) == pytest.approx((zero + one) / 2)
 
 
-def test_group_norms_by_hand():
-    # One bin: the gap of class 0 is |2 - 1| / 3, that of class 1 is |1 - 2| / 3; by
-    # decision, class 0 has |1.7 - 1| / 2 and class 1 has |0.7 - 1|.
+def test_norms_over_groups_by_hand():
+    # One bin for each decision: for class 0 the gap is |1.7 - 1| / 2, for class 1 it is
+    # |0.7 - 1|.
     zero, one = 0.35, 0.3
     for norm, value in (
         ("l1", (zero + one) / 2),
@@ -53,21 +54,21 @@ def test_group_norms_by_hand():
         assert error == pytest.approx(value)
 
 
-def test_specified_examples_of_threshold():
+def test_threshold_keeps_scores_above_it():
     probabilities = [[1.0, 0.0], [0.0, 1.0], [0.4, 0.6]]
     stats = um.bin_statistics([0, 1, 1], probabilities, max_prob=False, num_bins=2)
-    assert stats.counts.sum() == 6  # Zero keeps zeros.
+    assert stats.counts.sum() == 6  # A threshold of 0 keeps scores of 0.
     stats = um.bin_statistics(
         [0, 1, 1], probabilities, max_prob=False, num_bins=2, threshold=0.4
     )
-    assert stats.counts.tolist() == [[0, 3]]  # Above, not at, the threshold.
+    assert stats.counts.tolist() == [[0, 3]]  # A score at the threshold is left out.
 
 
 @pytest.mark.parametrize(
     ("scheme", "strategy"), [("even", "uniform"), ("adaptive", "quantile")]
 )
 def test_bins_of_the_positive_class_equal_scikit_learn(scheme, strategy, rng):
-    # Off the edges.
+    # No score is at the edge of a bin, where the conventions differ.
     p = rng.permutation((np.arange(400) + rng.uniform(0.1, 0.9)) / 400)
     labels = (rng.uniform(size=400) < p**2).astype(int)
     stats = um.bin_statistics(
@@ -81,7 +82,7 @@ def test_bins_of_the_positive_class_equal_scikit_learn(scheme, strategy, rng):
     np.testing.assert_allclose(stats.confidences[0, held], confidences)
 
 
-def test_few_examples_and_many_adaptive_bins():
+def test_adaptive_bins_may_be_more_than_examples():
     assert um.ace([0, 1], [[0.6, 0.4], [0.3, 0.7]], num_bins=15) == pytest.approx(0.35)
 
 
@@ -100,7 +101,7 @@ def test_datapoints_per_bin_sets_the_number_of_bins(rng):
         um.rmsce([0], [[0.5, 0.5]], datapoints_per_bin=1, sample_weight=[1e12])
 
 
-def test_many_classes_take_the_sparse_way_and_agree(rng):
+def test_sparse_sums_for_many_classes_equal_the_reference(rng):
     probabilities = rng.dirichlet(np.full(200, 0.02), 60).astype(np.float32)
     labels = rng.integers(0, 200, 60)
     for options in ({}, {"threshold": 0.01}, {"sample_weight": rng.uniform(size=60)}):
@@ -112,7 +113,7 @@ def test_many_classes_take_the_sparse_way_and_agree(rng):
         )
 
 
-def test_blocks_of_rows_add_up(rng, monkeypatch):
+def test_sums_over_blocks_of_rows_equal_one_sum(rng, monkeypatch):
     data = catalogue.data(rng, n=100)
     whole = um.sce(data.labels, data.predictions)
     monkeypatch.setattr("uncertainty_metrics.numpy.calibration._binning._BLOCK", 30)
@@ -120,7 +121,7 @@ def test_blocks_of_rows_add_up(rng, monkeypatch):
     assert um.sce(data.labels, data.predictions) == pytest.approx(whole, abs=1e-15)
 
 
-def test_a_calibrated_forecast_has_an_error_that_vanishes(rng):
+def test_error_of_a_calibrated_forecast_vanishes_with_more_examples(rng):
     errors = []
     for n in (1_000, 100_000):
         p = rng.uniform(size=n)
@@ -133,7 +134,7 @@ def test_a_calibrated_forecast_has_an_error_that_vanishes(rng):
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
 @pytest.mark.parametrize("class_conditional", [False, True])
-def test_object_accumulates_exactly(scheme, class_conditional, rng):
+def test_streaming_object_has_the_values_of_all_data(scheme, class_conditional, rng):
     data = catalogue.data(rng)
     metric = um.GeneralCalibrationError(scheme, False, class_conditional, "l2", 6)
     assert metric.result() == 0.0
@@ -141,7 +142,7 @@ def test_object_accumulates_exactly(scheme, class_conditional, rng):
     for part in np.array_split(np.arange(40), 3):
         batch = data.labels[part], data.predictions[part]
         metric.update_state(*batch, sample_weight=data.weights[part])
-        metric.result()  # Reading in between changes nothing.
+        metric.result()  # Calls between updates change nothing.
     options = {
         **{"binning_scheme": scheme, "class_conditional": class_conditional},
         **{"max_prob": False, "num_bins": 6},
@@ -159,7 +160,7 @@ def test_object_accumulates_exactly(scheme, class_conditional, rng):
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
 @pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
-def test_object_keeps_its_state_when_it_raises(scheme, bad, rng):
+def test_streaming_object_keeps_its_state_when_it_raises(scheme, bad, rng):
     if bad == "zero weights":
         pytest.skip("such a batch adds nothing")
     if bad == "label beyond int64":
@@ -176,7 +177,7 @@ def test_object_keeps_its_state_when_it_raises(scheme, bad, rng):
     assert metric.result() == before
 
 
-def test_object_ignores_what_it_is_told_to(rng):
+def test_streaming_object_ignores_the_label_ignore_index(rng):
     data = catalogue.data(rng)
     metric = um.GeneralCalibrationError("adaptive", True, False, "max", ignore_index=1)
     metric.update_state(np.ones(4), np.full([4, 3], np.nan))
@@ -187,12 +188,12 @@ def test_object_ignores_what_it_is_told_to(rng):
 
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
-def test_object_keeps_nothing_of_the_arrays_it_is_given(scheme, rng):
+def test_streaming_object_does_not_keep_the_arrays_of_a_batch(scheme, rng):
     held, copied = (
         um.GeneralCalibrationError(scheme, False, True, "l1", 5) for _ in range(2)
     )
     labels, probabilities = np.zeros(40, np.int64), np.zeros([40, 3])
-    for _ in range(3):  # One buffer for all batches.
+    for _ in range(3):  # The caller uses the same arrays for all batches.
         labels[:] = rng.integers(0, 3, 40)
         probabilities[:] = rng.dirichlet([0.5, 1, 2], 40)
         held.update_state(labels, probabilities)
@@ -200,7 +201,7 @@ def test_object_keeps_nothing_of_the_arrays_it_is_given(scheme, rng):
     assert held.result() == copied.result()
 
 
-def test_object_freezes_its_options():
+def test_options_of_the_streaming_object_are_frozen():
     metric = um.GeneralCalibrationError(
         "adaptive", True, False, "l1", datapoints_per_bin=1
     )
@@ -212,7 +213,7 @@ def test_object_freezes_its_options():
 
 
 @pytest.mark.parametrize("binning_scheme", ["even", "adaptive"])
-def test_accumulating_metrics_add(binning_scheme, rng):
+def test_streaming_objects_can_be_added(binning_scheme, rng):
     data = catalogue.data(rng, n=60)
     options = (binning_scheme, False, True, "l1", 7)
     whole, empty = (um.GeneralCalibrationError(*options) for _ in range(2))
@@ -226,7 +227,7 @@ def test_accumulating_metrics_add(binning_scheme, rng):
     for total in (sum(parts), parts[0] + empty + (parts[1] + parts[2])):
         assert total.result() == pytest.approx(whole.result(), abs=1e-15)
         np.testing.assert_allclose(total.counts, whole.counts, rtol=1e-14)
-    assert [part.result() for part in parts] == before  # The terms stay what they were.
+    assert [part.result() for part in parts] == before  # The terms did not change.
     assert empty.result() == 0
     other = um.GeneralCalibrationError(*options[:-1], 8)
     with pytest.raises(ValueError, match="same metric and options"):

@@ -1,4 +1,4 @@
-"""Calibration by group, against loops over the groups, enumeration and simulation."""
+"""Calibration by group against loops over groups, enumeration and simulation."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ N = 600
 
 
 def population(rng, n=N, shift=0.0):
-    """Confidences, outcomes and attributes; one pair of values is overconfident."""
+    """Makes outcomes, confidences and attributes; one group may be overconfident."""
     p = rng.uniform(0.2, 1, n)
     sex, age = rng.choice(["F", "M"], n), rng.choice([0, 1, 2], n)
     truth = np.where((sex == "F") & (age == 2), np.maximum(p - shift, 0), p)
@@ -21,7 +21,7 @@ def population(rng, n=N, shift=0.0):
 
 
 def exact_p_value(scores, count):
-    """Twice the smaller tail of the number of outcomes, of all that there can be."""
+    """Returns the two-sided p-value of a count, over all possible outcomes."""
     law = np.zeros(len(scores) + 1)
     for outcome in itertools.product((0, 1), repeat=len(scores)):
         law[sum(outcome)] += np.prod(np.where(outcome, scores, 1 - np.array(scores)))
@@ -29,7 +29,7 @@ def exact_p_value(scores, count):
 
 
 def holm(p_values):
-    """Adjusted p-values, in the order of the p-values."""
+    """Returns Holm's adjusted p-values, in the given order."""
     order, adjusted = np.argsort(p_values), np.empty(len(p_values))
     for place, i in enumerate(order):
         candidates = [
@@ -41,7 +41,7 @@ def holm(p_values):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_groups_are_those_of_a_loop(rng, weighted):
+def test_rows_equal_a_loop_over_groups(rng, weighted):
     y, p, groups = population(rng, 2400, 0.2)
     weights = rng.choice([0.0, 1.0, 2.5], 2400) if weighted else None
     table = um.calibration_by_group(
@@ -81,7 +81,7 @@ def test_small_groups_are_tested_exactly(rng):
     )
     expected = exact_p_value(scores, outcomes.sum())
     assert table.worst.p_value == pytest.approx(expected, rel=1e-12)
-    # A certain outcome that does not come is impossible.
+    # One outcome has probability 1 and did not happen.
     (row,) = um.calibration_by_group(
         correct=[0] + [1] * 9, confidences=[1.0] * 10, groups=[1] * 10, min_examples=2
     )
@@ -92,7 +92,7 @@ def test_small_groups_are_tested_exactly(rng):
     assert (row.p_value, row.gap) == (1, 0)
 
 
-def test_small_groups_are_listed_and_not_tested(rng):
+def test_small_groups_are_listed_but_not_tested(rng):
     groups = ["large"] * 80 + ["small"] * 20
     table = um.calibration_by_group(
         correct=[1] * 100, confidences=[0.5] * 100, groups=groups
@@ -101,7 +101,8 @@ def test_small_groups_are_listed_and_not_tested(rng):
     assert np.isnan(table[1].p_value)
     assert np.isnan(table[1].adjusted_p_value)
     assert table.tested == table.miscalibrated == (table.worst,)
-    assert table.worst.adjusted_p_value == table.worst.p_value  # Of one test.
+    # With one test there is nothing to adjust.
+    assert table.worst.adjusted_p_value == table.worst.p_value
     nothing = um.calibration_by_group(
         correct=[1] * 9, confidences=[0.5] * 9, groups=[0] * 9
     )
@@ -109,7 +110,7 @@ def test_small_groups_are_listed_and_not_tested(rng):
     assert "0 of 0 tested" in repr(nothing)
 
 
-def test_classifiers_have_their_decisions_or_class_1(rng):
+def test_scores_are_of_decisions_or_of_class_1(rng):
     labels, p = rng.integers(0, 2, N), rng.random(N)
     (row,) = um.calibration_by_group(labels, p, groups=[1] * N)
     right = (p > 0.5) == labels
@@ -121,7 +122,7 @@ def test_classifiers_have_their_decisions_or_class_1(rng):
     assert same.rows == (row,)
 
 
-def test_forms_of_groups(rng):
+def test_groups_may_be_columns_dicts_or_data_frames(rng):
     pandas = pytest.importorskip("pandas")
     y, p, groups = population(rng)
     table = um.calibration_by_group(correct=y, confidences=p, groups=groups)
@@ -138,7 +139,7 @@ def test_forms_of_groups(rng):
         assert "sex=(missing)" in {row.name for row in found}
 
 
-def test_it_is_a_table(rng):
+def test_result_prints_as_a_table_and_converts_to_json(rng):
     y, p, groups = population(rng, 3000, 0.3)
     table = um.calibration_by_group(correct=y, confidences=p, groups=groups, depth=2)
     assert table.worst.attributes == {"sex": "F", "age": 2}
@@ -167,15 +168,15 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(name, rng):
+def test_bad_arguments_raise(name, rng):
     y, p, groups = population(rng)
     good = {"correct": y, "confidences": p, "groups": groups}
     with pytest.raises(ValueError, match=BAD[name][1]):
         um.calibration_by_group(**{**good, **BAD[name][0]})
 
 
-def test_a_calibrated_model_has_few_findings(rng):
-    """Of all data sets at most 5% have one, however many groups there are."""
+def test_a_calibrated_model_is_rarely_reported(rng):
+    """At most 5% of data sets report any group, however many groups there are."""
     draws, findings = 200, 0
     for _ in range(draws):
         y, p, groups = population(rng, 500)

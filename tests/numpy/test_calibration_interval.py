@@ -1,4 +1,4 @@
-"""The interval of the calibration error: what it holds, and what it does not claim."""
+"""The interval of the calibration error: coverage, ends, and too few data."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DATA_SETS = 300
 
 
 def drawn(rng, law, n, error):
-    """Returns scores and outcomes of a law whose l2 error is `error`, or near it."""
+    """Returns scores and outcomes whose l2 calibration error is `error`, or nearly."""
     p = {
         "uniform": lambda: rng.uniform(error, 1, n),
         "saturated": lambda: special.expit(4 + 2.5 * rng.normal(size=n)),
@@ -24,7 +24,7 @@ def drawn(rng, law, n, error):
 
 @pytest.mark.parametrize("error", [0.0, 0.02, 0.15])
 @pytest.mark.parametrize("law", ["uniform", "saturated", "constant", "few"])
-def test_it_holds_the_truth(law, error, rng):
+def test_interval_holds_the_true_error(law, error, rng):
     n, held, widest = 500, 0, 0.0
     estimates = np.empty(DATA_SETS)
     for i in range(DATA_SETS):
@@ -37,13 +37,13 @@ def test_it_holds_the_truth(law, error, rng):
     share = 0.93
     noise = np.sqrt(share * (1 - share) / DATA_SETS)
     assert held / DATA_SETS > share - SIGMAS * noise
-    # No wider than it must be: a few times what the estimates are apart.
+    # The width is bounded by a few times the spread of the estimates.
     apart = np.quantile(estimates, 0.99) - np.quantile(estimates, 0.01)
     assert widest < 3.5 * apart + 0.03
 
 
-def test_a_bootstrap_holds_no_small_error(rng):
-    # What the interval is for: a calibrated model, 0 of whose resamples have no error.
+def test_interval_holds_0_where_the_bootstrap_does_not(rng):
+    # The model is calibrated, but every resample has an error above 0.
     p = rng.uniform(size=500)
     outcomes = rng.uniform(size=500) < p
     data = {"labels": outcomes, "probabilities": p, "positive_class": True}
@@ -54,7 +54,7 @@ def test_a_bootstrap_holds_no_small_error(rng):
 
 @pytest.mark.parametrize("scheme", ["adaptive", "even"])
 @pytest.mark.parametrize("level", [0.5, 0.99])
-def test_ends_are_the_roots(scheme, level, rng):
+def test_ends_equal_the_reference(scheme, level, rng):
     options = {"binning_scheme": scheme, "level": level, "positive_class": True}
     for power in (1, 3):
         p = np.round(rng.uniform(size=80), 2)
@@ -72,7 +72,7 @@ def test_ends_are_the_roots(scheme, level, rng):
             )
 
 
-def test_levels_are_nested(rng):
+def test_intervals_of_higher_levels_contain_lower_levels(rng):
     p = rng.uniform(size=300)
     labels = rng.uniform(size=300) < p**1.5
     ends = [
@@ -84,16 +84,17 @@ def test_levels_are_nested(rng):
     assert np.all(np.diff([end.upper for end in ends]) > 0)
 
 
-def test_what_data_do_not_tell():
+def test_few_data_give_wide_intervals():
     interval = um.calibration_error_interval
     assert interval([1], [0.7]) == (0, 0, 1)
-    assert interval([1, 0, 1], [0.7, 0.2, 0.9]) == (0, 0, 1)  # No bin has two.
-    # No surprise in twenty does not prove that there is none.
+    # No bin has two examples.
+    assert interval([1, 0, 1], [0.7, 0.2, 0.9]) == (0, 0, 1)
+    # Twenty right decisions do not prove that an error has probability 0.
     sure = interval([1] * 20, [1.0] * 20)
     assert sure[:2] == (0, 0)
     assert 0.05 < sure.upper < 0.3
     assert interval([0] * 20, [1.0] * 20, positive_class=True) == (1, 1, 1)
-    # A bin of one is like the others.
+    # A bin of one example is taken to be like the others.
     labels, p = [1, 1, 0, 0, 1], [0.6, 0.6, 0.6, 0.6, 0.9]
     with_one = interval(labels, p, binning_scheme="even")
     assert with_one.upper == interval(labels[:4], p[:4]).upper == 1
@@ -110,7 +111,7 @@ def test_weights_are_numbers_of_examples(rng):
     assert twice.upper - twice.lower < once.upper - once.lower
 
 
-def test_errors_of_groups(rng):
+def test_errors_of_bin_statistics_are_those_of_each_class(rng):
     rows = rng.dirichlet(np.ones(4), 200)
     labels = rng.integers(0, 4, 200)
     options = {"max_prob": False, "num_bins": 5}

@@ -1,4 +1,4 @@
-"""The test of calibration, and the resamples of the outcomes that it is made of."""
+"""The test of calibration, and the resampled outcomes that it uses."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def binned(spec, labels, probabilities, weights=None):
     return examples, _binning.bin_statistics(examples, spec)
 
 
-# The bins of single scores.
+# The bin of each score.
 
 
 @every_scheme
@@ -57,7 +57,9 @@ def binned(spec, labels, probabilities, weights=None):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_cells_add_up_to_the_statistics(scheme, scores, options, weighted, dtype, rng):
+def test_sums_over_scores_equal_the_bin_statistics(
+    scheme, scores, options, weighted, dtype, rng
+):
     data = catalogue.data(rng, n=90, dtype=dtype)
     spec = spec_of(scheme, scores, **options)
     weights = data.weights if weighted else None
@@ -76,11 +78,11 @@ def test_cells_add_up_to_the_statistics(scheme, scores, options, weighted, dtype
         np.testing.assert_allclose(sums[:-1], expected.ravel(), rtol=1e-6, atol=1e-9)
 
 
-# Labels that are drawn from the forecasts.
+# Labels drawn from the forecasts.
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 64, 65, 500])
-def test_distribution_of_hits(n, rng):
+def test_distribution_of_hits_equals_convolution(n, rng):
     scores = rng.choice([0.0, 1.0, *rng.uniform(size=5)], n)
     expected = np.ones(1)
     for p in scores:
@@ -89,7 +91,7 @@ def test_distribution_of_hits(n, rng):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
-def test_distribution_of_many_hits():
+def test_distribution_of_many_hits_is_binomial():
     found = _simulated_bins._hit_distribution(np.full(3000, 0.3))
     expected = stats.binom(3000, 0.3).pmf(np.arange(3001))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
@@ -112,13 +114,14 @@ def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, 
     mean, variance = np.zeros((2, entries.num_cells))
     for i, (cells, p) in enumerate(zip(entries.cells, entries.scores, strict=True)):
         weight = 1.0 if weights is None else weights[i]
-        for cell in set(cells):  # One outcome of a row is 1, so those of a cell add.
+        # At most one outcome of a row in a cell is 1, so their probabilities add.
+        for cell in set(cells):
             share = np.sum(p[cells == cell])
             mean[cell] += weight * share
             variance[cell] += weight**2 * share * (1 - share)
     drawn = drawn.reshape(1500, -1)
     squares = (drawn - mean) ** 2
-    # What is added is for events so rare that few draws or none have them.
+    # The constants allow for events so rare that few draws or none have them.
     error = SIGMAS * np.sqrt(variance / 1500) + 0.02
     assert np.all(np.abs(drawn.mean(axis=0) - mean) <= error)
     error = SIGMAS * np.std(squares, axis=0) / np.sqrt(1500) + 0.1
@@ -128,7 +131,7 @@ def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, 
         np.testing.assert_allclose(drawn.sum(axis=1), total)
 
 
-def test_blocks_draw_as_the_whole_does(rng, monkeypatch):
+def test_draws_in_blocks_have_the_same_distribution(rng, monkeypatch):
     data = calibrated(rng)
     for scores in (TOP_LABEL, BY_CLASS):
         spec = spec_of("even", scores)
@@ -162,7 +165,7 @@ def test_statistic_is_the_calibration_error(scheme, scores, norm, rng):
 
 @every_scheme
 @pytest.mark.parametrize("scores", [TOP_LABEL, BY_CLASS])
-def test_p_value_equals_that_of_a_naive_loop(scheme, scores, rng):
+def test_p_value_equals_a_naive_loop(scheme, scores, rng):
     # Labels of overconfident forecasts, so that the p-value is neither 0 nor 1.
     labels, probabilities = calibrated(rng, 12)
     labels = np.where(rng.uniform(size=12) < 0.5, np.argmax(probabilities, 1), labels)
@@ -185,7 +188,7 @@ def test_p_value_equals_that_of_a_naive_loop(scheme, scores, rng):
 
 @every_scheme
 @pytest.mark.parametrize("scores", [TOP_LABEL, BY_CLASS, POSITIVE])
-def test_level_is_exact(scheme, scores, rng):
+def test_calibrated_forecasts_are_rejected_at_the_level(scheme, scores, rng):
     classes = 2 if scores == POSITIVE else 3
     options = {"binning_scheme": scheme, **scores, "num_bins": 4, "num_resamples": 19}
     data_sets = (calibrated(rng, 30, classes) for _ in range(150))
@@ -196,7 +199,7 @@ def test_level_is_exact(scheme, scores, rng):
         share = np.mean(p_values <= level)
         noise = SIGMAS * np.sqrt(level * (1 - level) / len(p_values))
         assert share <= level + noise
-        # Ties of the few outcomes make it conservative, but not by much.
+        # Ties between the few possible outcomes make the test a little conservative.
         assert share >= 0.8 * level - noise
 
 
@@ -207,13 +210,13 @@ def test_power_grows_with_the_gap_and_with_the_data(rng):
             labels, np.full(n, 0.7), num_resamples=199, seed=seed_of(rng)
         ).p_value
 
-    assert p_value(2000, 0.15) == 0.005  # 15 standard errors off.
+    assert p_value(2000, 0.15) == 0.005  # The gap is 15 standard errors.
     assert p_value(20000, 0.05) == 0.005
     assert np.mean([p_value(200, 0.02) for _ in range(20)]) > 0.1
 
 
 @pytest.mark.parametrize("hits", [60, 66, 70, 78])
-def test_p_value_of_one_score_is_that_of_a_binomial(hits, rng):
+def test_p_value_of_equal_scores_is_binomial(hits, rng):
     labels = np.arange(100) < hits
     p_value = calibration_test(
         labels, np.full(100, 0.7), num_resamples=3000, seed=seed_of(rng)
@@ -225,7 +228,7 @@ def test_p_value_of_one_score_is_that_of_a_binomial(hits, rng):
     assert abs(p_value - expected) <= SIGMAS * deviation + 1e-3
 
 
-def test_certain_forecasts():
+def test_certain_forecasts_have_extreme_p_values():
     right = calibration_test([0, 1], [[1.0, 0.0], [0.0, 1.0]], num_resamples=19)
     assert right == (0.0, 1.0)
     wrong = calibration_test([1, 0], [[1.0, 0.0], [0.0, 1.0]], num_resamples=19)
@@ -262,19 +265,19 @@ def test_forms_of_the_same_predictions(rng):
         )
 
 
-def test_seeds(rng):
+def test_equal_seeds_give_equal_p_values(rng):
     data, seed = calibrated(rng), seed_of(rng)
     assert calibration_test(*data, seed=seed) == calibration_test(*data, seed=seed)
     tests = [calibration_test(*data, num_resamples=500) for _ in range(5)]
     assert len({test.p_value for test in tests}) > 1
 
 
-def test_the_positive_class_is_one_of_two():
+def test_positive_class_needs_two_classes():
     with pytest.raises(ValueError, match="`positive_class` must be False"):
         calibration_test([0], [[0.2, 0.3, 0.5]], positive_class=True)
 
 
-def test_rows_that_do_not_sum_to_1_have_no_labels_to_draw():
+def test_rows_must_sum_to_1_if_labels_are_drawn_from_them():
     probabilities = np.array([[0.6, 0.6], [0.5, 0.5]])
     calibration_test([0, 1], probabilities, num_resamples=9)
     for scores in (BY_CLASS, POOLED):
@@ -282,14 +285,14 @@ def test_rows_that_do_not_sum_to_1_have_no_labels_to_draw():
             ValueError, match=r"`probs` must hold rows that sum to 1. Received: sum 1.2"
         ):
             calibration_test([0, 1], probs=probabilities, **scores)
-        half = np.float16([[0.3331, 0.3331, 0.3331]])  # Sums to 0.9994.
+        half = np.float16([[0.3331, 0.3331, 0.3331]])  # The sum is 0.9994.
         calibration_test([0], half, **scores, num_resamples=9)
 
 
-# Intervals of the accuracies in bins.
+# Intervals for the accuracies in bins.
 
 
-def test_band_of_one_score_holds_the_binomial_quantiles(rng):
+def test_band_of_equal_scores_ends_at_binomial_quantiles(rng):
     examples = _inputs.examples(np.ones(200, int), np.full(200, 0.7))
     spec = spec_of(num_bins=5)
     lower, upper = _simulated_bins.consistency_band(examples, spec, 0.9, 20000, 0)
@@ -316,14 +319,16 @@ def test_band_holds_a_calibrated_model(scheme, scores, weighted, rng):
         np.testing.assert_array_equal(np.isnan(upper), ~some)
         inside = (lower <= statistics.accuracies) & (statistics.accuracies <= upper)
         held, total = held + np.sum(inside[some]), total + np.sum(some)
-    # Bins of a data set hardly depend on each other; those of few examples hold more.
+    # Bins of a data set are nearly independent; bands of small bins hold more than 80%.
     assert held / total > 0.78 - SIGMAS * np.sqrt(2 * 0.8 * 0.2 / total)
 
 
 @every_scheme
 @every_score
-def test_sizes_of_bins_are_those_of_equal_weights(scheme, scores, rng):
-    # Of m weights w and n weights 2 w: (m + 2 n)^2 / (m + 4 n), whatever w is.
+def test_effective_sizes_of_bins_do_not_depend_on_the_scale_of_weights(
+    scheme, scores, rng
+):
+    # m weights of w and n of 2 w have the size (m + 2 n)^2 / (m + 4 n), whatever w is.
     labels, probabilities = calibrated(rng, 90)
     spec = spec_of(scheme, scores, num_bins=3)
     for scale in (1e-200, 1.0, 1e200):
@@ -341,7 +346,7 @@ def test_sizes_of_bins_are_those_of_equal_weights(scheme, scores, rng):
     np.testing.assert_array_equal(sizes, statistics.counts)
 
 
-def test_interval_leaves_out_what_the_level_says(rng):
+def test_interval_of_draws_leaves_out_equal_tails(rng):
     draws = rng.permutation(np.arange(1001.0))[:, None] * np.ones(2)
     draws[:, 1] = np.nan
     lower, upper = _simulated_bins.interval(draws, 0.95)

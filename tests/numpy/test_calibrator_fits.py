@@ -17,7 +17,7 @@ from tests.calibrators import (
 
 
 def likelihood(logits, labels, weights):
-    """Sum of the negative log-likelihoods."""
+    """Returns the sum of the negative log-likelihoods."""
     logs = special.log_softmax(logits, axis=1)
     return -weights @ logs[np.arange(len(labels)), labels]
 
@@ -28,7 +28,7 @@ def deviation(z, weights):
 
 
 def descended(function, size):
-    """The minimum by BFGS, and where it is."""
+    """Returns the minimum by BFGS, and the point where it is."""
     found = optimize.minimize(
         function, np.zeros(size), method="BFGS", options={"gtol": 1e-7}
     )
@@ -37,7 +37,7 @@ def descended(function, size):
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("form", ["logits", "probabilities"])
-def test_vector_scaling_is_the_minimum(classes, form, rng):
+def test_vector_scaling_minimises_the_objective(classes, form, rng):
     labels, logits, weights = weighted(rng, n=300, classes=classes)
     given = logits
     if form == "probabilities":
@@ -64,7 +64,7 @@ def test_vector_scaling_is_the_minimum(classes, form, rng):
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("regularization", ["ridge", "odir"])
-def test_matrix_scaling_is_the_minimum(classes, regularization, rng):
+def test_matrix_scaling_minimises_the_objective(classes, regularization, rng):
     labels, logits, weights = weighted(rng, n=200, classes=classes)
     spread = deviation(logits, weights)
 
@@ -84,23 +84,24 @@ def test_matrix_scaling_is_the_minimum(classes, regularization, rng):
     assert 0 <= scaling.optimality_gap < 1e-10
 
 
-def test_many_examples_are_the_same_problem(rng):
-    labels, logits = network(rng, n=9000, classes=3)  # Some of them are fitted first.
+def test_fits_of_many_examples_are_at_the_minimum(rng):
+    # With so many examples, a part of them is fitted first.
+    labels, logits = network(rng, n=9000, classes=3)
     for scaling in (um.VectorScaling(), um.MatrixScaling()):
         scaling.fit(labels, logits)
         mapped = scaling.transform(logits)
         slopes = special.softmax(mapped, axis=1) - np.eye(3)[labels]
-        # At the minimum the slope of the likelihood is that of the penalty.
+        # At the minimum the slopes of the likelihood and of the penalty cancel.
         np.testing.assert_allclose(slopes.sum(axis=0), -10 * scaling.biases, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["platt", "beta"])
 @pytest.mark.parametrize("some", ["like all", "separable", "of one class"])
-def test_where_the_fit_of_a_part_starts_does_not_matter(name, some, rng):
+def test_the_first_fit_of_a_part_does_not_change_the_result(name, some, rng):
     n = 9000
     p = rng.uniform(size=n)
     labels = rng.uniform(size=n) < p**2
-    first = np.arange(n) % 8 == 0  # They are fitted before all.
+    first = np.arange(n) % 8 == 0  # The part that is fitted first.
     if some != "like all":
         labels[first] = (p > 0.7)[first] if some == "separable" else 0
     scaling = CLASSES[name]().fit(labels, probabilities=p)
@@ -111,7 +112,7 @@ def test_where_the_fit_of_a_part_starts_does_not_matter(name, some, rng):
     np.testing.assert_allclose(slopes, 0, atol=1e-8)
 
 
-def test_a_large_ridge_is_temperature_scaling(rng):
+def test_a_large_ridge_gives_temperature_scaling(rng):
     labels, logits = network(rng)
     temperature = um.TemperatureScaling().fit(labels, logits).temperature
     scaling = um.VectorScaling(ridge=1e9).fit(labels, logits)
@@ -123,7 +124,7 @@ def test_a_large_ridge_is_temperature_scaling(rng):
     np.testing.assert_allclose(scaling.matrix, np.eye(4) / temperature, atol=1e-5)
 
 
-def test_maps_without_ridge_are_those_of_scikit_learn(rng):
+def test_maps_without_ridge_equal_scikit_learn(rng):
     linear = pytest.importorskip("sklearn.linear_model")
     labels, logits, weights = weighted(rng)
     peer = linear.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
@@ -142,7 +143,7 @@ def test_maps_without_ridge_are_those_of_scikit_learn(rng):
 
 
 def one_against_rest(labels, p, weights, solve):
-    """The maps of all classes, and their probabilities, divided by their sum."""
+    """Maps the probabilities of each class, and divides them by their sum."""
     columns = [1] if p.shape[1] == 2 else range(p.shape[1])
     maps = [solve(p[:, k], labels == k, weights) for k in columns]
     q = np.stack([one(p[:, k]) for k, one in zip(columns, maps, strict=True)], axis=1)
@@ -218,7 +219,7 @@ SOLVERS = {
 @pytest.mark.parametrize("classes", [2, 4])
 def test_equals_another_solver(name, classes, rng):
     labels, logits, weights = weighted(rng, n=400, classes=classes)
-    p = special.softmax(logits, axis=1).round(2)  # Some are equal, some 0.
+    p = special.softmax(logits, axis=1).round(2)  # Some scores are equal, some are 0.
     p[:, -1] = (1 - p[:, :-1].sum(axis=1)).clip(0, 1).round(2)
     expected = one_against_rest(labels, p, weights, SOLVERS[name])
     scaling = CLASSES[name]().fit(labels, probabilities=p, sample_weight=weights)
@@ -226,7 +227,7 @@ def test_equals_another_solver(name, classes, rng):
     smooth = name in ("platt", "beta")
     np.testing.assert_allclose(found, expected, atol=1e-4 if smooth else 1e-12)
     assert 0 <= scaling.optimality_gap < 1e-10
-    if smooth:  # No worse than the other in its own objective.
+    if smooth:  # The objectives at both solutions are equal as well.
         kept = weights > 0
         ours, theirs = (
             sum(
@@ -253,7 +254,7 @@ def test_isotonic_interpolates_between_knots(rng):
 
 
 @pytest.mark.parametrize("bend", ["low", "high", "reversed", "none"])
-def test_bounds_of_beta_calibration(bend, rng):
+def test_beta_calibration_is_optimal_within_its_bounds(bend, rng):
     p = rng.uniform(0.02, 0.98, size=3000)
     z = {
         "low": 3 * np.log(p) + 0.8 * np.log(1 - p) + 2,
@@ -266,7 +267,8 @@ def test_bounds_of_beta_calibration(bend, rng):
     factors = np.array([map.a[0], map.b[0]])
     zero = {"low": [1], "high": [0], "reversed": [0, 1], "none": []}[bend]
     assert np.flatnonzero(factors == 0).tolist() == zero
-    # Karush, Kuhn and Tucker: no slope of what is free, none upwards at a bound.
+    # The conditions of Karush, Kuhn and Tucker: slopes are 0 for free parameters, and
+    # not negative for those at their bound.
     q = map.transform(probabilities=p)
     rows = np.stack([np.log(p), -np.log(1 - p), np.ones(3000)])
     slopes = rows @ (q - labels) / 3000
@@ -275,18 +277,18 @@ def test_bounds_of_beta_calibration(bend, rng):
 
 
 def mixed(x, logits):
-    """The logarithms of an ensemble's forecasts: x has log(1 / T) and the weights."""
+    """Returns the log-probabilities of an ensemble; x holds log(1 / T) and weights."""
     logs = special.log_softmax(np.exp(x[0]) * logits, axis=-1)
     return special.logsumexp(logs, axis=1, b=x[1:, None])
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-def test_ensemble_temperature_scaling_is_the_minimum(classes, rng):
+def test_ensemble_temperature_scaling_minimises_the_objective(classes, rng):
     n, members = 500, 3
     common = rng.normal(size=[n, 1, classes])
     logits = 2 * common + 2 * rng.normal(size=[n, members, classes])
     labels = np.argmax(common[:, 0] + rng.gumbel(size=[n, classes]), axis=1)
-    logits[:, 2] = rng.normal(size=[n, classes])  # Knows nothing.
+    logits[:, 2] = rng.normal(size=[n, classes])  # This member knows nothing.
     weights = rng.integers(0, 3, n)
 
     def objective(x):
@@ -318,7 +320,7 @@ def test_ensemble_temperature_scaling_is_the_minimum(classes, rng):
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-def test_ensembles_of_other_forms(rng):
+def test_all_forms_of_ensembles_give_the_same_fit(rng):
     n = 300
     common = rng.normal(size=n)
     margins = common[:, None] + rng.normal(size=[n, 3])
@@ -339,7 +341,7 @@ def test_ensembles_of_other_forms(rng):
     np.testing.assert_allclose(again.temperature, expected.temperature, rtol=1e-4)
     assert again.transform(images).shape == (3, 100, 2)
     assert again.transform(images).dtype == np.float32
-    # Members that are the same share a weight.
+    # Equal members share the weight of one.
     twice = um.EnsembleTemperatureScaling().fit(labels, np.repeat(pairs, 2, axis=1))
     np.testing.assert_allclose(twice.temperature, expected.temperature, rtol=1e-8)
     np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-6)

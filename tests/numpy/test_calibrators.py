@@ -1,4 +1,4 @@
-"""What all calibrators do alike: forms of data, what they refuse, files."""
+"""What all calibrators have in common: forms of data, refused data, files."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from uncertainty_metrics.numpy.calibrators import _newton
 
 
 @every
-def test_weights_are_repetition(name, rng):
+def test_weights_count_as_repeated_examples(name, rng):
     labels, logits, weights = weighted(rng)
     times = np.repeat(np.arange(len(labels)), weights)
     repeated = CLASSES[name]().fit(labels[times], logits[times])
@@ -56,7 +56,7 @@ def test_order_of_examples_and_classes_does_not_matter(name, rng):
 
 @each_linear
 @pytest.mark.parametrize("exponent", [-300, -8, 8, 300])
-def test_any_scale_of_the_logits(name, exponent, rng):
+def test_scale_of_the_logits_does_not_matter(name, exponent, rng):
     labels, logits = network(rng, n=300)
     expected = CLASSES[name]().fit(labels, logits).transform(logits)
     scaled = logits * 2.0**exponent
@@ -77,7 +77,7 @@ def test_constants_added_to_logits_do_not_matter(name, rng):
 
 @every
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_what_was_given_comes_back(name, dtype, rng):
+def test_results_have_the_form_shape_and_dtype_of_the_predictions(name, dtype, rng):
     labels, logits = network(rng)
     logits = logits.astype(dtype)
     p = special.softmax(logits.astype(np.float64), axis=1).astype(dtype)
@@ -91,7 +91,7 @@ def test_what_was_given_comes_back(name, dtype, rng):
         assert found.shape == given.shape
         wide = CLASSES[name]().fit(labels, **{form: given.astype(np.float64)})
         expected = wide.transform(**{form: given.astype(np.float64)})
-        if name != "histogram":  # Edges are of the type of the scores.
+        if name != "histogram":  # Its bin edges depend on the dtype.
             np.testing.assert_allclose(
                 found.astype(float), expected, rtol=tolerance, atol=tolerance
             )
@@ -105,7 +105,7 @@ def test_what_was_given_comes_back(name, dtype, rng):
 
 
 @every
-def test_binary_forecasts_of_class_1(name, rng):
+def test_forecasts_of_class_1_equal_those_of_two_classes(name, rng):
     labels, logits = network(rng, classes=2)
     margins = logits[:, 1] - logits[:, 0]
     p = special.expit(margins)
@@ -135,7 +135,7 @@ def test_binary_forecasts_of_class_1(name, rng):
 
 
 @pytest.mark.parametrize("name", ["temperature", *ONE_AGAINST_REST])
-def test_probabilities_are_their_logits(name, rng):
+def test_maps_of_probabilities_equal_maps_of_logits(name, rng):
     labels, logits = network(rng)
     p = special.softmax(logits, axis=1)
     of_logits = CLASSES[name]().fit(labels, logits)
@@ -149,7 +149,7 @@ def test_probabilities_are_their_logits(name, rng):
 
 
 @each_linear
-def test_probabilities_are_not_their_logits(name, rng):
+def test_linear_maps_refuse_the_form_they_were_not_fitted_to(name, rng):
     labels, logits = network(rng)
     p = special.softmax(logits, axis=1)
     with pytest.raises(ValueError, match="the map was fitted to `logits`"):
@@ -158,11 +158,12 @@ def test_probabilities_are_not_their_logits(name, rng):
         CLASSES[name]().fit(labels, probabilities=p).transform(logits)
 
 
-def test_a_row_of_zeros_keeps_its_forecast():
+def test_a_row_that_maps_to_zeros_keeps_its_forecast():
     labels = [0, 1, 2, 0, 1, 2]
     p = np.eye(3)[labels] * 0.7 + 0.1
     map = um.HistogramBinning(num_bins=5).fit(labels, probabilities=p)
-    row = [[0.15, 0.15, 0.7], [0.2, 0.2, 0.2]]  # Bins of 0, and one of 1.
+    # 0.15 and 0.2 map to 0, and 0.7 maps to 1.
+    row = [[0.15, 0.15, 0.7], [0.2, 0.2, 0.2]]
     found = map.transform(probabilities=row)
     np.testing.assert_allclose(found, [[0, 0, 1], [1 / 3, 1 / 3, 1 / 3]], atol=1e-15)
     given = [[0.1, 0.2, 0.15]]
@@ -170,12 +171,12 @@ def test_a_row_of_zeros_keeps_its_forecast():
     np.testing.assert_allclose(found, np.array(given) / 0.45, rtol=1e-14)
     with np.errstate(divide="ignore"):
         logits = map.transform(np.log([[0.2, 0.2, 0.6], [1e-3, 1e-3, 0.998]]))
-    # 0.6 was in no bin of the fit, and stays; 0.2 became 0.
+    # The bin of 0.6 had no examples, so 0.6 stays; 0.2 maps to 0.
     np.testing.assert_allclose(special.softmax(logits, axis=1), [[0, 0, 1]] * 2)
 
 
 @each_of_rest
-def test_maps_do_not_decrease_and_beta_keeps_calibrated_forecasts(name, rng):
+def test_maps_are_monotonic_and_platt_and_beta_keep_calibrated_forecasts(name, rng):
     p = rng.uniform(size=4000)
     labels = rng.uniform(size=4000) < p
     map = CLASSES[name]().fit(labels, probabilities=p)
@@ -188,11 +189,11 @@ def test_maps_do_not_decrease_and_beta_keeps_calibrated_forecasts(name, rng):
         np.testing.assert_allclose(found[inside], grid[inside], atol=0.08)
 
 
-# None harms a calibrated model by more than chance does.
+# No calibrator harms a calibrated model beyond chance.
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "ensemble"])
-def test_calibrated_models_stay_as_good(name, rng):
+def test_calibrated_models_do_not_get_worse(name, rng):
     n = 1200
     given = logits = 1.5 * rng.normal(size=[n, 4])
     if name == "ensemble":
@@ -205,19 +206,19 @@ def test_calibrated_models_stay_as_good(name, rng):
         scaling = CLASSES.get(name, um.EnsembleTemperatureScaling)()
         scaling.fit(labels[fold != k], given[fold != k])
         mended[fold == k] = scaling.transform(given[fold == k])
-    # Steps that say 0 have no likelihood to compare.
+    # These maps can give probabilities of 0, whose likelihoods cannot be compared.
     score = um.negative_log_likelihood
     if name in ("isotonic", "histogram"):
         score = um.brier_score
     before, after = (score(labels, logits=z, aggregate=False) for z in (logits, mended))
     noise = np.std(after - before) / np.sqrt(n)
-    # The variance of as many parameters as there are, beside that of the difference.
+    # Beside the noise of the difference, each fitted parameter costs about 1 / n.
     size = {"matrix": 20, "odir": 20, "isotonic": 60, "histogram": 60}.get(name, 12)
     assert np.mean(after - before) < 4 * noise + 1.5 * size / n
 
 
 @every
-def test_mends_a_model_that_is_not(name, rng):
+def test_uncalibrated_models_get_better(name, rng):
     labels, logits = network(rng, n=1500)
     half = np.arange(1500) < 1000
     scaling = CLASSES[name]().fit(labels[half], logits[half])
@@ -228,11 +229,11 @@ def test_mends_a_model_that_is_not(name, rng):
     assert np.mean(after - before) < 3 * noise
 
 
-# What is refused.
+# Data and arguments that are refused.
 
 
 @every
-def test_data_that_leave_the_map_open(name, rng):
+def test_data_that_do_not_determine_the_map_raise(name, rng):
     labels, logits = network(rng)
     scaling = CLASSES[name]()
     with pytest.raises(ValueError, match="call `fit` first"):
@@ -242,7 +243,7 @@ def test_data_that_leave_the_map_open(name, rng):
     flat = np.zeros_like(logits)
     with pytest.raises(ValueError, match=r"`logits` must (differ|hold|be)"):
         scaling.fit(labels, flat)
-    if name != "temperature":  # Which one class may tell.
+    if name != "temperature":  # One class is enough for a temperature.
         with pytest.raises(ValueError, match="`labels` must hold two classes"):
             scaling.fit(np.zeros_like(labels), logits)
         with pytest.raises(ValueError, match=r"`logits` must (differ|hold|be)"):
@@ -264,10 +265,10 @@ def test_data_that_leave_the_map_open(name, rng):
 
 
 @every
-def test_a_fit_that_fails_leaves_the_map_before_or_none(name, rng):
+def test_a_failed_fit_keeps_the_map_of_the_fit_before(name, rng):
     labels, logits = network(rng)
     scaling = CLASSES[name]()
-    flat = np.zeros([600, 3])  # No scores, and other classes than those before.
+    flat = np.zeros([600, 3])  # Equal scores, and another number of classes.
     with pytest.raises(ValueError, match="`logits` must"):
         scaling.fit(labels % 3, flat)
     assert not scaling.is_fitted
@@ -278,7 +279,7 @@ def test_a_fit_that_fails_leaves_the_map_before_or_none(name, rng):
 
 
 @each_linear
-def test_separable_data_without_ridge(name, rng):
+def test_separable_data_need_a_ridge(name, rng):
     regularization = {"odir": {"regularization": "odir"}}.get(name, {})
     cls = um.VectorScaling if name == "vector" else um.MatrixScaling
     _, logits = network(rng, n=60)
@@ -290,7 +291,7 @@ def test_separable_data_without_ridge(name, rng):
 
 
 def has_direction(z, labels, diagonal):
-    """Says by linear programming if some map lowers the likelihood for ever."""
+    """Returns whether the data are separable, by linear programming."""
     classes = z.shape[1]
     each = np.eye(classes)
     rows = []
@@ -307,13 +308,13 @@ def has_direction(z, labels, diagonal):
 
 
 @pytest.mark.parametrize("cls", [um.VectorScaling, um.MatrixScaling])
-def test_what_is_separable_is_what_linear_programming_says(cls, rng):
+def test_separable_data_raise_as_linear_programming_says(cls, rng):
     told = set()
     for noise in (0.0, 0.1, 0.3, 3.0) * 2:
         z = rng.normal(size=[25, 3])
         true = 3 * z * [1.0, 2.0, 3.0]
         labels = np.argmax(true + 3 * noise * rng.gumbel(size=z.shape), axis=1)
-        if noise == 0.3:  # Two classes overlap, the third is apart.
+        if noise == 0.3:  # Two classes overlap, the third is separable.
             labels = np.where(labels == 2, 2, rng.integers(0, 2, 25))
         open_ended = has_direction(z, labels, cls is um.VectorScaling)
         told.add(open_ended)
@@ -326,7 +327,7 @@ def test_what_is_separable_is_what_linear_programming_says(cls, rng):
     assert told == {True, False}
 
 
-def test_overlap_of_one_pair_is_enough():
+def test_one_pair_of_overlapping_scores_is_enough_to_fit():
     p = np.array([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     for cls in (um.PlattScaling, um.BetaCalibration):
@@ -338,12 +339,12 @@ def test_overlap_of_one_pair_is_enough():
         assert map.optimality_gap < 1e-9
     with pytest.raises(ValueError, match="scores that overlap between the labels"):
         um.PlattScaling().fit(1 - labels, probabilities=p)
-    # What never decreases says the frequency.
+    # The best map that does not decrease is the constant frequency.
     map = um.BetaCalibration().fit(1 - labels, probabilities=p)
     np.testing.assert_allclose(map.transform(probabilities=p), 0.5, atol=1e-12)
 
 
-def test_scores_that_only_touch_between_the_labels_leave_the_map_open():
+def test_labels_that_share_only_one_score_do_not_overlap():
     # A steeper map through (1/2, 1/2) is always better.
     p, labels = [0.1, 0.2, 0.5, 0.5, 0.8, 0.9], np.array([0, 0, 0, 1, 1, 1])
     for cls in (um.PlattScaling, um.BetaCalibration):
@@ -354,16 +355,17 @@ def test_scores_that_only_touch_between_the_labels_leave_the_map_open():
 
 
 @pytest.mark.parametrize("cls", [um.PlattScaling, um.IsotonicCalibration])
-def test_many_equal_scores_before_others_are_no_single_score(cls):
-    # In each half of the examples the frequency is another one.
+def test_many_equal_scores_at_first_are_not_taken_for_one_score(cls):
+    # The first half of the examples has one score and frequency, the second half
+    # others.
     p = np.repeat([0.2, 0.6], 400)
     labels = np.concatenate([np.arange(400) % 4 == 0, np.arange(400) % 4 > 0])
     map = cls().fit(labels, probabilities=p)
     np.testing.assert_allclose(map.transform(probabilities=[0.2, 0.6]), [0.25, 0.75])
 
 
-def test_a_row_whose_classes_all_map_to_0_keeps_its_forecast():
-    # The label always has 0.6: what is at most 0.5 is never right.
+def test_a_row_of_low_scores_that_map_to_zeros_keeps_its_forecast():
+    # In the fit the label always has 0.6, so scores of at most 0.5 map to 0.
     map = um.HistogramBinning(num_bins=2)
     map.fit([0, 1, 2], probabilities=0.2 + 0.4 * np.eye(3))
     p = np.array([[0.5, 0.3, 0.2]])
@@ -372,7 +374,7 @@ def test_a_row_whose_classes_all_map_to_0_keeps_its_forecast():
 
 
 @pytest.mark.parametrize("cls", [um.PlattScaling, um.BetaCalibration])
-def test_optimality_gap_is_that_of_the_class_furthest_from_its_optimum(cls, rng):
+def test_optimality_gap_is_the_largest_of_all_classes(cls, rng):
     labels, logits = network(rng)
     p = special.softmax(logits, axis=1)
     gaps = [
@@ -384,7 +386,7 @@ def test_optimality_gap_is_that_of_the_class_furthest_from_its_optimum(cls, rng)
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "ensemble"])
-def test_bad_calls(name, rng):
+def test_bad_calls_raise_and_keep_the_map(name, rng):
     labels, logits = network(rng)
     cls = CLASSES.get(name, um.EnsembleTemperatureScaling)
     if name == "ensemble":
@@ -420,7 +422,7 @@ def test_bad_calls(name, rng):
     np.testing.assert_array_equal(scaling.transform(logits), before)
 
 
-def test_bad_options():
+def test_bad_options_raise():
     for ridge in (-1.0, np.nan, np.inf, "1", None, True):
         with pytest.raises(ValueError, match="`ridge` must be finite and >= 0"):
             um.VectorScaling(ridge=ridge)
@@ -433,7 +435,7 @@ def test_bad_options():
 
 
 @each_linear
-def test_impossible_classes_have_no_linear_map(name, rng):
+def test_linear_maps_refuse_infinite_logits(name, rng):
     labels, logits = network(rng)
     scaling = CLASSES[name]().fit(labels, logits)
     logits[0, (labels[0] + 1) % 4] = -np.inf
@@ -444,8 +446,8 @@ def test_impossible_classes_have_no_linear_map(name, rng):
             call(logits)
 
 
-def test_newton_says_where_there_is_no_minimum():
-    def falling(x):  # exp(-x): each step is 1.
+def test_newton_raises_without_a_minimum():
+    def falling(x):  # exp(-x): every step of Newton's method is 1.
         value = float(np.exp(-x[0]))
         return _newton.Local(value, np.array([-value]), hessian=np.array([[value]]))
 
@@ -466,7 +468,7 @@ def test_newton_says_where_there_is_no_minimum():
 
 
 @pytest.mark.parametrize("name", [*list(CLASSES)[1:], "ensemble"])
-def test_saved_and_loaded(name, rng, tmp_path):
+def test_loaded_calibrators_equal_the_saved_ones(name, rng, tmp_path):
     labels, logits = network(rng)
     if name == "ensemble":
         logits = logits[:, None] + rng.normal(size=[600, 3, 4])
@@ -491,7 +493,7 @@ def test_saved_and_loaded(name, rng, tmp_path):
 
 
 def rewritten(path, **changes):
-    """Writes a file anew, with other arrays or fields of the header."""
+    """Rewrites a file with other arrays or header fields; None removes an array."""
     with np.load(path) as archive:
         arrays = dict(archive)
     header = json.loads(arrays.pop("header").item())
@@ -530,7 +532,7 @@ NAN = np.array([np.nan, 1.0, 1.0, 1.0])
     ],
     ids=str,
 )
-def test_hostile_files(changes, rng, tmp_path):
+def test_files_with_wrong_fields_or_arrays_raise(changes, rng, tmp_path):
     path = tmp_path / "map.npz"
     um.VectorScaling().fit(*network(rng)).save(path)
     rewritten(path, **changes)
@@ -554,7 +556,7 @@ def test_hostile_files(changes, rng, tmp_path):
     ],
     ids=str,
 )
-def test_files_with_what_is_no_map(name, changes, rng, tmp_path):
+def test_files_with_values_that_are_no_map_raise(name, changes, rng, tmp_path):
     labels, logits = network(rng)
     if name == "ensemble":
         logits = logits[:, None] + rng.normal(size=[600, 3, 4])
@@ -566,7 +568,7 @@ def test_files_with_what_is_no_map(name, changes, rng, tmp_path):
         type(made).load(path)
 
 
-def test_damaged_files(rng, tmp_path):
+def test_damaged_files_raise(rng, tmp_path):
     path = tmp_path / "map.npz"
     um.PlattScaling().fit(*network(rng)).save(path)
     content = path.read_bytes()
@@ -576,7 +578,7 @@ def test_damaged_files(rng, tmp_path):
             um.PlattScaling.load(path)
 
 
-def test_layout_of_a_temperature_is_kept(rng, tmp_path):
+def test_file_of_a_temperature_keeps_the_form_of_predictions(rng, tmp_path):
     labels, logits = network(rng, classes=2)
     p = special.expit(logits[:, 1] - logits[:, 0])
     scaling = um.TemperatureScaling().fit(labels, probabilities=p)
@@ -584,7 +586,7 @@ def test_layout_of_a_temperature_is_kept(rng, tmp_path):
     again = um.TemperatureScaling.load(tmp_path / "temperature.json")
     expected = scaling.transform(probabilities=p)
     np.testing.assert_array_equal(again.transform(probabilities=p), expected)
-    # A file without it, of an earlier version, serves logits.
+    # Files of earlier versions have no layout, and the temperature is for logits.
     old = um.TemperatureScaling.from_config({"temperature": 2.0})
     assert old.is_fitted
     np.testing.assert_array_equal(old.transform([[4.0, 0.0]]), [[2.0, 0.0]])

@@ -1,4 +1,4 @@
-"""Every function of the NumPy room through every sweep."""
+"""Sweeps over every function of the NumPy half."""
 
 import contextlib
 import copy
@@ -27,12 +27,13 @@ from tests.fuzz import outcomes
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensors"]
 every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
-# Folds are drawn of the examples.
+# With folds, each example is in a random fold, so repetition matters. With effective
+# sizes or a value for each example, weight 2 is not the same as the example twice.
 WEIGHTED = [
     row
     for row in catalogue.FUNCTION_ROWS
     if row.takes("sample_weight")
-    and not (row.random or row.effective or row.takes("folds"))
+    and not (row.random or row.effective or row.by_example or row.takes("folds"))
 ]
 
 
@@ -41,7 +42,7 @@ def objects(half):
 
 
 def contents(value):
-    """Returns what an object holds, as dicts, lists and arrays."""
+    """Returns the content of an object, as dicts, lists and arrays."""
     if isinstance(value, tuple):
         return [contents(part) for part in value]
     if hasattr(value, "__dict__"):
@@ -60,7 +61,7 @@ def check_copies(made):
 
 
 def call(row, case, **arguments):
-    return row.array(getattr(um, row.name)(**arguments, **case))
+    return row.array(row.find(um)(**arguments, **case))
 
 
 @every_case
@@ -87,7 +88,7 @@ def test_order_of_examples_does_not_matter(row, case, rng):
 
 
 @every_case
-def test_weight_is_repetition(row, case, rng):
+def test_weights_count_as_repeated_examples(row, case, rng):
     data = row.data(rng)
     weights = rng.integers(0, 4, len(data.labels))
     times = np.repeat(np.arange(len(data.labels)), weights)
@@ -176,7 +177,7 @@ def test_leading_axes_are_flattened(row, case, rng):
 
 
 @cases_that_take("labels_predicted")
-def test_given_decisions(row, case, rng):
+def test_given_decisions_replace_the_argmax(row, case, rng):
     data = row.data(rng)
     predicted = rng.integers(0, 3, len(data.labels))
     arguments = {**data.arguments(), "labels_predicted": predicted}
@@ -190,7 +191,7 @@ def test_given_decisions(row, case, rng):
 
 
 @cases_that_take("positive_class")
-def test_positive_class(row, case, rng):
+def test_positive_class_equals_the_reference(row, case, rng):
     labels = rng.integers(0, 2, 40)
     p = np.round(rng.uniform(size=40), 1)
     expected = row.array(row.reference(labels, p, **case, positive_class=True))
@@ -201,7 +202,7 @@ def test_positive_class(row, case, rng):
 
 
 @every_case
-def test_corner_data(row, case):
+def test_corner_data_equal_the_reference(row, case):
     for labels, probabilities in (
         ([1], [[0.2, 0.8]]),  # One example.
         ([0, 0, 0], [[1.0, 0.0]] * 3),  # All right, certain, one class absent.
@@ -236,7 +237,7 @@ def test_bad_data_raises(row, bad):
 
 @cases_that_take("num_bins")
 def test_number_of_bins_is_bounded(row, case):
-    for number in (10**6 + 1, 10**15):  # Before the data are looked at.
+    for number in (10**6 + 1, 10**15):  # Raises before the bad data do.
         with pytest.raises(ValueError, match=r"`num_bins` must be .* at most 1000000"):
             call(row, {**case, "num_bins": number}, labels=[0, 1], probabilities=[7])
 
@@ -257,14 +258,15 @@ def extremes(array):
 
 def silently(function, *data, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Of the variance of logp.
+        # Some functions warn of a large variance of logp.
+        warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RuntimeError):  # Or a fit does not end.
             function(*data, **options)
 
 
 @every_row
-def test_no_warnings_of_extreme_numbers(row, rng):
+def test_extreme_numbers_do_not_warn(row, rng):
     arguments = row.data(rng, n=8).arguments(True)
     arguments["logits"] = rng.normal(size=[8, 3])
     for name, array in arguments.items():
@@ -280,7 +282,7 @@ def arrays(arguments):
 
 
 @every_other
-def test_no_warnings_of_extreme_numbers_in_other_arguments(row, rng):
+def test_extreme_arguments_of_other_functions_do_not_warn(row, rng):
     arguments = row.draw(rng, (6,))
     for name, array in arrays(arguments).items():
         for extreme in extremes(array):
@@ -288,7 +290,7 @@ def test_no_warnings_of_extreme_numbers_in_other_arguments(row, rng):
 
 
 @every_other
-def test_other_inputs_are_not_changed(row, rng):
+def test_inputs_of_other_functions_are_not_changed(row, rng):
     arguments = row.draw(rng, (20,))
     before = {name: value.copy() for name, value in arrays(arguments).items()}
     for name in before:
@@ -301,13 +303,14 @@ def test_other_inputs_are_not_changed(row, rng):
 
 def call_flat(row, arguments):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Advice on few data.
+        # Some functions warn of too few data.
+        warnings.simplefilter("ignore", UserWarning)
         return outcomes.flat(row.find(um)(**arguments))
 
 
 @each(WEIGHTED)
-def test_weights_and_masks_are_repetition(row, rng):
-    left_out = ("sample_weight", "mask", "aggregate")
+def test_weights_and_masks_of_other_functions_count_as_repeated_examples(row, rng):
+    left_out = ("sample_weight", "test_weight", "mask", "aggregate")
     arguments = {k: v for k, v in row.draw(rng, (24,)).items() if k not in left_out}
     weights = rng.integers(0, 4, 24)
     times = np.repeat(np.arange(24), weights)
@@ -315,8 +318,9 @@ def test_weights_and_masks_are_repetition(row, rng):
     def taken(index):
         return arguments | {k: v[index] for k, v in arrays(arguments).items()}
 
+    new_weight = {"test_weight": 1.0} if row.takes("test_weight") else {}
     np.testing.assert_allclose(
-        call_flat(row, {**arguments, "sample_weight": weights}),
+        call_flat(row, {**arguments, **new_weight, "sample_weight": weights}),
         call_flat(row, taken(times)),
         atol=1e-12,
     )
@@ -335,7 +339,7 @@ def test_aliases_are_the_same_object(row):
 
 
 @every_row
-def test_text_says_how_to_encode_it(row):
+def test_error_for_text_labels_says_how_to_encode_them(row):
     for text in (["a", "b"], np.array(["a", "b"], object), np.array([b"a", b"b"])):
         with pytest.raises(ValueError, match=r"`labels`.*np\.unique\(labels") as raised:
             call(row, row.cases[0], labels=text, probabilities=[[0.5, 0.5]] * 2)
@@ -345,7 +349,7 @@ def test_text_says_how_to_encode_it(row):
 
 
 def averaged(result, n):
-    """The numbers of a result, of scores of n examples their means."""
+    """Returns the numbers of a result; scores of n examples become their means."""
     if isinstance(result, dict):
         result = tuple(result.values())
     if isinstance(result, tuple):
@@ -365,7 +369,7 @@ def averaged(result, n):
         for name, shape in (("flat", (23,)), ("images", (23, 2)))
     ],
 )
-def test_bootstrap_has_the_values_of_calls(row, shape, rng):
+def test_bootstrap_equals_calls_with_resampled_arguments(row, shape, rng):
     if len(shape) > 1 and {"event", "hyperparam_range", "samples_a"} & set(
         row.parameters
     ):
@@ -384,7 +388,7 @@ def test_bootstrap_has_the_values_of_calls(row, shape, rng):
         return averaged(metric(**{**data, **drawn}), n)
 
     draws = np.random.default_rng(5)
-    # In order: folds are drawn of the places.
+    # Sorted, since functions assign folds by position.
     values = [value(np.sort(draws.integers(n, size=n))) for _ in range(3)]
     interval = um.bootstrap(
         metric, **data, num_resamples=3, alpha=0.5, method="percentile", seed=5
@@ -398,7 +402,7 @@ def test_bootstrap_has_the_values_of_calls(row, shape, rng):
 
 
 @each(objects("numpy"))
-def test_objects_can_be_copied_and_sent(row, rng):
+def test_objects_can_be_copied_and_pickled(row, rng):
     check_copies(row.make(um, rng))
 
 

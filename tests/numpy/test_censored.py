@@ -24,17 +24,17 @@ every_kernel = pytest.mark.parametrize("kernel_fn", KERNELS)
 
 @pytest.fixture
 def data(rng):
-    """Forecasts on a grid, tied times, and events of 300 examples."""
+    """Makes forecasts on a grid, tied times, and events of 300 examples."""
     n = 300
     p = rng.integers(5, size=n) / 4
     event, censoring = rng.exponential(2 - p), rng.exponential(1 + p)
     times = np.round(np.minimum(event, censoring), 1)
-    times[rng.integers(n, size=20)] = 1.0  # Some leave at the very end.
+    times[rng.integers(n, size=20)] = 1.0  # Some have their time at the end time.
     return p, times, (event <= censoring).astype(int)
 
 
 def naive_outcome(time, happened, p, train, end, kernel, aggregation):
-    """The pseudo-outcome of one example, by curves of the training rows (p, t, e)."""
+    """Returns the pseudo-outcome of one example, from training rows (p, t, e)."""
     weights = [(kernel(q - p), t, e) for q, t, e in train]
     shrink = (
         (lambda h: 1 - h) if aggregation == "Kaplan-Meier" else lambda h: np.exp(-h)
@@ -47,7 +47,7 @@ def naive_outcome(time, happened, p, train, end, kernel, aggregation):
         factor = shrink(events / at_risk) if at_risk > 0 else 1.0
         steps.append((u, factor, max(followed, _conditional_curves.LEAST_FOLLOWED)))
         survival *= factor
-        if lost > 0:  # After the events of this time.
+        if lost > 0:  # Events come before the censorings of the same time.
             followed *= shrink(lost / (at_risk - events))
     outcome = 1 - survival
     for u, factor, before in steps:
@@ -58,14 +58,14 @@ def naive_outcome(time, happened, p, train, end, kernel, aggregation):
     if happened and time <= end:
         later = math.prod(f for v, f, _ in steps if v > time)
         before = [g for v, _, g in steps if v >= time]
-        # Nobody of the training examples may have left between this time and the end.
+        # There may be no training example between this time and the end.
         last = max(followed, _conditional_curves.LEAST_FOLLOWED)
         outcome += later / (before[0] if before else last)
     return outcome
 
 
 def naive_outcomes(data, fold, end, bandwidth, kernel_fn, aggregation):
-    """The pseudo-outcomes of all examples."""
+    """Returns the pseudo-outcomes of all examples."""
 
     def kernel(distance):
         return (
@@ -92,7 +92,7 @@ def pseudo_outcomes(data, fold, end, bandwidth, kernel_fn="rbf", aggregation=Non
 @every_kernel
 @pytest.mark.parametrize("bandwidth", [0.1, 0.5, 1, math.inf])
 def test_pseudo_outcomes_equal_a_loop(data, bandwidth, kernel_fn, aggregation, rng):
-    # The grid of forecasts holds all of them, so that nothing is interpolated; every
+    # All forecasts are points of the grid, so that nothing is interpolated, and every
     # forecast occurs in every fold.
     data = [column[:120] for column in data]
     fold = np.arange(120) % 3
@@ -116,10 +116,10 @@ def test_curves_in_blocks_equal_curves_at_once(data, aggregation, rng, monkeypat
 
 @every_aggregation
 @pytest.mark.parametrize("bandwidth", [0.01, 0.3, math.inf])
-def test_outcomes_without_censoring_are_the_labels(bandwidth, aggregation, rng):
+def test_pseudo_outcomes_without_censoring_are_the_labels(bandwidth, aggregation, rng):
     p, times = rng.uniform(size=200), rng.integers(10, size=200) / 5
     fold = np.arange(200) % 5
-    # Who is censored at the end or later is as good as not censored.
+    # An example that is censored at the end time or later counts as not censored.
     for event, happened in ((np.ones(200), times <= 1), (times < 1, times < 1)):
         outcomes = pseudo_outcomes(
             (p, times, event), fold, 1.0, bandwidth, "rbf", aggregation
@@ -150,8 +150,10 @@ def test_survival_curves_are_the_product_limit(data):
 
 
 def _columns(hazards, losses, aggregation):
-    """Weights of an event and a censoring at each time, and of those beyond, whose
-    curves have these hazards.
+    """Returns weights whose curves have these hazards.
+
+    There is a weight for an event and for a censoring at each time, and one for all
+    that is later.
     """
     weight, kernel = 1.0, []
     for hazard in itertools.chain(*zip(hazards, losses, strict=True)):
@@ -163,7 +165,7 @@ def _columns(hazards, losses, aggregation):
 
 @every_aggregation
 @pytest.mark.parametrize("right", ["survival", "censoring", "both", "neither"])
-def test_mean_is_right_if_one_of_the_curves_is(aggregation, right, rng):
+def test_mean_pseudo_outcome_is_right_if_one_curve_is_right(aggregation, right, rng):
     steps = 6
     hazards, losses = rng.uniform(0.05, 0.3, size=[2, steps])
     wrong = rng.uniform(0.05, 0.3, size=[2, steps])
@@ -176,7 +178,7 @@ def test_mean_is_right_if_one_of_the_curves_is(aggregation, right, rng):
         curve[0]
         for curve in _conditional_curves.product_limits(kernel, beyond, lost, ties)
     )
-    # All that may happen to an example, with its probability.
+    # The sum over all that may happen to an example, with its probability.
     mean, left = 0.0, 1.0
     for step in range(steps):
         after = 2 * step + 1
@@ -194,8 +196,8 @@ def test_mean_is_right_if_one_of_the_curves_is(aggregation, right, rng):
 
 
 @pytest.mark.parametrize("right", ["survival", "censoring"])
-def test_mean_is_right_for_every_forecast(right, rng):
-    # Curves that do not depend on the forecast, of data where one of them does.
+def test_mean_pseudo_outcome_is_right_for_all_forecasts_if_one_curve_is(right, rng):
+    # Neither fitted curve depends on the forecast, but one of the true curves does.
     n = 4000
     p = rng.uniform(size=n)
     hazards = (1.0, 0.2 + p) if right == "survival" else (0.3 + 1.5 * p, 0.5)
@@ -204,12 +206,12 @@ def test_mean_is_right_for_every_forecast(right, rng):
     outcomes = pseudo_outcomes(data, np.arange(n) % 5, 1.0, math.inf)
     errors = outcomes - (1 - np.exp(-hazards[0]))
     for errors_of_trend in (errors, errors * (p - 0.5)):
-        # The curves have noise as well, of the size of that of the mean.
+        # The noise of the curves adds to that of the mean, and is about as large.
         assert abs(errors_of_trend.mean()) < 7 * stats.sem(errors_of_trend)
 
 
 def naive_fit(data, fold, end, bandwidths, kernel_fn, aggregation, w, orthogonal):
-    """Estimate, influence values and spread of the squared error, pair by pair."""
+    """Returns the squared error, its influence values and its spread, by all pairs."""
     p = data[0]
     factor = {"rbf": 1.0, "cubic": 4.5}[kernel_fn]
 
@@ -251,7 +253,7 @@ def test_interval_equals_a_loop(data, options, censoring):
     times[0] = 1.2
     if not censoring:
         event = np.ones_like(event)
-    # The curves of these bandwidths are at all forecasts, without interpolation.
+    # With these bandwidths curves are computed at all forecasts, not interpolated.
     bandwidths = [1.0, 0.5, 0.25]
     interval = censored_calibration.censored_calibration_error_conf_int(
         p, times, event, 1.0, bandwidths, alpha=0.1, num_repeats=1, seed=3, **options
@@ -279,7 +281,7 @@ def test_interval_equals_a_loop(data, options, censoring):
         estimate, spread = estimate / w.mean(), spread / w.mean()
         influence = (influence - estimate * w) / w.mean()
     reach = stats.norm.ppf(0.95) * stats.sem(influence)
-    # All t with (t - estimate)^2 = reach^2 (1 + (t - estimate) / (2 spread)).
+    # The ends t solve (t - estimate)^2 = reach^2 (1 + (t - estimate) / (2 spread)).
     low, high = np.roots([1, -(reach**2) / (2 * spread), -(reach**2)])[::-1] + estimate
     low, high = sorted([low, high])
     expected = np.sqrt(np.maximum([low, estimate, high], 0))
@@ -309,7 +311,7 @@ def test_repeats_are_summarised_by_medians(data):
     np.testing.assert_allclose(interval, expected, rtol=1e-12)
 
 
-def test_interval_is_that_of_the_root_where_the_error_is_small():
+def test_interval_of_a_small_error_is_that_of_the_root():
     fit = _crossfit.Fit(0.04, 0.0004, 0.04)
     root, z = 0.2, stats.norm.ppf(0.975)
     error = fit.error / (2 * root)
@@ -341,13 +343,13 @@ def test_intervals_hold_the_truth(name, orthogonal, request):
         request.config.getoption("--seed"),
     )
     assert 0.2 < lost < 0.5
-    # The coverage of these is 91% at least, and the bias 0.5 at most.
+    # For these truths the coverage is at least 91%, and the bias at most 0.5.
     most = stats.binom(data_sets, 0.09).isf(1e-5)
     assert (above + below) * data_sets <= most
     assert abs(bias) < 0.5 + 4.5 / math.sqrt(data_sets)
 
 
-def test_censoring_counted_as_no_event_would_be_wrong(rng):
+def test_counting_censored_examples_as_event_free_would_be_wrong(rng):
     truth = censored_coverage.TRUTHS["calibrated"]
     p, times, event = truth.draw(rng, 4000)
     lower, estimate, _ = censored_calibration.cce_conf_int(
@@ -361,7 +363,7 @@ def test_censoring_counted_as_no_event_would_be_wrong(rng):
     assert naive > 0.1
 
 
-def test_finds_no_error_in_constant_forecasts_that_are_right(rng):
+def test_right_constant_forecasts_have_no_error(rng):
     n = 2000
     times = rng.integers(1, 5, size=n)
     event = np.ones(n)
@@ -373,7 +375,7 @@ def test_finds_no_error_in_constant_forecasts_that_are_right(rng):
     np.testing.assert_allclose(off, p[0] / 2, rtol=1e-3)
 
 
-def test_other_forms_of_the_same_data(data):
+def test_all_forms_of_the_data_give_the_same_interval(data):
     p, times, event = data
     times = np.round(times * 8) / 8
     expected = censored_calibration.cce_conf_int(p, times, event, 1.0)
@@ -388,7 +390,7 @@ def test_other_forms_of_the_same_data(data):
     assert censored_calibration.cce(*data, 1.0, **options) == value
 
 
-def test_intervals_nest_and_larger_weights_need_the_mean(data):
+def test_higher_levels_are_wider_and_normalize_divides_by_the_mean_weight(data):
     wide = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.01)
     narrow = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.5)
     assert wide.lower <= narrow.lower <= narrow.estimate <= narrow.upper < wide.upper
@@ -404,7 +406,7 @@ def test_intervals_nest_and_larger_weights_need_the_mean(data):
     )
 
 
-def test_isolated_forecasts_and_hard_data(rng):
+def test_isolated_forecasts_and_extreme_bandwidths_give_finite_intervals(rng):
     n = 200
     p = np.append(rng.uniform(0, 0.1, size=n - 1), 1.0)
     times, event = rng.exponential(size=n), rng.integers(2, size=n)
@@ -418,7 +420,7 @@ def test_isolated_forecasts_and_hard_data(rng):
                 assert interval.upper < 5
 
 
-def test_all_events_at_one_time_or_none(rng):
+def test_events_all_at_one_time_or_never_equal_the_closed_form(rng):
     p = rng.uniform(0, 0.1, size=200)
     for event in (0, 1):
         for end in (0.5, 1.0):
@@ -434,7 +436,8 @@ GOOD = {
     "event": [0, 1, 1, 0, 1],
     "end_time": 2.0,
 }
-# Of each argument what is refused, and why, beside `tests/numpy/test_interface.py`.
+# Bad values of each argument with their messages, beside those of
+# `tests/numpy/test_interface.py`.
 BAD = {
     "probs": [
         ([0.1, 0.4, 1.6, 0.9, 0.5], r"in \[0, 1\].*1.6 at \[2\]"),
@@ -478,7 +481,7 @@ def test_class_and_functions_have_the_same_defaults():
         assert set(parameters) - set(fields) <= others
 
 
-def test_what_happens_at_the_end_time_counts():
+def test_events_at_the_end_time_count():
     times, event = np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, True])
     follow_up = _conditional_curves.FollowUp.until(2.0, np.full(4, 0.5), times, event)
     assert follow_up.happened.tolist() == [True, True, False, False]

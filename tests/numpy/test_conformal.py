@@ -1,4 +1,4 @@
-"""Conformal prediction: naive references, ranks of real numbers, coverage."""
+"""Conformal prediction against naive references, exact ranks and coverage."""
 
 import fractions
 import math
@@ -15,7 +15,7 @@ SCORES = [("lac", False), ("aps", False), ("aps", True), ("raps", False)]
 
 
 def class_scores(p, shares, score, penalty, k_reg):
-    """Returns the scores of classes by their definition, class by class."""
+    """Returns the scores of all classes by their definition, one by one."""
     scores = np.zeros(p.shape)
     for (i, k), value in np.ndenumerate(p):
         at_least = np.sum(p[i] >= value)
@@ -28,7 +28,7 @@ def class_scores(p, shares, score, penalty, k_reg):
     return scores
 
 
-def test_quantile_is_the_rank_of_real_numbers(rng):
+def test_quantile_has_the_rank_of_exact_arithmetic(rng):
     for n in (*range(1, 60), 99, 999, 9999):
         scores = rng.permutation(n).astype(float)
         for alpha in (0.01, 0.05, 0.1, 1 - 0.9, 0.25, 0.45, 1 - 0.45, 0.9):
@@ -43,8 +43,8 @@ def test_quantile_is_the_rank_of_real_numbers(rng):
 
 
 @pytest.mark.parametrize(("score", "randomized"), SCORES)
-def test_sets_against_a_naive_loop(score, randomized, rng):
-    p = rng.multinomial(8, np.full(5, 0.2), 60) / 8  # Ties, and exact sums.
+def test_sets_equal_a_naive_loop(score, randomized, rng):
+    p = rng.multinomial(8, np.full(5, 0.2), 60) / 8  # With ties, and exact sums.
     y = rng.integers(0, 5, 60)
     given = {"penalty": 0.25, "k_reg": 2}
     model = conformal.ConformalClassifier(score, 0.2, randomized, **given)
@@ -61,8 +61,10 @@ def test_sets_against_a_naive_loop(score, randomized, rng):
 
 
 def excess(rng, n, alpha, misses):
-    """Returns by how many standard errors the coverage is above 1 - alpha, and below
-    1 - alpha + 1 / (n + 1); `misses` runs once.
+    """Returns how many standard errors the coverage is inside its bounds.
+
+    The bounds are 1 - alpha and 1 - alpha + 1 / (n + 1). `misses` draws one data set
+    and returns its share of misses.
     """
     shares = np.array([misses() for _ in range(150)])
     error = max(np.std(shares), 1e-3) / np.sqrt(len(shares))
@@ -86,7 +88,9 @@ def excess(rng, n, alpha, misses):
         ),
     ],
 )
-def test_coverage_of_new_examples(score, randomized, n, classes, alpha, rng):
+def test_sets_of_new_examples_have_their_coverage(
+    score, randomized, n, classes, alpha, rng
+):
     def misses():
         p = rng.dirichlet(np.full(classes, 0.3), n + 300)
         rows = np.cumsum(np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True), axis=1)
@@ -102,7 +106,7 @@ def test_coverage_of_new_examples(score, randomized, n, classes, alpha, rng):
 
 
 @pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
-def test_intervals(score, rng):
+def test_intervals_have_their_coverage_and_equal_the_definition(score, rng):
     n, alpha = 39, 0.2
 
     def misses():
@@ -134,7 +138,9 @@ def test_intervals(score, rng):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
-def test_intervals_hold_all_targets_with_a_score_up_to_the_quantile(score, dtype, rng):
+def test_intervals_hold_exactly_the_targets_with_a_score_up_to_the_quantile(
+    score, dtype, rng
+):
     for _ in range(200):
         size = 10.0 ** rng.integers(-2, 4)
         mean = (size * rng.random(19)).round(1).astype(dtype)
@@ -162,19 +168,19 @@ def test_intervals_hold_all_targets_with_a_score_up_to_the_quantile(score, dtype
             assert not inside[scores > limits + 1e-12 * (size + np.abs(limits))].any()
 
 
-def test_an_interval_holds_the_target_that_its_width_is_made_of():
+def test_an_interval_holds_the_target_that_determined_its_width():
     model = conformal.ConformalRegressor().fit([0.2] * 50, [100.0] * 50)
     lower, upper = model.predict([100.0] * 50)
     assert conformal.coverage([0.2] * 50, (lower, upper)) == 1
     assert lower[0] == pytest.approx(0.2, abs=1e-13)
 
 
-def test_intervals_are_closed_where_coverage_is_counted():
+def test_coverage_counts_targets_at_the_ends_of_intervals():
     sets = np.array([0.0, 0.0, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])
     assert conformal.coverage([0.0, 1.0, 2.0, -1.0], sets) == 0.5
 
 
-def test_an_interval_whose_ends_cross_has_no_width():
+def test_an_interval_whose_ends_cross_has_width_0():
     lower, upper = np.array([0.0, 2.0, 1.0]), np.array([3.0, 1.5, 1.0])
     assert conformal.mean_set_size((lower, upper)) == 1
     assert conformal.mean_set_size((lower, upper), sample_weight=[1, 1, 0]) == 1.5
@@ -196,7 +202,7 @@ def test_groups_have_quantiles_of_their_own(rng):
         model.predict(p)
 
 
-def test_measures_of_sets(rng):
+def test_measures_of_sets_equal_their_definitions(rng):
     y, sets = rng.integers(0, 3, 200), rng.random((200, 3)) < 0.6
     weights = rng.integers(0, 3, 200)
     again = np.repeat(np.arange(200), weights)
@@ -232,12 +238,12 @@ def test_measures_of_sets(rng):
         lambda: um.threshold_at_risk([1], [0.5], delta=0.1, sample_weight=[1.0]),
     ],
 )
-def test_errors_name_what_is_wrong(wrong):
+def test_errors_show_what_was_received(wrong):
     with pytest.raises(ValueError, match="Received"):
         wrong()
 
 
-def test_threshold_is_that_of_the_largest_coverage(rng):
+def test_threshold_is_the_lowest_whose_risk_is_allowed(rng):
     for _ in range(20):
         confidences, correct = rng.integers(0, 8, 40) / 8, rng.random(40) < 0.7
         kept = [
@@ -252,14 +258,14 @@ def test_threshold_is_that_of_the_largest_coverage(rng):
 
 
 def test_threshold_allows_for_the_rounding_of_the_risk():
-    correct = np.arange(10) > 0  # One of ten is wrong, the one that is most unsure.
-    for risk in (0.1, 1 - 0.9):  # The second is below a tenth by rounding.
+    correct = np.arange(10) > 0  # Only the least confident of ten is wrong.
+    for risk in (0.1, 1 - 0.9):  # By rounding, the second is below 0.1.
         given = {"correct": correct, "confidences": np.arange(1, 11) / 16}
         assert um.threshold_at_risk(risk=risk, **given) == 1 / 16
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2])
-def test_threshold_with_a_promise_equals_a_loop(delta, rng):
+def test_threshold_with_a_guarantee_equals_a_loop(delta, rng):
     for _ in range(20):
         confidences = rng.permutation(200) / 200
         correct = rng.random(200) < 0.8 + 0.2 * confidences
@@ -279,14 +285,14 @@ def test_threshold_with_a_promise_equals_a_loop(delta, rng):
 
 
 @pytest.mark.parametrize("levels", [None, 5, 1])
-def test_threshold_keeps_its_promise(levels, rng):
+def test_threshold_keeps_its_guarantee(levels, rng):
     risk, delta, runs = 0.15, 0.2, 400
 
     def confident(n):
         drawn = rng.random(n)
         return drawn if levels is None else np.ceil(drawn * levels) / levels
 
-    # Any threshold above the lowest has a larger risk than is allowed.
+    # Examples of a confidence above 1/2 have a risk of 0.151, more than is allowed.
     broken = found = 0
     for _ in range(runs):
         confidences = confident(150)
@@ -304,4 +310,4 @@ def test_threshold_keeps_its_promise(levels, rng):
     t = um.threshold_at_risk(
         risk=risk, delta=delta, confidences=confidences, correct=correct
     )
-    assert t < 0.9  # It promises something where there is something to promise.
+    assert t < 0.9  # Where the risk is low, a threshold is found.

@@ -1,4 +1,4 @@
-"""The vectors of `conformance/`: NumPy, their derivations, the runner, the table."""
+"""The vectors of `conformance/`: NumPy's values, derivations, runner and table."""
 
 import ast
 import math
@@ -25,6 +25,7 @@ FUNCTIONS = {
     "abs": abs,
     "max": max,
     "sqrt": math.sqrt,
+    "exp": math.exp,
     "log": math.log,
     "erfc": math.erfc,
 }
@@ -38,7 +39,7 @@ OPERATORS = {
 
 
 def value(node):
-    """Computes an expression, in fractions where it is one."""
+    """Computes an expression, in exact fractions as far as possible."""
     match node:
         case ast.Expression(body=body):
             return value(body)
@@ -57,9 +58,9 @@ def value(node):
     raise ValueError(ast.dump(node))
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # Few data.
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Warnings of too few data.
 @pytest.mark.parametrize("definition", VECTORS)
-def test_vectors(definition):
+def test_functions_have_the_values_of_the_vectors(definition):
     function = conformance.function(um, definition)
     results = list(run(definition, function, 1e-9))
     assert {case: found for case, right, found in results if not right} == {}
@@ -107,6 +108,6 @@ def test_runner_is_a_command(tmp_path):
     assert "WRONG: [0.5] - all wrong" in done.stdout
 
 
-def test_table_is_of_these_vectors():
+def test_table_is_up_to_date_with_the_vectors():
     if not conformance_table.up_to_date():
         pytest.fail("run `python scripts/conformance_table.py`")

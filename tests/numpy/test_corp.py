@@ -1,4 +1,4 @@
-"""The decomposition by isotonic regression: blocks that are pooled one by one."""
+"""The CORP decomposition by isotonic regression, against a naive pooling of blocks."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_parts_add_up_to_the_score(weighted, rng):
         assert miscalibration - discrimination + uncertainty == pytest.approx(mean)
 
 
-def test_isotonic_is_that_of_scikit_learn(rng):
+def test_isotonic_regression_equals_scikit_learn(rng):
     isotonic = pytest.importorskip("sklearn.isotonic")
     p = np.round(rng.random(300), 2)
     outcomes, weights = rng.random(300) < p**2, rng.random(300)
@@ -53,8 +53,8 @@ def test_isotonic_is_that_of_scikit_learn(rng):
     np.testing.assert_allclose(found, model.predict(cells.scores), atol=1e-12)
 
 
-def test_nothing_beats_what_isotonic_regression_fits(rng):
-    # Any other non-decreasing forecast has the larger Brier score.
+def test_no_monotonic_forecast_beats_isotonic_regression(rng):
+    # Any other non-decreasing forecast has a larger Brier score.
     cells = pooled(np.round(rng.random(60), 1), rng.random(60) < 0.5, None)
     fitted = _pooled_errors.isotonic(cells)
     assert np.all(np.diff(fitted) >= 0)
@@ -69,7 +69,7 @@ def test_nothing_beats_what_isotonic_regression_fits(rng):
         assert loss(other) >= loss(fitted) - 1e-12
 
 
-def test_certain_forecasts():
+def test_parts_of_certain_forecasts_by_hand():
     options = {"positive_class": True, "score": "log"}
     assert um.corp_decomposition([0, 1], [0.0, 1.0], **options) == pytest.approx(
         (0, np.log(2), np.log(2))
@@ -81,7 +81,7 @@ def test_certain_forecasts():
     assert one_label[1:] == (0.0, 0.0)
 
 
-def test_no_scores_have_no_parts():
+def test_parts_of_no_scores_are_0():
     nothing = Cells(*np.zeros((3, 0)))
     assert _pooled_errors.corp(nothing, "log") == (0, 0, 0)
     assert _pooled_errors.isotonic(nothing).shape == (0,)

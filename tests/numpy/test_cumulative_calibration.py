@@ -1,4 +1,4 @@
-"""Kolmogorov-Smirnov, Kuiper, two bins and Spiegelhalter's test: loops over scores."""
+"""Calibration errors and tests without bins, against loops over the scores."""
 
 import itertools
 
@@ -56,7 +56,7 @@ def test_by_hand():
     assert p_value == pytest.approx(2 * stats.norm.sf(z))
 
 
-def test_one_sign_is_the_mean_gap(rng):
+def test_error_of_gaps_of_one_sign_is_their_mean(rng):
     p = rng.random(30)
     for labels in (np.zeros(30, int), np.ones(30, int)):
         gap = abs(np.mean(labels - p))
@@ -64,15 +64,15 @@ def test_one_sign_is_the_mean_gap(rng):
             assert error(labels, p, positive_class=True) == pytest.approx(gap)
 
 
-def test_no_scores_have_no_error():
+def test_error_of_no_scores_is_0():
     nothing = Cells(*np.zeros((3, 0)))
     for error in ("kolmogorov_smirnov", "kuiper", "averaged_two_bin"):
         assert getattr(_pooled_errors, error)(nothing) == 0
     assert np.isnan(_pooled_errors.spiegelhalter(nothing)).all()
 
 
-def test_two_bins_are_truthful():
-    # Over all labels of three events: honest forecasts minimise what is expected.
+def test_averaged_two_bin_error_is_truthful():
+    # Honest forecasts minimise the expectation over all labels of three events.
     truth = np.array([0.2, 0.5, 0.9])
 
     def expected(p):
@@ -89,7 +89,7 @@ def test_two_bins_are_truthful():
         assert expected(other) >= honest - 1e-12
 
 
-def test_scores_that_tell_nothing_raise():
+def test_scores_of_half_and_of_certainty_alone_raise():
     for probabilities in ([0.5, 1.0], [[0.5, 0.5], [0.0, 1.0]]):
         with pytest.raises(ValueError, match="`probabilities` must hold a score other"):
             um.spiegelhalter_test([0, 1], probabilities)
@@ -130,7 +130,7 @@ def test_resampled_p_value_counts_draws(statistic, rng):
 
 
 @pytest.mark.parametrize("statistic", ["ks", "atb"])
-def test_level_of_resampling_is_exact(statistic, rng):
+def test_resampling_rejects_at_its_level(statistic, rng):
     p_values = []
     for _ in range(100):
         p = np.round(rng.random(30), 2)
@@ -148,7 +148,7 @@ def test_level_of_resampling_is_exact(statistic, rng):
         assert abs(np.mean(np.array(p_values) <= level) - level) <= noise + 0.02
 
 
-def test_laws_of_brownian_motion():
+def test_p_values_are_the_laws_of_brownian_motion():
     # Moments of the largest absolute value and of the range (Feller, 1951).
     def moment(tail, power):
         value, _ = integrate.quad(
@@ -160,7 +160,7 @@ def test_laws_of_brownian_motion():
     assert moment(largest, 1) == pytest.approx(np.sqrt(np.pi / 2), abs=1e-9)
     assert moment(spread, 1) == pytest.approx(np.sqrt(8 / np.pi), abs=1e-9)
     assert moment(spread, 2) == pytest.approx(4 * np.log(2), abs=1e-9)
-    # In the other series, for small x: P(max abs(B) <= x).
+    # Another series, that converges for small x: P(max abs(B) <= x).
     for x in (0.2, 0.5, 1.0, 3.0):
         k = np.arange(50)
         terms = np.exp(-(((2 * k + 1) * np.pi / x) ** 2) / 8) / (2 * k + 1)
@@ -171,7 +171,7 @@ def test_laws_of_brownian_motion():
 
 
 @pytest.mark.parametrize("statistic", LIMITS)
-def test_level_of_the_limit(statistic, rng):
+def test_asymptotic_tests_reject_at_most_at_their_level(statistic, rng):
     data_sets, p_values = 600, []
     for _ in range(data_sets):
         p = rng.beta(0.5, 0.5, 400)  # sum p (1 - p) is about 50.
@@ -190,7 +190,7 @@ def test_level_of_the_limit(statistic, rng):
 
 
 @pytest.mark.parametrize("statistic", LIMITS)
-def test_limit_agrees_with_resampling(statistic, rng):
+def test_asymptotic_p_value_agrees_with_resampling(statistic, rng):
     p = rng.random(3000)
     options = {"statistic": statistic, "positive_class": True}
     labels = rng.random(3000) < p + 0.05 * (p - 0.5)
@@ -201,8 +201,8 @@ def test_limit_agrees_with_resampling(statistic, rng):
     assert abs(limit.p_value - drawn.p_value) <= noise + 0.03
 
 
-def test_few_examples_have_no_limit(rng):
-    p = np.full(90, 0.4)  # sum p (1 - p) is 21.6, and 0.9 of Spiegelhalter.
+def test_asymptotic_method_refuses_few_examples(rng):
+    p = np.full(90, 0.4)  # sum p (1 - p) is 21.6; for Spiegelhalter's test it is 0.9.
     labels = rng.random(90) < p
     options = {"method": "asymptotic", "positive_class": True}
     for statistic in LIMITS:
@@ -217,7 +217,7 @@ def test_few_examples_have_no_limit(rng):
             um.calibration_test(labels, p, statistic=statistic, **options)
 
 
-def test_one_group_of_scores():
+def test_tests_without_bins_need_one_group_of_scores():
     p = [[0.2, 0.3, 0.5]]
     for options in ({"max_prob": False}, {"class_conditional": True}):
         with pytest.raises(ValueError, match="unless `statistic` is 'gce'"):

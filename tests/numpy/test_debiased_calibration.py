@@ -1,4 +1,4 @@
-"""The debiased calibration error: a naive loop, and what is expected of it."""
+"""The debiased calibration error: a naive loop, and its expectation."""
 
 import itertools
 
@@ -36,8 +36,8 @@ def test_equals_a_naive_loop(scheme, max_prob, class_conditional, weighted, rng)
         assert root == pytest.approx(np.sqrt(max(expected, 0)), abs=1e-7)
 
 
-def test_defaults_are_those_of_rmsce_without_its_bias(rng):
-    # Many examples leave no bias.
+def test_default_error_of_many_examples_equals_rmsce(rng):
+    # With so many examples there is no bias.
     data = catalogue.data(rng)
     weight = {"sample_weight": 1e9}
     found = debiased_calibration_error(data.labels, data.predictions, **weight)
@@ -46,7 +46,8 @@ def test_defaults_are_those_of_rmsce_without_its_bias(rng):
 
 
 def test_by_hand():
-    # Two bins: accuracy 1/2 of 4 at 0.6, and 1 of 1 at 0.9, which tells nothing.
+    # Two bins: 4 examples at 0.6 with accuracy 1/2, and 1 example at 0.9, which counts
+    # 0 as its variance is unknown.
     labels, probabilities = [1, 1, 0, 0, 1], [0.6, 0.6, 0.6, 0.6, 0.9]
     options = {"binning_scheme": "even", "num_bins": 10}
     found = debiased_calibration_error(labels, probabilities, **options, squared=True)
@@ -54,13 +55,13 @@ def test_by_hand():
     assert debiased_calibration_error(labels, probabilities, **options) == 0.0
 
 
-def test_one_example_counts_0():
+def test_bins_of_one_example_count_0():
     assert debiased_calibration_error([1], [0.1], squared=True) == 0
     assert debiased_calibration_error([1, 0], [0.1, 0.7], num_bins=5) == 0
 
 
 def test_squared_error_is_unbiased(rng):
-    # Five forecasts of as many accuracies, all but the last below 2 standard errors.
+    # Five bins; in all but the last the gap is less than 2 standard errors.
     sizes = np.array([2, 5, 10, 20, 40])
     forecasts = np.array([0.15, 0.35, 0.5, 0.7, 0.9])
     accuracies = np.array([0.25, 0.3, 0.5, 0.75, 0.7])
@@ -80,8 +81,8 @@ def test_squared_error_is_unbiased(rng):
     assert np.mean(plain) - truth > 4 * SIGMAS * error
 
 
-def test_calibrated_model_with_scores_that_vary(rng):
-    # The estimate is low by the variance of the scores in a bin over its size.
+def test_bias_of_a_calibrated_model_is_the_variance_of_its_scores(rng):
+    # The estimate is too low by the variance of the scores in a bin over its size.
     squares = np.empty(1000)
     for i in range(1000):
         scores = rng.uniform(size=30)
@@ -100,12 +101,12 @@ def test_scores_at_both_ends_of_a_bin_have_the_largest_bias(rng):
         labels = rng.uniform(size=40) < scores
         squares[i] = debiased_calibration_error(labels, scores, **options, squared=True)
     error = np.std(squares) / np.sqrt(2000)
-    # The variance of the outcomes counts that of their means, over n_b - 1.
+    # The estimate subtracts the variance of the true means as well, over n_b - 1.
     assert abs(np.mean(squares) + 1 / 4 / 25 / 39) < SIGMAS * error
 
 
 def test_bias_is_the_variance_of_the_true_probabilities(rng):
-    """Exactly, by all outcomes that there may be; the scores do not matter."""
+    """Shows this exactly, over all possible outcomes; the scores do not matter."""
     options = {"binning_scheme": "even", "num_bins": 1, "positive_class": True}
     for n in (2, 5):
         scores, others = rng.uniform(size=[2, n])
@@ -134,4 +135,4 @@ def test_weights_are_numbers_of_examples(rng):
         assert square(light) == pytest.approx(once, abs=1e-12)
     uneven = rng.uniform(0.01, 0.4, n)
     assert square(uneven) == pytest.approx(square(uneven / np.mean(uneven)), abs=1e-9)
-    assert square(2.0) > once  # Twice the examples, half the variance.
+    assert square(2.0) > once  # Twice the examples have half the variance.

@@ -1,4 +1,4 @@
-"""Net benefit and elementary scores: sums over examples, and areas under curves."""
+"""Net benefit and Murphy curves, against sums over examples and known areas."""
 
 import itertools
 
@@ -20,14 +20,15 @@ def draw(rng, dtype, weighted):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equal_sums_over_examples(dtype, weighted, rng):
+def test_curves_equal_sums_over_examples(dtype, weighted, rng):
     labels, p, weights = draw(rng, dtype, weighted)
     w = np.ones(60) if weights is None else weights
     w = w / w.sum()
-    thresholds = [0.0, 0.1, 0.3, 0.35, 0.51, 0.95, 0.999]  # Most are scores.
+    # Most thresholds are scores.
+    thresholds = [0.0, 0.1, 0.3, 0.35, 0.51, 0.95, 0.999]
     found = um.net_benefit(labels, p, thresholds, sample_weight=weights)
     for i, t in enumerate(thresholds):
-        acts = p >= dtype(t)  # As a user would compare them.
+        acts = p >= dtype(t)  # A user would compare them so.
         odds = t / (1 - t)
         benefit = w[acts & (labels == 1)].sum() - w[acts & (labels == 0)].sum() * odds
         assert found.net_benefit[i] == pytest.approx(benefit, abs=1e-12)
@@ -44,7 +45,7 @@ def test_equal_sums_over_examples(dtype, weighted, rng):
         assert score == pytest.approx(regret, abs=1e-12)
 
 
-def test_forms_of_the_forecast(rng):
+def test_all_forms_of_the_forecast_give_the_same_curves(rng):
     labels = rng.integers(0, 2, 30)
     logits = rng.normal(size=(30, 2))
     p = references.softmax(logits)
@@ -74,7 +75,7 @@ def test_area_under_the_murphy_curve_is_half_the_brier_score(rng):
     assert area == pytest.approx(brier / 2)
 
 
-def test_net_benefit_of_all_and_none(rng):
+def test_forecasts_of_0_or_1_equal_treating_none_or_all(rng):
     labels = rng.integers(0, 2, 40)
     thresholds = np.linspace(0, 0.9, 10)
     everybody = um.net_benefit(labels, np.ones(40), thresholds)
@@ -83,7 +84,7 @@ def test_net_benefit_of_all_and_none(rng):
     np.testing.assert_array_equal(nobody.net_benefit, nobody.treat_none)
 
 
-def test_thresholds_that_are_none():
+def test_bad_thresholds_raise():
     given = [0, 1], [0.2, 0.7]
     for function, refused in (
         (um.net_benefit, (1.0, 1.5, -0.1, np.nan)),
@@ -96,7 +97,7 @@ def test_thresholds_that_are_none():
             function(*given)
 
 
-def test_no_scores_have_no_benefit():
+def test_curves_of_no_scores_are_0():
     nothing = Cells(*np.zeros((3, 0)))
     points = np.array([0.1, 0.5])
     assert np.all(np.array(_pooled_errors.net_benefit(nothing, points)) == 0)
@@ -104,7 +105,7 @@ def test_no_scores_have_no_benefit():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_thresholds_next_to_a_score_are_told_from_it(dtype, rng):
+def test_thresholds_next_to_a_score_differ_from_it(dtype, rng):
     scores = rng.random(50).astype(dtype)
     weights = rng.random(50)
     for p in scores:

@@ -1,4 +1,4 @@
-"""Decision curves and Murphy diagrams: the lines against loops."""
+"""Drawn decision curves and Murphy diagrams, against loops."""
 
 import matplotlib as mpl
 import numpy as np
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("close_figures")
 
 
 def forecasts(rng, n=120, dtype=np.float64):
-    p = rng.random(n).round(2).astype(dtype)  # Many are thresholds.
+    p = rng.random(n).round(2).astype(dtype)  # Many scores are thresholds.
     return (rng.random(n) < p).astype(int), p
 
 
@@ -22,7 +22,7 @@ def legend(ax):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_net_benefits_are_those_of_a_loop(rng, ax, weighted, dtype):
+def test_lines_of_net_benefit_equal_a_loop(rng, ax, weighted, dtype):
     labels, p = forecasts(rng, dtype=dtype)
     weights = rng.random(120) if weighted else np.ones(120)
     given = {"sample_weight": weights} if weighted else {}
@@ -44,7 +44,7 @@ def test_net_benefits_are_those_of_a_loop(rng, ax, weighted, dtype):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_mean_losses_are_those_of_a_loop(rng, ax, weighted):
+def test_lines_of_mean_losses_equal_a_loop(rng, ax, weighted):
     labels, p = forecasts(rng)
     weights = rng.random(120) if weighted else np.ones(120)
     given = {"sample_weight": weights} if weighted else {}
@@ -64,7 +64,7 @@ def test_mean_losses_are_those_of_a_loop(rng, ax, weighted):
 
 
 @pytest.mark.parametrize("draw", [um.decision_curve_diagram, um.murphy_diagram])
-def test_models_by_name(rng, draw):
+def test_each_named_model_has_a_line(rng, draw):
     labels, p = forecasts(rng)
     logits = {"$a": np.log((p + 0.01) / (1.01 - p)), "b": np.zeros(120)}
     ax = draw(labels, logits=logits)
@@ -73,7 +73,7 @@ def test_models_by_name(rng, draw):
     assert names == [r"\$a", "b"]
     assert lines[0].get_color() != lines[1].get_color()
     assert len(ax.lines) == (4 if draw is um.decision_curve_diagram else 3)
-    # Models of other data have a share of class 1 of their own.
+    # Models with different labels have different shares of class 1.
     ax = draw({"a": labels, "b": np.ones(120, int)}, {"a": p, "b": p})
     assert len(ax.lines) == (5 if draw is um.decision_curve_diagram else 4)
     both = np.stack([1 - p, p], axis=-1)
@@ -88,14 +88,14 @@ def test_models_by_name(rng, draw):
 @pytest.mark.parametrize(
     ("labels", "p"), [([0], [0.0]), ([1], [1.0]), ([0, 0], [0.5, 1.0]), ([1], [0.0])]
 )
-def test_corners_are_drawn(draw, labels, p, ax):
+def test_extreme_data_are_drawn(draw, labels, p, ax):
     draw(labels, p, ax=ax)
     ax.get_figure().draw_without_rendering()
     low, high = ax.get_ylim()
     assert low < high
 
 
-def test_thresholds(rng, ax):
+def test_one_threshold_is_a_point_and_bad_ones_raise(rng, ax):
     labels, p = forecasts(rng)
     um.decision_curve_diagram(labels, p, thresholds=[0.2], ax=ax)
     assert ax.lines[0].get_marker() == "o"
@@ -105,7 +105,7 @@ def test_thresholds(rng, ax):
 
 
 @pytest.mark.parametrize("draw", [um.decision_curve_diagram, um.murphy_diagram])
-def test_two_classes_only(draw):
+def test_more_than_two_classes_raise(draw):
     with pytest.raises(ValueError, match="of one event"):
         draw([0], [[0.2, 0.3, 0.5]])
     with pytest.raises(ValueError, match="a: `probabilities` must be in"):

@@ -1,4 +1,4 @@
-"""Detection: against references, with ties, weights and extreme scores."""
+"""Detection metrics against references, with ties, weights and extreme scores."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def call(name, *arguments, **options):
 
 
 def labelled(rng, n=80):
-    """Labels of both classes, scores that go with them with ties, and weights."""
+    """Makes labels of both classes, tied scores that predict them, and weights."""
     scores = np.round(2 * rng.normal(size=n)) / 2
     labels = (rng.normal(size=n) < scores).astype(int)
     labels[:2] = 0, 1
@@ -43,7 +43,7 @@ def test_equals_the_reference(row, case, dtype, weighted, rng):
 
 
 @every_case
-def test_scores_in_the_unit_interval(row, case, rng):
+def test_scores_between_0_and_1_equal_the_reference(row, case, rng):
     labels = np.append([0, 1], rng.integers(0, 2, 300))
     for dtype in (np.float32, np.float64):
         scores = (0.995 + 0.005 * rng.uniform(size=302)).astype(dtype)
@@ -57,16 +57,16 @@ def test_scores_in_the_unit_interval(row, case, rng):
 
 def test_by_hand():
     labels, scores = [0, 1, 1, 0, 1], [-2.0, 5.0, -2.0, 3.0, 4.0]
-    # Of the six pairs four are right, one is equal.
+    # Four of the six pairs are in the right order, and one is a tie.
     assert detection.auroc(labels, scores) == 4.5 / 6
-    # Two positive examples are first; at the score of the third there are five.
+    # Two positive examples come first; the third is among five at its score.
     assert detection.aupr(labels, scores) == pytest.approx((1 + 1 + 3 / 5) / 3)
     assert detection.fpr_at_tpr(labels, scores) == 1
     assert detection.fpr_at_tpr(labels, scores, 2 / 3) == 0
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0], 1e-200, 0.1, 1e200])
-def test_perfect_reversed_and_equal_scores(weights):
+def test_perfect_reversed_and_equal_scores_by_hand(weights):
     labels = [1, 0, 0, 1]
     given = {"sample_weight": weights}
     assert detection.auroc(labels, [4, 2, 1, 3], **given) == 1
@@ -81,10 +81,10 @@ def test_perfect_reversed_and_equal_scores(weights):
 
 
 @pytest.mark.parametrize("scale", [None, 1.0, 0.1, 1e-9])
-def test_limits_are_reached_exactly(scale):
-    # 3 of 10 are 0.1 + 0.2 but for rounding.
+def test_tpr_is_reached_despite_rounding(scale):
+    # The share of 3 in 10 differs from 0.1 + 0.2 by rounding only.
     for n, tpr in ((20, 0.95), (10, 0.3), (10, 0.1 + 0.2), (10, 0.7), (50, 0.98)):
-        # One negative example is after a share `tpr` of the positive ones.
+        # The negative example comes after a share `tpr` of the positive examples.
         labels = np.append(np.ones(n), 0)
         scores = np.append(-np.arange(n), -round(n * tpr) + 0.5)
         weights = None if scale is None else np.full(n + 1, scale)
@@ -93,7 +93,7 @@ def test_limits_are_reached_exactly(scale):
         assert detection.fpr_at_tpr(labels, scores, tpr + 1e-9, **given) == 1
 
 
-def test_positive_in_is_the_other_class(rng):
+def test_positive_in_swaps_the_classes(rng):
     labels, scores, weights = labelled(rng)
     given = {"sample_weight": weights}
     for name, options in (("auroc", {}), ("aupr", {}), ("fpr_at_tpr", {"tpr": 0.8})):

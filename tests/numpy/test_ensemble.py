@@ -26,7 +26,7 @@ def predictions(rng, shape=(7, 5, 4)):
 
 
 def reference(name, p):
-    """Loops over the examples of p [N, M, K]."""
+    """Returns the score of each example of p [N, M, K], by a loop."""
     rows = []
     for members in p:
         total = stats.entropy(members.mean(axis=0))
@@ -61,7 +61,7 @@ def test_scores_equal_the_reference(name, shape, rng):
     np.testing.assert_allclose(scores(name, probabilities=p), expected, atol=1e-14)
     with np.errstate(divide="ignore"):
         logits = np.log(p) + 100 * rng.normal(size=(*shape[:2], 1))
-    # Off the ties, which the rounding of the logarithms may break.
+    # The rounding of the logarithms may break ties of the votes.
     if name not in ("ensemble_disagreement", "variation_ratio"):
         np.testing.assert_allclose(scores(name, logits), expected, atol=1e-12)
     logits = np.round(2 * rng.normal(size=shape))
@@ -70,7 +70,7 @@ def test_scores_equal_the_reference(name, shape, rng):
 
 
 @every_score
-def test_axes(name, rng):
+def test_ensemble_axis_may_be_any_axis(name, rng):
     p = predictions(rng, (2, 3, 5, 4))
     flat = reference(name, p.reshape(6, 5, 4))
     expected = flat.reshape(*flat.shape[:-1], 2, 3)
@@ -85,7 +85,7 @@ def test_axes(name, rng):
 
 
 @every_score
-def test_other_forms_of_the_same_data(name, rng):
+def test_all_forms_of_the_predictions_give_the_same_scores(name, rng):
     p = np.round(predictions(rng, (4, 3, 2)) * 16) / 16
     expected = reference(name, p)
     whole = np.eye(2, dtype=int)[np.argmax(p, axis=-1)]
@@ -102,7 +102,7 @@ def test_other_forms_of_the_same_data(name, rng):
 
 
 @every_score
-def test_blocks_make_no_difference(name, rng, monkeypatch):
+def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
     p = predictions(rng)
     whole = scores(name, probabilities=p)
     monkeypatch.setattr(_predictions, "_BLOCK", 50)
@@ -116,7 +116,7 @@ def test_rows_need_not_sum_to_one():
     np.testing.assert_allclose(result[:, 0], [total - expected, total, expected])
 
 
-def test_information_of_members_that_agree_is_zero(rng):
+def test_mutual_information_of_equal_members_is_zero(rng):
     p = np.repeat(predictions(rng, (50, 1, 6)), 7, axis=1)
     result = um.mutual_information(probabilities=p)
     assert np.all(result >= 0)
@@ -125,7 +125,7 @@ def test_information_of_members_that_agree_is_zero(rng):
     assert np.all(um.ensemble_disagreement(probabilities=p[:, :1]) == 0)
 
 
-def test_certain_members_that_differ_are_one_bit():
+def test_two_certain_members_that_differ_have_an_uncertainty_of_one_bit():
     logits = [[[0.0, -np.inf], [-np.inf, 0.0]], [[1000.0, 0.0], [0.0, 1000.0]]]
     parts = um.model_uncertainty(logits)
     np.testing.assert_allclose(parts.model_uncertainty, [np.log(2)] * 2, rtol=1e-15)
@@ -133,7 +133,7 @@ def test_certain_members_that_differ_are_one_bit():
     np.testing.assert_array_equal(parts.expected_data_uncertainty, [0, 0])
 
 
-def test_entropy_of_a_single_model(rng):
+def test_entropy_of_a_single_model_equals_scipy(rng):
     p = predictions(rng, (2, 3, 5))
     result = um.predictive_entropy(probabilities=p, ensemble_axis=None)
     np.testing.assert_allclose(result, stats.entropy(p, axis=-1), atol=1e-15)
@@ -153,7 +153,7 @@ def test_entropy_of_a_single_model(rng):
 
 
 def dirichlet_reference(alphas):
-    """The definition in 60 digits: knowledge, total, expected data uncertainty."""
+    """Returns knowledge, total and expected data uncertainty, in 60 digits."""
     with mpmath.workdps(60):
         alphas = [mpmath.mpf(float(a)) for a in alphas]
         whole = mpmath.fsum(alphas)
@@ -180,13 +180,13 @@ def test_knowledge_equals_mpmath(alphas):
     np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-15)
     result = np.array(um.knowledge_uncertainty(logits=np.log(alphas)))
     np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-13)
-    # What is left of large alphas keeps its digits.
+    # Even the small difference of two entropies is precise for large alphas.
     knowledge = um.knowledge_uncertainty(alphas).knowledge_uncertainty
     if min(alphas) >= 1e3:
         np.testing.assert_allclose(knowledge, expected[0], rtol=1e-12)
 
 
-def test_knowledge_is_what_samples_say(rng):
+def test_knowledge_agrees_with_samples_of_the_dirichlet(rng):
     alphas = np.array([0.7, 2.0, 1.3])
     entropies = stats.entropy(rng.dirichlet(alphas, 20000), axis=-1)
     knowledge, total, expected = um.knowledge_uncertainty(alphas)
@@ -200,7 +200,8 @@ def test_knowledge_is_what_samples_say(rng):
 
 
 def test_knowledge_of_logits_out_of_range():
-    # exp(1000) overflows: nothing but the shares is left. exp(-1000) underflows.
+    # exp(1000) overflows: the knowledge is 0, and only the shares of the classes count.
+    # exp(-1000) underflows.
     knowledge, total, expected = um.knowledge_uncertainty(
         logits=[[1000.0, 1001.0], [-1000.0, -1001.0], [1000.0, -1000.0]]
     )
@@ -243,12 +244,12 @@ def test_cross_entropies_equal_the_reference(name, rng):
 
 
 @every_cross_entropy
-def test_cross_entropies_of_images(name, rng):
+def test_cross_entropies_of_images_take_weights_and_ignore_labels(name, rng):
     p = 0.9 * predictions(rng, (2, 3, 5, 4)) + 0.1 / 4
     labels = rng.integers(0, 4, [2, 3])
     labels[1, 2] = -1
     weights = np.array([1.0, 3.0])
-    p[1, 2, 0, 0] = np.nan  # Of the ignored example.
+    p[1, 2, 0, 0] = np.nan  # This example is ignored.
     options = {"sample_weight": weights, "ignore_index": -1}
     moved = np.moveaxis(p, 2, 0)
     result = scores(
@@ -269,7 +270,7 @@ def test_cross_entropies_of_images(name, rng):
 
 
 @every_cross_entropy
-def test_cross_entropies_of_binary_forms(name, rng):
+def test_cross_entropies_of_all_binary_forms_are_equal(name, rng):
     logits, labels = 2 * rng.normal(size=[6, 4, 1]), rng.integers(0, 2, 6)
     pairs = np.concatenate([np.zeros_like(logits), logits], axis=-1)
     p = references.softmax(pairs)
@@ -282,7 +283,7 @@ def test_cross_entropies_of_binary_forms(name, rng):
         )
 
 
-def test_cross_entropies_where_probabilities_underflow():
+def test_cross_entropies_are_precise_where_probabilities_underflow():
     logits = [[[0.0, -2000.0], [0.0, -3000.0]]]
     np.testing.assert_allclose(um.ensemble_cross_entropy([1], logits), 2000 + np.log(2))
     np.testing.assert_allclose(um.gibbs_cross_entropy([1], logits), 2500)
@@ -293,7 +294,7 @@ def test_cross_entropies_where_probabilities_underflow():
     assert um.ensemble_cross_entropy([0], probabilities=[[[1.0, 0.0]]]) == 0
 
 
-def test_bounds_on_the_cross_entropy_of_the_ensemble(rng):
+def test_variance_bound_holds_between_the_cross_entropies(rng):
     p, labels = rng.dirichlet([0.5] * 3, [200, 6]), rng.integers(0, 3, 200)
     ensemble = um.ensemble_cross_entropy(labels, probabilities=p)
     gibbs = um.gibbs_cross_entropy(labels, probabilities=p)
@@ -308,7 +309,7 @@ def test_bounds_on_the_cross_entropy_of_the_ensemble(rng):
 def test_disagreement_and_double_fault_by_hand():
     logits_1 = [[3.0, 1.0], [1.0, 1.0], [0.0, 2.0], [-np.inf, 0.0]]
     logits_2 = [[3.0, 4.0], [2.0, 1.0], [0.0, 2.0], [5.0, 0.0]]
-    # Decisions 0, 0, 1, 1 and 1, 0, 1, 0.
+    # The decisions are 0, 0, 1, 1 and 1, 0, 1, 0.
     assert um.disagreement(logits_1, logits_2) == 0.5
     assert um.double_fault(logits_1, logits_2, [0, 1, 1, 0]) == 0.25
     assert um.double_fault(logits_1, logits_2, [[0], [1], [0], [0]]) == 0.5
@@ -330,8 +331,8 @@ def test_divergence_equals_scipy(rng):
     np.testing.assert_allclose(um.kl_divergence(p, q), expected, rtol=1e-12)
 
 
-def test_divergence_of_zeros():
-    tiny = 1e-310  # Less than a normal number.
+def test_divergence_of_zeros_and_extremes_by_hand():
+    tiny = 1e-310  # A subnormal number.
     p = [[0.0, 1.0], [0.5, 0.5], [0.0, 0.0], [0.0, 0.5], [tiny, 1.0], [1e-300, 1e300]]
     q = [[0.5, 0.5], [0.0, 1.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [1e300, 1e300]]
     expected = [np.log(2), np.inf, 0, 0, np.log(2), 1e300]
@@ -339,7 +340,7 @@ def test_divergence_of_zeros():
 
 
 @pytest.mark.parametrize("distance", [1e-12, 1e-8, 1e-3, 0.2, 0.3, 0.6])
-def test_divergence_of_near_distributions_keeps_its_digits(distance, rng):
+def test_divergence_of_near_distributions_is_precise(distance, rng):
     p = rng.dirichlet(np.ones(5))
     for sign in (-1, 1):
         q = p * (1 + sign * distance * np.array([1, 1, -1, 0.5, -0.25]))
@@ -347,7 +348,7 @@ def test_divergence_of_near_distributions_keeps_its_digits(distance, rng):
         np.testing.assert_allclose(result, exact_divergence(p, q), rtol=1e-13)
 
 
-def test_divergence_of_logits(rng):
+def test_divergence_of_logits_equals_scipy(rng):
     first, second = 3 * rng.normal(size=[2, 6, 4])
     first[0, 1] = second[1, 2] = first[2, 3] = second[2, 3] = -np.inf
     p, q = references.softmax(first), references.softmax(second)
@@ -362,7 +363,7 @@ def test_divergence_of_logits(rng):
     binary = um.logit_kl_divergence([[2.0]], [[-1.0]])
     pair = um.logit_kl_divergence([[0.0, 2.0]], [[0.0, -1.0]])
     np.testing.assert_allclose(binary, pair, rtol=1e-14)
-    # The probability of class 0 underflows, and the logit says by how much.
+    # The probability of class 0 underflows, but the logit does not.
     result = um.logit_kl_divergence([[0.0, 0.0]], [[-2000.0, 0.0]])
     np.testing.assert_allclose(result, 1000 - np.log(2))
 
@@ -387,7 +388,7 @@ def test_distances_equal_numpy_and_scipy(rng):
         )
 
 
-def test_directions_of_zero_vectors():
+def test_cosine_similarity_with_a_zero_vector_is_0():
     x, y = [[0.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [2.0, 2.0]]
     similarity = um.cosine_similarity(x, y, aggregate=False)
     np.testing.assert_allclose(similarity, [0, 1], rtol=1e-15)
@@ -398,7 +399,7 @@ def test_directions_of_zero_vectors():
 
 
 def test_variance_bound_by_hand():
-    # Of the label: .5 and 1; .2 and .4; 0 and 0.
+    # Both members' probabilities of the label are: .5 and 1; .2 and .4; 0 and 0.
     probs = [
         [[0.5, 0.5], [0.8, 0.2], [1.0, 0.0]],
         [[1.0, 0.0], [0.6, 0.4], [1.0, 0.0]],
@@ -418,7 +419,7 @@ def test_variance_bound_by_hand():
 
 
 def pairwise_reference(probs):
-    """Loops over the pairs."""
+    """Returns the mean diversities by a loop over the pairs of members."""
     parts = collections.defaultdict(list)
     for p, q in itertools.combinations(np.asarray(probs, np.float64), 2):
         parts["disagreement"].append(np.mean(p.argmax(-1) != q.argmax(-1)))
@@ -458,13 +459,14 @@ def test_diversity_equals_the_loop_over_pairs(members, rng):
 
 
 @pytest.mark.parametrize("distance", [0.0, 1e-10, 1e-5, 0.1, 0.5])
-def test_diversity_of_members_that_nearly_agree_keeps_its_digits(distance, rng):
+def test_diversity_of_members_that_nearly_agree_is_precise(distance, rng):
     probs = rng.dirichlet(np.ones(3), 4) * (1 - distance * rng.uniform(size=[5, 4, 3]))
     assert_diversity(um.average_pairwise_diversity(probs), pairwise_reference(probs))
 
 
-def test_diversity_of_zeros():
-    # What is impossible for the first members only, or for all, is no infinity.
+def test_diversity_of_zeros_is_infinite_only_by_definition():
+    # The divergence of a pair is finite if the first member, or both, have probability
+    # 0.
     probs = np.array([[[0.0, 1.0, 0.0]], [[0.0, 0.5, 0.5]], [[0.25, 0.25, 0.5]]])
     result = um.average_pairwise_diversity(probs)
     assert_diversity(result, pairwise_reference(probs))
@@ -479,7 +481,9 @@ def test_diversity_of_zeros():
     assert list(zeros.values()) == [0, 0, 0]
 
 
-def test_diversity_is_in_blocks_and_relative_to_the_error(rng, monkeypatch):
+def test_blocks_do_not_change_diversity_and_error_divides_disagreement(
+    rng, monkeypatch
+):
     probs = rng.dirichlet(np.ones(3), [4, 9])
     whole = um.average_pairwise_diversity(probs)
     relative = um.average_pairwise_diversity(probs, error=0.2)

@@ -1,4 +1,4 @@
-"""Calibration of ensembles: the data against loops, the drawing against the data."""
+"""Calibration of ensembles: numbers against loops, drawings against the numbers."""
 
 import matplotlib as mpl
 import numpy as np
@@ -19,7 +19,7 @@ ensemble_calibration = member_calibration.ensemble_calibration
 
 
 def members(rng, n=300, m=3, classes=4, sharpness=1.0):
-    """Labels, and logits [n, m, classes] that know something of them."""
+    """Makes labels, and logits [n, m, classes] that predict them to some degree."""
     labels = rng.integers(classes, size=n)
     logits = rng.normal(size=(n, 1, classes)) + 0.7 * rng.normal(size=(n, m, classes))
     logits[np.arange(n), :, labels] += 1.5
@@ -27,7 +27,7 @@ def members(rng, n=300, m=3, classes=4, sharpness=1.0):
 
 
 def loop(labels, probabilities, num_bins, weights):
-    """Counts, confidences and accuracies of the bins, example by example."""
+    """Returns counts, confidences and accuracies of the bins, by a loop."""
     sums = np.zeros((3, num_bins))
     for label, p, weight in zip(labels, probabilities, weights, strict=True):
         decided = int(np.argmax(p))
@@ -38,11 +38,12 @@ def loop(labels, probabilities, num_bins, weights):
         return sums[0], sums[1] / sums[0], sums[2] / sums[0]
 
 
-# The data.
+# The numbers.
 
 
 def test_by_hand():
-    # Right with .6, right with .6 and wrong with .4: their mean is right with .5.
+    # Two members are right with confidence .6 and one is wrong with .4. The mean of
+    # their probabilities is right with .5.
     calibration = ensemble_calibration(
         [0],
         probabilities=[[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]],
@@ -75,7 +76,7 @@ def test_by_hand():
 
 @pytest.mark.parametrize("from_logits", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_data_are_those_of_a_loop(rng, from_logits, weighted):
+def test_numbers_equal_a_loop(rng, from_logits, weighted):
     labels, logits = members(rng, n=120)
     p = softmax(logits)
     weights = rng.integers(3, size=120) if weighted else np.ones(120)
@@ -83,7 +84,7 @@ def test_data_are_those_of_a_loop(rng, from_logits, weighted):
     calibration = ensemble_calibration(
         labels, **given, num_bins=7, sample_weight=weights if weighted else None
     )
-    # The last is the ensemble.
+    # The last row is the ensemble.
     found = [
         np.vstack([of_members, of_ensemble])
         for of_members, of_ensemble in (
@@ -129,7 +130,7 @@ def test_averaging_overconfident_members_helps_and_underconfident_ones_harms(rng
         ([1, 1, 0], [0.9, 0.8, 0.6], "overconfident"),
         ([0, 0, 0], [0.9, 0.8, 0.6], "underconfident"),
         ([0, 1], [0.6, 0.9], "overconfident in some bins and underconfident in others"),
-        # Of the ECE, .65 and .55 are too sure, .2 not sure enough.
+        # The gaps are .65 or .55 of overconfidence, and .2 of underconfidence.
         ([1, 0], [0.65, 0.8], "overconfident"),
         (
             [1, 0],
@@ -139,7 +140,7 @@ def test_averaging_overconfident_members_helps_and_underconfident_ones_harms(rng
     ],
 )
 def test_verdict_of_one_member(labels, confidences, direction):
-    # P(class 1) is the rest.
+    # The last axis holds P(class 1) alone; the confidence is P(class 0).
     probabilities = 1 - np.array(confidences)[:, None, None]
     calibration = ensemble_calibration(labels, probabilities=probabilities)
     assert calibration.ensemble_ece == calibration.member_eces[0]
@@ -149,7 +150,7 @@ def test_verdict_of_one_member(labels, confidences, direction):
 
 def test_one_member_and_equal_members_are_the_ensemble(rng):
     labels, logits = members(rng, m=1)
-    # Members of float32: their mean is exact.
+    # The mean of equal float32 numbers is exact in float64.
     p = softmax(logits).astype(np.float32)
     for copies in (1, 3):
         calibration = ensemble_calibration(
@@ -164,7 +165,7 @@ def test_one_member_and_equal_members_are_the_ensemble(rng):
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -2, -4])
-def test_axes(rng, axis):
+def test_ensemble_axis_may_be_any_axis(rng, axis):
     labels = rng.integers(3, size=(4, 5))
     p = rng.dirichlet(np.ones(3), size=(4, 5, 2))
     moved = np.moveaxis(p, 2, axis).copy()
@@ -175,7 +176,7 @@ def test_axes(rng, axis):
     assert calibration.ensemble_ece == pytest.approx(expected.ensemble_ece)
 
 
-def test_class_1_alone_is_two_classes(rng):
+def test_predictions_of_class_1_equal_two_classes(rng):
     labels = rng.integers(2, size=50)
     logits = rng.normal(size=(50, 3, 1))
     both = np.concatenate([np.zeros_like(logits), logits], axis=-1)
@@ -186,7 +187,7 @@ def test_class_1_alone_is_two_classes(rng):
     np.testing.assert_allclose(three.member_eces, two.member_eces)
 
 
-def test_ignored_examples_and_those_of_weight_0_are_left_out(rng):
+def test_ignored_examples_and_examples_of_weight_0_do_not_count(rng):
     labels, logits = members(rng, n=60)
     expected = ensemble_calibration(labels[:40], logits[:40])
     weights = np.repeat([1.0, 0.0], [40, 20])
@@ -233,7 +234,7 @@ def texts(ax):
     return legend.get_title().get_text(), [t.get_text() for t in legend.get_texts()]
 
 
-def test_lines_are_the_data(rng, ax):
+def test_lines_show_the_numbers(rng, ax):
     labels, logits = members(rng)
     weights = rng.random(len(labels))
     options = {"num_bins": 8, "sample_weight": weights}
@@ -246,7 +247,7 @@ def test_lines_are_the_data(rng, ax):
     *lines, together, ensemble, zero = ax.lines
     assert len(lines) == 3
     held = calibration.member_counts > 0
-    assert not np.all(held)  # Confidences of four classes are above 1/4.
+    assert not np.all(held)  # With four classes, no confidence is below 1/4.
     for m, line in enumerate(lines):
         np.testing.assert_array_equal(
             line.get_xydata(),
@@ -274,7 +275,7 @@ def test_lines_are_the_data(rng, ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy - confidence")
     assert plt.get_fignums() == []
 
-    # All members together: the examples of all of them in the same bins.
+    # The line of all members together has the examples of all in the same bins.
     p = softmax(logits).reshape(-1, 4)
     pooled = um.bin_statistics(
         np.repeat(labels, 3), p, num_bins=8, sample_weight=np.repeat(weights, 3)
@@ -294,7 +295,7 @@ def test_lines_are_the_data(rng, ax):
     ]
 
 
-def test_one_member_is_drawn(ax):
+def test_legend_of_one_member_has_one_ece(ax):
     plots.ensemble_calibration_diagram(
         [0, 1], probabilities=[[[0.9, 0.1]], [[0.0, 1.0]]], ax=ax
     )
@@ -306,7 +307,7 @@ def test_one_member_is_drawn(ax):
 
 
 def histograms(ax):
-    """(values, edges) of the outlines."""
+    """Returns (values, edges) of each outline."""
     return [
         (patch.get_data().values, patch.get_data().edges)
         for patch in ax.patches
@@ -338,7 +339,7 @@ def test_histograms_have_common_bins(rng, ax, density):
     assert labels == ["known", "unknown"]
 
 
-def test_auroc_is_of_two_sets_and_counts_ties_half(rng):
+def test_auroc_needs_two_sets_and_counts_ties_half(rng):
     def drawn(sets):
         ax = mpl.figure.Figure().subplots()
         return plots.uncertainty_histogram(sets, ax=ax)
@@ -353,7 +354,7 @@ def test_auroc_is_of_two_sets_and_counts_ties_half(rng):
 @pytest.mark.parametrize(
     "values", [[0.0], [0.0, 1e-300], [1.0, np.nextafter(1.0, 2)], [-2.0, -2.0], [1, 0]]
 )
-def test_corners_of_the_histogram(values, ax):
+def test_histogram_of_equal_or_nearly_equal_values_is_drawn(values, ax):
     plots.uncertainty_histogram({"$a": values, "b$": values}, ax=ax)
     ax.get_figure().draw_without_rendering()
     for heights, edges in histograms(ax):
@@ -370,7 +371,7 @@ def test_corners_of_the_histogram(values, ax):
         ({"a": [np.nan]}, {}, r"`uncertainties\['a'\]` must be finite"),
     ],
 )
-def test_bad_arguments_of_the_histogram(uncertainties, options, message):
+def test_bad_arguments_of_the_histogram_raise(uncertainties, options, message):
     with pytest.raises(ValueError, match=message):
         plots.uncertainty_histogram(uncertainties, **options)
     assert plt.get_fignums() == []

@@ -1,4 +1,4 @@
-"""Metrics of groups of examples, and of labels that are each 0 or 1."""
+"""Metrics by group, and multilabel metrics, whose labels are each 0 or 1."""
 
 import functools
 
@@ -12,7 +12,7 @@ from uncertainty_metrics.numpy.calibration import _binning
 
 ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
 CASES = catalogue.cases_of(ROWS)
-# Label by label, the others all together.
+# How the values of the labels are averaged; None: all labels share one set of bins.
 BY_LABEL = {
     "sce": np.mean,
     "ace": np.mean,
@@ -24,12 +24,12 @@ BY_LABEL = {
 
 
 def draw_groups(rng, n):
-    """Returns groups of which that of 2 is empty."""
+    """Returns groups from 0 to 3, of which group 2 is empty."""
     return rng.choice([0, 1, 3], n)
 
 
 def by_group(groups, function, **arguments):
-    """Calls a function for each of four groups; NaN where one has no weight."""
+    """Calls a function for each of four groups; a group without weight has NaN."""
     values, weights = np.full(4, np.nan), np.zeros(4)
     for g in range(4):
         given = {name: array[groups == g] for name, array in arguments.items()}
@@ -41,24 +41,23 @@ def by_group(groups, function, **arguments):
 
 @CASES
 @pytest.mark.parametrize("weighted", [False, True])
-def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
+def test_values_equal_those_of_each_group_alone(row, case, weighted, rng):
     arguments = row.data(rng).arguments(weighted)
     groups = draw_groups(rng, 40)
-    if weighted:  # A group of nothing but weights of 0.
+    if weighted:  # All weights of group 1 are 0.
         arguments["sample_weight"][groups == 1] = 0
     expected, weights = by_group(
         groups, lambda **given: row.reference(**given, **case), **arguments
     )
-    found = getattr(um, row.name)(**arguments, **case, groups=groups, num_groups=4)
+    found = row.find(um)(**arguments, **case, groups=groups, num_groups=4)
     np.testing.assert_allclose(found.values, expected, atol=1e-12)
     np.testing.assert_allclose(found.weights, weights)
-    worst = np.nanmin if row.name == "accuracy" else np.nanmax
-    assert found.worst == worst(found.values)
+    assert found.worst == row.worst(found.values)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("threshold", [0.0, 0.4])
-def test_few_examples_of_many_groups_are_binned_at_once(
+def test_binning_all_groups_at_once_equals_one_by_one(
     dtype, threshold, rng, monkeypatch
 ):
     data = catalogue.data(rng, 400, dtype=np.dtype(dtype))
@@ -70,7 +69,7 @@ def test_few_examples_of_many_groups_are_binned_at_once(
     np.testing.assert_array_equal(at_once.values, one_by_one.values)
 
 
-def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):
+def test_accuracy_and_likelihood_equal_scikit_learn(rng):
     data = catalogue.lattice(rng)
     groups = draw_groups(rng, 40)
     p = (data.predictions + 0.01) / 1.03
@@ -95,19 +94,19 @@ def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_examples_that_are_left_out_may_be_of_any_group(row, rng):
+def test_examples_that_do_not_count_may_have_any_group(row, rng):
     arguments, case = row.data(rng).arguments(True), row.cases[0]
     groups = draw_groups(rng, 40)
     kept = (arguments["sample_weight"] > 0) & (arguments["labels"] != 1)
     wrong = np.where(kept, groups, 99)
-    function = getattr(um, row.name)
+    function = row.find(um)
     found = function(**arguments, **case, groups=wrong, num_groups=4, ignore_index=1)
     some = {name: array[kept] for name, array in arguments.items()}
     expected = function(**some, **case, groups=groups[kept], num_groups=4)
     np.testing.assert_equal(tuple(found), tuple(expected))
 
 
-def test_group_of_an_image_is_that_of_its_pixels(rng):
+def test_group_of_an_image_applies_to_its_pixels(rng):
     labels, p = rng.integers(0, 3, [4, 5, 6]), rng.dirichlet(np.ones(3), [4, 5, 6])
     images = np.array([0, 1, 1, 0])
     found = um.sce(labels, p, groups=images, num_groups=2)
@@ -117,7 +116,7 @@ def test_group_of_an_image_is_that_of_its_pixels(rng):
     assert list(found.weights) == [60, 60]
 
 
-def test_infinite_score_is_that_of_its_group():
+def test_infinite_score_only_affects_its_group():
     found = um.negative_log_likelihood(
         [0, 1, 1], [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], groups=[0, 1, 2], num_groups=3
     )
@@ -135,12 +134,11 @@ def test_infinite_score_is_that_of_its_group():
         ({"groups": [0, 1]}, r"`groups`.*broadcastable.*\[2\]"),
         ({"groups": ["a", "b", "a"]}, r"`groups`.*np\.unique\(groups"),
         ({"groups": None}, "`groups` and `num_groups` .* together.*`num_groups`"),
-        ({"num_groups": None}, "`groups` and `num_groups` .* together.*`groups`"),
         ({"num_groups": 0}, "`num_groups` must be an integer of at least 1"),
         ({"num_groups": 2.5}, "`num_groups` must be an integer of at least 1"),
     ],
 )
-def test_wrong_groups_are_told(change, message):
+def test_wrong_groups_raise(change, message):
     data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
     given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
     for function in (um.ece, um.brier_score, um.accuracy):
@@ -150,12 +148,12 @@ def test_wrong_groups_are_told(change, message):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
 
 
-def test_place_of_a_wrong_probability_is_that_among_all():
+def test_error_names_the_index_among_all_examples():
     with pytest.raises(ValueError, match=r"1\.5 at \[2, 0\]"):
         um.ece([0, 1, 1], [[0.5, 0.5]] * 2 + [[1.5, 0]], groups=[1, 1, 0], num_groups=2)
 
 
-def test_bootstrap_of_groups(rng):
+def test_bootstrap_has_an_interval_for_each_group(rng):
     labels, p = rng.integers(0, 2, 200), rng.random(200)
     groups = np.arange(200) % 2
     for metric in (um.ece, um.brier_score, um.accuracy):
@@ -174,7 +172,7 @@ def labelled(rng):
 
 
 @pytest.mark.parametrize("name", BY_LABEL)
-def test_multilabel_is_of_binary_problems(name, rng):
+def test_multilabel_equals_binary_problems(name, rng):
     labels, p = labelled(rng)
     weights = rng.choice([0.0, 1.0, 2.0], 30)
     row = next(row for row in ROWS if name in row.names)
@@ -201,7 +199,7 @@ def test_multilabel_is_of_binary_problems(name, rng):
 
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
-def test_multilabel_asks_no_decision(scheme, rng):
+def test_multilabel_does_not_depend_on_max_prob(scheme, rng):
     labels, p = np.abs(labelled(rng)[0]), rng.random([30, 3])
     options = {"binning_scheme": scheme, "norm": "l2", "num_bins": 4}
     values = [
@@ -219,7 +217,7 @@ def test_multilabel_asks_no_decision(scheme, rng):
     assert values[2] == pytest.approx(np.sqrt(np.mean(np.square(each))), abs=1e-12)
 
 
-def test_multilabel_of_groups_and_of_logits(rng):
+def test_multilabel_takes_groups_and_logits(rng):
     labels, p = labelled(rng)
     logits = 3 * rng.normal(size=labels.shape)
     groups = draw_groups(rng, 30)
@@ -238,8 +236,8 @@ def test_multilabel_of_groups_and_of_logits(rng):
         np.testing.assert_array_equal(found.weights, pairs)
 
 
-def test_one_label_of_several_may_be_all_that_there_is():
-    # Rows that sum to 1 are no mistake here: as one-hot labels they would be.
+def test_multilabel_takes_one_hot_labels():
+    # Without `multilabel`, one-hot labels raise.
     error = um.ece([[1, 0], [0, 1]], [[0.75, 0.25], [0.5, 0.5]], multilabel=True)
     assert error == pytest.approx((0.25 + 0.25 + 0) / 4)
 
@@ -264,6 +262,54 @@ def test_one_label_of_several_may_be_all_that_there_is():
         ([[0, 1]], [[0.5, 0.5]], {"multilabel": 1}, "`multilabel` must be True or"),
     ],
 )
-def test_wrong_multilabel_is_told(labels, p, more, message):
+def test_wrong_multilabel_arguments_raise(labels, p, more, message):
     with pytest.raises(ValueError, match=message):
         um.ece(labels, p, **{"multilabel": True, **more})
+
+
+def test_groups_have_the_names_that_are_passed(rng):
+    pandas = pytest.importorskip("pandas")
+    labels, p = rng.integers(0, 2, 60), rng.random(60)
+    codes = rng.integers(0, 3, 60)
+    words = np.array(["a", "b", "c"])[codes]
+    for metric in (um.ece, um.brier_score, um.accuracy):
+        expected = metric(labels, p, groups=codes, num_groups=3)
+        assert expected.names == (0, 1, 2)
+        for groups, names in (
+            (codes, (0, 1, 2)),
+            (10 * codes, (0, 10, 20)),
+            (words, ("a", "b", "c")),
+            (words.astype(object), ("a", "b", "c")),
+            (pandas.Series(words, index=np.arange(60)[::-1]), ("a", "b", "c")),
+            (pandas.Series(words, dtype="category"), ("a", "b", "c")),
+        ):
+            by_name = metric(labels, p, groups=groups)
+            np.testing.assert_equal(tuple(by_name), tuple(expected))
+            assert by_name.names == names
+        interval = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=words,
+            num_resamples=9,
+            seed=0,
+        )
+        assert interval.estimate.names == ("a", "b", "c")
+        by_code = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=codes,
+            num_groups=3,
+            num_resamples=9,
+            seed=0,
+        )
+        np.testing.assert_equal(tuple(interval.upper), tuple(by_code.upper))
+
+
+def test_missing_groups_are_a_group():
+    result = um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=["x", None, "x"])
+    assert result.names == ("x", "(missing)")
+    assert result.values.tolist() == [0.5, 1.0]
+    with pytest.raises(ValueError, match=r"`groups` must hold strings.* ranges first"):
+        um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=[0.5, 1.5, 2.5])

@@ -27,7 +27,7 @@ every_criterion = pytest.mark.parametrize("name", FUNCTIONS)
 
 
 def naive(logp, name):
-    """The criterion of each instance of logp [n, m], as the formulas are written."""
+    """Returns the criterion of each instance of logp [n, m], by the formulas."""
     values = []
     for row in np.asarray(logp).tolist():
         m = len(row)
@@ -44,7 +44,7 @@ def naive(logp, name):
 
 
 def arviz_loo(logp, reff=1.0):
-    """The PSIS-LOO of each instance of logp [n, m], and its Pareto k."""
+    """Returns the PSIS-LOO and the Pareto k of each instance of logp [n, m]."""
     weights, k = arviz.psislw(-logp, reff)
     return np.logaddexp.reduce(weights + logp, axis=-1), k
 
@@ -76,7 +76,7 @@ def test_psis_loo_equals_arviz(draws, m, rng):
 
 @pytest.mark.parametrize("reff", [0.01, 0.3, 2.5, 40.0])
 @pytest.mark.parametrize("m", [25, 400])
-def test_relative_efficiency_is_that_of_arviz(reff, m, rng):
+def test_relative_efficiency_equals_arviz(reff, m, rng):
     logp = DRAWS["heavy tails"](rng, (20, m))
     expected, expected_k = arviz_loo(logp, reff)
     estimate, _, k = criteria.psis_loo(logp, reff)
@@ -85,7 +85,7 @@ def test_relative_efficiency_is_that_of_arviz(reff, m, rng):
 
 
 def naive_loo_pit(labels, samples, logp, reff):
-    """The interval of each label, by the weights of ArviZ."""
+    """Yields the PIT interval of each label, by the weights of ArviZ."""
     log_weights, _ = arviz.psislw(-logp, reff)
     for y, row, logs in zip(labels, samples, log_weights, strict=True):
         m = len(row)
@@ -110,7 +110,7 @@ def test_loo_pit_equals_the_loop(counts, draws, m, reff, rng):
     np.testing.assert_allclose(np.concatenate(pit, axis=1), expected, atol=1e-9)
 
 
-def test_loo_pit_without_weights_is_the_pit_of_samples(rng):
+def test_loo_pit_with_equal_weights_is_the_pit_of_samples(rng):
     labels, samples = rng.normal(size=9).round(), rng.normal(size=(9, 50)).round()
     found = leave_one_out.loo_pit(labels, samples, np.full([9, 50], -2.0))
     np.testing.assert_allclose(
@@ -119,7 +119,7 @@ def test_loo_pit_without_weights_is_the_pit_of_samples(rng):
 
 
 def test_the_order_of_draws_does_not_matter(rng):
-    # Draws that a sampler repeats have one logp, and samples of their own.
+    # A draw that the sampler repeats has equal logp, but different samples.
     logp = np.repeat(rng.normal(size=(5, 30)), 4, axis=1)
     labels, samples = rng.normal(size=5), rng.normal(size=(5, 120))
     found = leave_one_out.loo_pit(labels, samples, logp)
@@ -130,7 +130,7 @@ def test_the_order_of_draws_does_not_matter(rng):
 
 @pytest.mark.parametrize("m", [10, 300])
 def test_loo_pit_of_a_calibrated_model_is_uniform(m, rng):
-    # One mean for all, of a flat prior; each label moves it a little.
+    # All labels share one mean with a flat prior, so each label moves it a little.
     n, repeats = 50, 60
     pits = []
     for _ in range(repeats):
@@ -141,11 +141,11 @@ def test_loo_pit_of_a_calibrated_model_is_uniform(m, rng):
         pits.append(leave_one_out.loo_pit(y, samples, logp))
     pit = regression.PITInterval(*np.concatenate(pits, axis=1))
     density = regression.pit_histogram(pit)["density"]
-    # Labels of one data set depend on each other, which evens the histogram.
+    # The dependence of the labels in a data set makes the histogram even flatter.
     np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / (n * repeats)))
 
 
-def test_bad_leave_one_out():
+def test_bad_leave_one_out_arguments_raise():
     good = {
         "labels": np.zeros(3),
         "predictive_samples": np.zeros([3, 4]),
@@ -188,7 +188,7 @@ def test_equals_the_formulas(name, m, rng):
 
 
 @every_criterion
-def test_more_axes_are_computed_apart(name, rng):
+def test_further_axes_are_computed_one_by_one(name, rng):
     logp = rng.normal(size=(5, 30, 2, 3))
     result = FUNCTIONS[name](logp)
     for i in np.ndindex(2, 3):
@@ -199,7 +199,7 @@ def test_more_axes_are_computed_apart(name, rng):
 
 @every_criterion
 @pytest.mark.parametrize("m", [4, 40])
-def test_draws_that_agree(name, m):
+def test_equal_draws_give_their_value(name, m):
     result = FUNCTIONS[name](np.full([3, m], -2.5))
     assert result.estimate == pytest.approx(-2.5, abs=1e-14)
     assert result.sem == pytest.approx(0, abs=1e-14)
@@ -216,8 +216,8 @@ def test_one_instance_has_no_standard_error(name, rng):
     assert np.isnan(FUNCTIONS[name](logp[..., None]).sem).tolist() == [True]
 
 
-def test_where_the_formulas_of_the_fit_are_limits():
-    # A tail of 100 equal ratios makes a theta of exactly 0.
+def test_fit_of_equal_ratios_is_the_limit_of_unequal_ones():
+    # A tail of 100 equal ratios gives a theta of exactly 0, where formulas divide by 0.
     m = 1111
     logp = np.zeros([2, m])
     logp[:, :100] = -math.log(2)
@@ -228,7 +228,7 @@ def test_where_the_formulas_of_the_fit_are_limits():
     assert estimates[0] == pytest.approx(estimates[1], abs=1e-6)
 
 
-def test_blocks_do_not_show(rng, monkeypatch):
+def test_blocks_do_not_change_the_results(rng, monkeypatch):
     logp = rng.normal(size=(7, 50, 3))
     whole = criteria.psis_loo(logp)
     monkeypatch.setattr(_psis, "_BLOCK", 4000)
@@ -238,7 +238,7 @@ def test_blocks_do_not_show(rng, monkeypatch):
 
 @every_criterion
 @pytest.mark.parametrize("scale", [1e-200, 1e70])
-def test_extreme_numbers(name, scale, rng):
+def test_extreme_numbers_give_the_limits(name, scale, rng):
     logp = scale * rng.normal(size=(4, 50))
     result = FUNCTIONS[name](logp)
     if name == "waic1":
@@ -254,7 +254,7 @@ def test_extreme_numbers(name, scale, rng):
 
 
 def conjugate(rng, n, m):
-    """A Normal of unknown mean and known variance 1, of which all is known.
+    """Makes data of a Normal of variance 1, whose unknown mean has a known posterior.
 
     Returns:
       logp [n, m] under evenly spread quantiles of the posterior of the mean, and the
@@ -280,17 +280,17 @@ def test_close_to_the_exact_leave_one_out_value(name, rng):
 
 
 @pytest.mark.parametrize("name", ["waic1", "waic2", "iscv"])
-def test_warns_of_the_variance_of_divisor_m_less_1(name):
-    # It is 1/2 and 1/8; of divisor m it would be 1/4 at most.
+def test_warning_counts_variances_of_divisor_m_minus_1(name):
+    # The variances are 1/2 and 1/8; with divisor m, none would be above 0.4.
     with pytest.warns(UserWarning, match="for 1 of 2 instances"):
         FUNCTIONS[name](np.array([[0, -1], [0, -0.5]]))
 
 
 @every_criterion
-def test_symmetries(name, rng):
+def test_estimates_shift_with_logp_and_ignore_order(name, rng):
     logp = rng.normal(size=(6, 50))
     result = FUNCTIONS[name](logp)
-    # A factor of the likelihood moves the estimate.
+    # A factor of the likelihoods is a shift of logp.
     shift = rng.normal(scale=100, size=(6, 1))
     moved = FUNCTIONS[name](logp + shift)
     np.testing.assert_allclose(
@@ -305,7 +305,7 @@ def test_symmetries(name, rng):
 
 @pytest.fixture
 def models(rng):
-    """The logp of three models on 40 instances."""
+    """Makes the logp of three models on 40 instances."""
     hard = rng.normal(size=(40, 1)) ** 2
     return {
         "best": -hard + 0.1 * rng.normal(size=(40, 300)),
@@ -316,7 +316,7 @@ def models(rng):
 
 @pytest.mark.filterwarnings("error")
 @every_criterion
-def test_comparison_ranks_models_and_pairs_instances(name, models):
+def test_comparison_ranks_models_and_has_paired_differences(name, models):
     table = criteria.compare_information_criteria(models, name)
     assert table.criterion == name
     assert [row.name for row in table.models] == ["best", "second", "bad"]
@@ -343,7 +343,7 @@ def test_comparison_ranks_models_and_pairs_instances(name, models):
 
 
 def test_comparison_equals_arviz(models):
-    del models["second"]  # ArviZ warns of draws that agree, and so it should.
+    del models["second"]  # ArviZ warns of its equal draws, as it should.
     n = 40
     expected = arviz.compare(
         {name: inference_data(logp) for name, logp in models.items()},
@@ -382,7 +382,7 @@ def test_comparison_prints_an_aligned_table():
     ]
 
 
-def test_comparison_of_equals_and_of_one():
+def test_comparison_of_equal_models_and_of_one_model():
     logp = np.arange(12.0).reshape(3, 4)
     table = criteria.compare_information_criteria({"b": logp, "a": logp}, "iscv")
     assert [(row.name, row.rank) for row in table.models] == [("b", 1), ("a", 2)]

@@ -1,4 +1,4 @@
-"""What functions have in common: forms of arrays, seeds, progress, bad options."""
+"""What all functions have in common: forms of arrays, seeds, progress, bad options."""
 
 import pickle
 import re
@@ -24,7 +24,7 @@ ROWS = [
 
 
 def that_take(*options):
-    """Parametrizes over the functions, but not the plots, with any of the options."""
+    """Parametrizes over the functions, without plots, that take any of the options."""
     return each(
         row
         for row in ROWS
@@ -34,7 +34,8 @@ def that_take(*options):
 
 def value(row, arguments):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Advice on few data.
+        # Some functions warn of too few data.
+        warnings.simplefilter("ignore", UserWarning)
         return flat(row.find(um)(**arguments))
 
 
@@ -58,7 +59,7 @@ FORMS = {
 
 
 @that_take(*(name for row in ROWS for name in row.parameters))
-def test_forms_of_the_same_arrays(row, rng):
+def test_all_forms_of_the_arrays_give_the_same_values(row, rng):
     arguments = row.draw(rng, (20,))
     if row.takes("seed"):
         arguments["seed"] = 3
@@ -66,7 +67,7 @@ def test_forms_of_the_same_arrays(row, rng):
     for form, change in FORMS.items():
         given = arguments | {k: change(v) for k, v in arrays(arguments).items()}
         np.testing.assert_allclose(value(row, given), expected, 1e-12, err_msg=form)
-    # Labels and outcomes are numbers of any type.
+    # Labels and outcomes may have any numeric dtype.
     for dtype in (np.uint8, np.float32):
         integers = {k: v for k, v in arrays(arguments).items() if v.dtype.kind == "i"}
         given = {k: v.astype(dtype) for k, v in integers.items()}
@@ -76,12 +77,12 @@ def test_forms_of_the_same_arrays(row, rng):
 @each(
     row
     for row in ROWS
-    # The first may be infinite, the second a p-value that many seeds have.
+    # Other seeds may give the same infinite value, or the same p-value.
     if row.takes("seed")
     and row not in catalogue.PLOTS
     and not (row.unbounded or row.name == "calibration_test")
 )
-def test_seeds(row, rng):
+def test_seeds_determine_the_values(row, rng):
     more = {"num_resamples": 50, "num_ece_samples": 50, "consistency_band": 0.9}
     arguments = row.draw(rng, (60,))
     arguments |= {name: option for name, option in more.items() if row.takes(name)}
@@ -97,7 +98,7 @@ def test_seeds(row, rng):
     assert np.any(drawn(None) != drawn(None))
     generator = np.random.default_rng(7)
     np.testing.assert_array_equal(drawn(generator), drawn(7))
-    assert np.any(drawn(generator) != drawn(7))  # It went on.
+    assert np.any(drawn(generator) != drawn(7))  # The generator has advanced.
 
 
 @that_take("progress")
@@ -117,7 +118,7 @@ def test_progress_is_shown_on_stderr_only_if_asked(row, rng, capfd):
 def test_bad_options_raise(row, name, rng):
     arguments = row.draw(rng, (8,))
     if name == "seed" and row.takes("consistency_band"):
-        arguments["consistency_band"] = 0.9  # Without it nothing is drawn.
+        arguments["consistency_band"] = 0.9  # Only a band needs the seed.
     expected, _ = BAD_OPTIONS[name]
     for bad in row.wrong_values(name):
         with pytest.raises(ValueError, match=f"`{name}`.* must .*{expected}") as told:
@@ -127,7 +128,7 @@ def test_bad_options_raise(row, name, rng):
 
 
 @each(ROWS)
-def test_what_is_no_array_of_numbers_is_named(row, rng):
+def test_error_names_the_argument_that_is_no_array_of_numbers(row, rng):
     given = arrays(arguments := row.draw(rng, (8,)))
     for name in given.keys() - set(getattr(row, "words", ())):
         array = given[name]
@@ -140,7 +141,7 @@ def test_what_is_no_array_of_numbers_is_named(row, rng):
 
 
 @that_take("hyperparam_range")
-def test_columns_and_narrow_numbers(row, rng):
+def test_columns_and_float32_give_the_same_values(row, rng):
     arguments = {**row.draw(rng, (30,)), "seed": 0}
     given = {
         k: v.astype(np.float32).astype(float) for k, v in arrays(arguments).items()
@@ -172,7 +173,7 @@ def test_bootstrap_size_of_classes_is_deprecated():
 
 
 @each(catalogue.PLOTS)
-def test_plots_are_drawn_where_they_are_told(row, ax, rng):
+def test_plots_draw_into_the_given_axes(row, ax, rng):
     arguments = row.draw(rng, (30,))
     before = {name: array.copy() for name, array in arrays(arguments).items()}
     if not row.figure:
@@ -185,7 +186,7 @@ def test_plots_are_drawn_where_they_are_told(row, ax, rng):
 
 
 @each(catalogue.PLOTS)
-def test_figures_of_their_own_are_made_and_not_shown(row, rng, monkeypatch):
+def test_plots_without_axes_make_a_figure_and_do_not_show_it(row, rng, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
     before = dict(mpl.rcParams)
     made = row.find(um)(**row.draw(rng, (30,)))
@@ -195,7 +196,7 @@ def test_figures_of_their_own_are_made_and_not_shown(row, rng, monkeypatch):
     figure.draw_without_rendering()
     assert all(part.has_data() for part in figure.axes)
     if not row.figure and figure.legends:
-        # It is beside the Axes, and so covers nothing.
+        # The legend is outside the Axes, so that it hides no data.
         (beside,) = figure.legends
         assert made.get_legend() is None
         assert not beside.get_window_extent().overlaps(made.get_window_extent())
@@ -205,7 +206,7 @@ LAYOUTS = [
     pytest.param(
         size,
         layout,
-        # The small are the hard ones; by default other tests draw without a layout.
+        # Small sizes are the hard ones, and other tests draw without a layout.
         marks=() if size[0] < 9 and layout else pytest.mark.exhaustive,
     )
     for size in ((3, 2.5), (12, 9))
@@ -233,7 +234,7 @@ def test_every_size_and_layout_renders(row, size, layout, rng):
     [
         ({"labels": [0]}, "Exactly one of `probabilities` and `logits`"),
         ({"labels": [0], "logits": [[1.0, 2]], "ax": 3}, "`ax` must be matplotlib"),
-        # Of several models.
+        # These have several models.
         ({"probabilities": {}}, "`probabilities` must hold at least one"),
         (
             {"labels": {"b": [1]}, "probabilities": {"a": [0.8]}},
@@ -247,7 +248,7 @@ def test_every_size_and_layout_renders(row, size, layout, rng):
         ({"labels": [0], "logits": {"a": [1.0]}, "probabilities": [1]}, "^a: Exactly"),
     ],
 )
-def test_bad_models_are_named(row, arguments, message):
+def test_error_names_the_bad_model(row, arguments, message):
     with pytest.raises(ValueError, match=message):
         row.find(um)(**{"labels": [0], **arguments})
     assert plt.get_fignums() == []

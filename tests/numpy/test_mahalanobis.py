@@ -1,4 +1,4 @@
-"""Mahalanobis distances: by scikit-learn, as a stream, singular, refused, saved."""
+"""Mahalanobis distances: scikit-learn, batches, singular data, errors and files."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from uncertainty_metrics.numpy.selective import mahalanobis
 
 
 def clusters(rng, n=200, size=5):
-    """Correlated features around means, of classes that are not numbered from 0 on."""
+    """Makes correlated features around the means of the classes 1, 4 and 7."""
     classes = np.array([1, 4, 7])
     labels = classes[rng.integers(0, 3, n)]
     means = 3 * rng.normal(size=(8, size))
@@ -30,7 +30,7 @@ def fitted(features, labels, batch=None):
 
 
 def reference(features, labels, points):
-    """The distances by scikit-learn, and those of the relative form."""
+    """Returns the distances by scikit-learn, absolute and relative."""
     classes = np.unique(labels)
     means = np.stack([features[labels == k].mean(axis=0) for k in classes])
     deviations = features - means[np.searchsorted(classes, labels)]
@@ -41,7 +41,7 @@ def reference(features, labels, points):
 
 @pytest.mark.parametrize("batch", [None, 1, 7])
 def test_equals_scikit_learn(batch, rng, monkeypatch):
-    monkeypatch.setattr(mahalanobis, "_BLOCK", 100)  # Some blocks of points.
+    monkeypatch.setattr(mahalanobis, "_BLOCK", 100)  # Points are in several blocks.
     features, labels = clusters(rng)
     points = 100 + 5 * rng.normal(size=(60, 5))
     made = fitted(features, labels, batch)
@@ -58,10 +58,10 @@ def test_equals_scikit_learn(batch, rng, monkeypatch):
 
 
 def test_by_hand():
-    """One feature: deviations of 1 from means of 0 and 10, so a variance of 1."""
+    """One feature deviates by 1 from means of 0 and 10, so its variance is 1."""
     made = fitted(np.array([[-1.0], [1.0], [9.0], [11.0]]), np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(made.score([[3.0], [8.0]]), [9, 4])
-    # As one class: a mean of 5, a variance of 1 + 25.
+    # All examples together have a mean of 5 and a variance of 1 + 25.
     found = made.score([[3.0], [8.0]], relative=True)
     np.testing.assert_allclose(found, [9 - 4 / 26, 4 - 9 / 26])
 
@@ -74,10 +74,10 @@ def test_units_of_features_do_not_matter(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_directions_without_variance_say_nothing(rng):
+def test_directions_without_variance_do_not_count(rng):
     features, labels = clusters(rng, n=400)
     plain = fitted(features, labels)
-    # Dead, without variance within a class, and the sum of two others.
+    # Features that are constant, constant within a class, and a sum of two others.
     dead = np.full(400, 0.1)
     more = [dead, 0.1 * labels, features[:, 0] + features[:, 1]]
     singular = fitted(np.column_stack([features, *more]), labels)
@@ -85,7 +85,7 @@ def test_directions_without_variance_say_nothing(rng):
     total = points[:, 0] + points[:, 1]
     rows = np.column_stack([points, rng.normal(size=(50, 2)), total])
     np.testing.assert_allclose(singular.score(rows), plain.score(points), rtol=1e-7)
-    # Fewer examples than features: the pseudo-inverse, of features of variance 1.
+    # With fewer examples than features, the pseudo-inverse of the correlations is used.
     few, labels = rng.normal(size=(4, 6)), np.zeros(4, int)
     deviations = few - few.mean(axis=0)
     stddevs = deviations.std(axis=0)
@@ -96,7 +96,7 @@ def test_directions_without_variance_say_nothing(rng):
     np.testing.assert_allclose(fitted(few, labels).score(points), expected, rtol=1e-9)
 
 
-def test_detects_what_is_far(rng):
+def test_distances_detect_points_far_away(rng):
     features, labels = clusters(rng, n=1000)
     made = fitted(features[:500], labels[:500])
     far = 100 + 12 * rng.normal(size=(500, 5))
@@ -106,7 +106,7 @@ def test_detects_what_is_far(rng):
         assert um.auroc(outside, scores) > 0.9
 
 
-def test_refused_batches_leave_the_sums(rng):
+def test_refused_batches_do_not_change_the_sums(rng):
     features, labels = clusters(rng)
     made = fitted(features, labels)
     expected = made.score(features)
@@ -147,7 +147,7 @@ def test_refused_batches_leave_the_sums(rng):
         same.score([[1.0, 1.0]])
 
 
-def test_files(rng):
+def test_loaded_distances_continue_and_damaged_files_raise(rng):
     features, labels = clusters(rng)
     made = fitted(features[:150], labels[:150])
     file = io.BytesIO()

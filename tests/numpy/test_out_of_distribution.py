@@ -1,4 +1,4 @@
-"""Scores of logits against SciPy, and which way they point."""
+"""Scores of logits against SciPy, and their sign."""
 
 import numpy as np
 import pytest
@@ -22,19 +22,19 @@ def test_scores_equal_scipy(dtype, size, rng):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
 
 
-def test_limits():
+def test_scores_of_extreme_logits_by_hand():
     logits = [[1e308, -1e308, 0.0], [-1e308, -1e308, -np.inf]]
     np.testing.assert_array_equal(um.max_softmax(logits), [1, 0.5])
     np.testing.assert_array_equal(um.energy(logits), [-1e308, 1e308])
-    # The energy of a temperature near 0 is less the maximum logit.
+    # At a temperature near 0, the energy is minus the maximum logit.
     cold = um.energy([[3.0, 1.0]], temperature=1e-3)
     np.testing.assert_allclose(cold, -um.max_logit([[3.0, 1.0]]))
     assert um.max_softmax([2.0, 2.0]) == 0.5
     assert um.max_logit(np.array([[3, 2]])).dtype == np.float64
 
 
-def test_the_sign_that_docstrings_tell(rng):
-    """Random rows without a large logit are taken for examples out of distribution."""
+def test_scores_have_the_sign_that_docstrings_say(rng):
+    """Rows without a large logit stand for examples out of distribution."""
     known, unknown = rng.normal(size=(2, 400, 10))
     known[:, 3] += 8
     labels = np.repeat([0, 1], 400)
@@ -45,6 +45,6 @@ def test_the_sign_that_docstrings_tell(rng):
         assert out != ("Larger is more in distribution." in score.__doc__)
         scores = score(logits) if out else -score(logits)
         assert um.auroc(labels, scores) > 0.95
-        # Confidences with labels of 1 in distribution are the other form.
+        # The same with label 1 for examples in distribution.
         turned = um.fpr_at_tpr(1 - labels, -scores)
         assert turned == um.fpr_at_tpr(labels, scores, positive="in")

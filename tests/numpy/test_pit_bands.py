@@ -1,4 +1,4 @@
-"""Uniformity: bands of the ECDF, ranks, and the intervals of discrete forecasts."""
+"""Uniform PIT values: bands of the ECDF, rank histograms, discrete forecasts."""
 
 import itertools
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("close_figures")
 
 
 def probability_within(n, points, lower, upper):
-    """Of n uniform values, by the Binomial increments of their counts."""
+    """Returns the probability that the ECDF of n uniform values is within the band."""
     mass = {0: 1.0}
     lower, upper = np.rint(lower * n), np.rint(upper * n)
     for (before, here), low, high in zip(
@@ -57,7 +57,7 @@ def test_uniform_values_stay_within_the_band(n, rng):
     within = np.all((lower[1:] * n <= counts) & (counts <= upper[1:] * n), axis=1)
     bound = 5 * np.sqrt(level * (1 - level) / repeats)
     assert abs(within.mean() - level) < bound + 1e-3
-    # A band of each point by itself does not hold the whole curve.
+    # Pointwise bands hold the whole curve much less often.
     ends = stats.binom.ppf([[0.05], [0.95]], n, points[1:])
     apart = np.all((ends[0] <= counts) & (counts <= ends[1]), axis=1)
     assert apart.mean() < 0.6
@@ -76,12 +76,12 @@ def test_calibrated_samples_stay_within_the_band(m, rng):
     assert within / repeats > level - 5 * np.sqrt(level * (1 - level) / repeats)
 
 
-def test_bands_of_levels_and_sizes():
+def test_bands_widen_with_the_level_and_narrow_with_the_size():
     narrow, wide = (regression.ecdf_band(100, level) for level in (0.5, 0.99))
     assert np.all(wide.lower <= narrow.lower)
     assert np.all(wide.upper >= narrow.upper)
     assert np.any(wide.upper > narrow.upper)
-    # Beyond what is computed the width goes on as 1 / sqrt(n).
+    # For sizes above the exact computation the width is proportional to 1 / sqrt(n).
     ecdf._tail.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ecdf, "_MAX_EXACT", 10**4)
@@ -92,7 +92,7 @@ def test_bands_of_levels_and_sizes():
     assert widths[0] / widths[1] == pytest.approx(100, rel=0.01)
 
 
-def test_ranks_equal_the_loop(rng):
+def test_rank_histogram_equals_the_loop(rng):
     labels = rng.integers(0, 4, [5, 6])
     samples = rng.integers(0, 4, [5, 6, 7])
     weights = rng.uniform(size=[5, 6])
@@ -123,14 +123,14 @@ def test_ranks_of_calibrated_samples_are_uniform(ties, rng):
         np.testing.assert_array_equal(counts, np.bincount(ranks, minlength=m + 1))
 
 
-def test_ranks_of_bad_data():
+def test_rank_histogram_of_bad_data_raises():
     with pytest.raises(ValueError, match="seem to be swapped"):
         um.rank_histogram(np.zeros([3, 4]), np.zeros(3))
     with pytest.raises(ValueError, match="at least one example of positive weight"):
         um.rank_histogram([0.0], [[1.0, 2.0]], sample_weight=[0.0])
 
 
-def test_calibrated_counts_are_uniform(rng):
+def test_pit_of_calibrated_count_forecasts_is_uniform(rng):
     n = 20000
     rate = rng.uniform(0.2, 5, n)
     y = rng.poisson(rate)
@@ -153,7 +153,7 @@ def line(ax, label):
 
 
 @pytest.mark.parametrize("consistency_band", [0.9, None])
-def test_ecdf_plot(consistency_band, rng, ax):
+def test_ecdf_plot_shows_the_ecdf_and_its_band(consistency_band, rng, ax):
     pit, mask = rng.beta(0.7, 0.7, size=300), rng.random(300) < 0.5
     options = {"kind": "ecdf", "consistency_band": consistency_band}
     assert plots.plot_pit_histogram(pit, mask=mask, ax=ax, **options) is ax
@@ -172,6 +172,6 @@ def test_ecdf_plot(consistency_band, rng, ax):
             assert {tuple(corner) for corner in ends} <= corners
 
 
-def test_other_kinds_of_plots():
+def test_unknown_kinds_of_plots_raise():
     with pytest.raises(ValueError, match="`kind` must be one of 'histogram', 'ecdf'"):
         plots.plot_pit_histogram([0.5], kind="bars")

@@ -1,4 +1,4 @@
-"""The plot of posteriors: what is drawn against the draws."""
+"""The plot of posteriors, compared with the draws."""
 
 import matplotlib as mpl
 import numpy as np
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("close_figures")
 
 
 def patches(ax, hatched=False):
-    """Filled step histograms: (values, edges) of each."""
+    """Returns (values, edges) of each filled step histogram."""
     return [
         (patch.get_data().values, patch.get_data().edges)
         for patch in ax.patches
@@ -31,12 +31,12 @@ def texts(ax):
     return legend.get_title().get_text(), [t.get_text() for t in legend.get_texts()]
 
 
-def test_two_posteriors(ax, rng):
+def test_two_posteriors_have_common_bins_and_an_overlap(ax, rng):
     samples = {"a": rng.normal(0.05, 0.01, 3000), "b": rng.normal(0.06, 0.01, 2000)}
     assert posterior.posterior_diagram(samples, title="Two", ax=ax) is ax
     assert ax.get_title() == "Two"
     first, second = patches(ax)
-    np.testing.assert_array_equal(first[1], second[1])  # Common bins.
+    np.testing.assert_array_equal(first[1], second[1])  # Both have the same bins.
     for (density, edges), draws in zip((first, second), samples.values(), strict=True):
         expected = np.histogram(draws, edges, density=True)[0]
         np.testing.assert_allclose(density, expected)
@@ -48,7 +48,7 @@ def test_two_posteriors(ax, rng):
     lower = um.probability_of_lower_calibration_error(*samples.values())
     overlap = np.sum(shared * np.diff(edges))
     assert title == f"P(a < b) = {lower:.3f}\nOverlap = {overlap:.3f}"
-    # Two normals one deviation apart share 2 Phi(-1/2) of their areas.
+    # Two Normals whose means differ by one deviation share 2 Phi(-1/2) of their areas.
     assert overlap == pytest.approx(2 * stats.norm.cdf(-0.5), abs=0.1)
     for label, (name, draws) in zip(labels, samples.items(), strict=True):
         low, high = np.quantile(draws, [0.025, 0.975])
@@ -95,7 +95,7 @@ def test_the_legend_of_a_new_figure_is_below(rng):
     (legend,) = figure.legends
     assert legend.get_title().get_text().startswith("P(short < long")
     assert legend.get_window_extent().y1 < ax.xaxis.get_label().get_window_extent().y0
-    # No room is left for a legend inside.
+    # The Axes leave no room for a legend inside.
     top = max(density.max() for density, _ in patches(ax))
     assert ax.get_ylim()[1] == pytest.approx(1.05 * top, rel=0.01)
 
@@ -111,7 +111,7 @@ def test_the_legend_of_a_new_figure_is_below(rng):
         {"$x": np.float32([0.1, 0.2]), "y$": np.float64([0.2, 0.3]), "_": [1, 0]},
     ],
 )
-def test_corners_are_drawn(samples, ax):
+def test_extreme_draws_are_drawn(samples, ax):
     posterior.posterior_diagram(samples, ax=ax)
     ax.get_figure().canvas.draw()
     for density, edges in patches(ax):
@@ -120,7 +120,7 @@ def test_corners_are_drawn(samples, ax):
     assert len(patches(ax)) == len(samples)
 
 
-def test_same_draws_overlap_and_apart_ones_do_not(rng):
+def test_overlap_is_1_for_equal_draws_and_0_for_distant_ones(rng):
     draws = rng.normal(0.1, 0.01, 200)
     for other, expected in ((draws, "1.000"), (draws + 0.5, "0.000")):
         ax = mpl_figure.Figure().subplots()

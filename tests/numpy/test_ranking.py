@@ -1,4 +1,4 @@
-"""What selective prediction and detection share: scores in groups, best first."""
+"""Ranking by scores with ties, which selective prediction and detection share."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ every_function = pytest.mark.parametrize(("name", "options"), SELECTIVE + DETECT
 
 
 def call(name, scores, outcomes, weights=None, **options):
-    """Returns a flat array."""
+    """Returns the result as a flat array."""
     if hasattr(detection, name):
         value = getattr(detection, name)
         value = value(outcomes, scores, sample_weight=weights, **options)
@@ -29,7 +29,7 @@ def call(name, scores, outcomes, weights=None, **options):
 
 
 def ranked(rng, n=60):
-    """Scores with ties, outcomes that go with them, and weights."""
+    """Makes tied scores, outcomes that they predict, and weights."""
     scores = np.round(rng.uniform(size=n), 1)
     outcomes = rng.uniform(size=n) < 0.2 + 0.6 * scores
     outcomes[:2] = True, False
@@ -37,7 +37,9 @@ def ranked(rng, n=60):
 
 
 @every_function
-def test_order_changes_no_bit_and_weight_is_repetition(name, options, rng):
+def test_order_changes_no_bit_and_weights_count_as_repeated_examples(
+    name, options, rng
+):
     scores, outcomes, weights = ranked(rng)
     expected = {}
     for _ in range(4):
@@ -59,29 +61,33 @@ def test_order_changes_no_bit_and_weight_is_repetition(name, options, rng):
 
 
 @every_function
-def test_scale_of_weights(name, options, rng):
+def test_scale_of_weights_matters_only_where_they_are_numbers_of_examples(
+    name, options, rng
+):
     scores, outcomes, weights = ranked(rng)
     for base in (weights / weights.mean(), np.ones(60)):
         expected = call(name, scores, outcomes, base, **options)
-        # Weights of less than 1 on average have no scale.
+        # If the mean weight is below 1, its size does not matter.
         for scale in (0.99, 0.1, 1e-12, 1e-200, 1e-310):
             result = call(name, scores, outcomes, base * scale, **options)
-            tolerance = 1e-6 if scale < 1e-300 else 1e-12  # Not all 53 bits are left.
+            # Subnormal weights have fewer than 53 bits.
+            tolerance = 1e-6 if scale < 1e-300 else 1e-12
             np.testing.assert_allclose(result, expected, rtol=tolerance, atol=1e-14)
         for scale in (3.0, 1e12, 1e200):
             result = call(name, scores, outcomes, base * scale, **options)
             if name not in ("area_under_risk_coverage_curve", "excess_aurc"):
                 np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-14)
-            elif scale == 3:  # Others are numbers of examples there.
+            elif scale == 3:  # Here larger weights are numbers of examples.
                 assert abs(result - expected) > 1e-5
-        if name in ("auroc", "fpr_at_tpr"):  # Nor has that of one class.
+        # For these, the scale of the weights of one class does not matter either.
+        if name in ("auroc", "fpr_at_tpr"):
             light = np.where(outcomes, 1e-30, 1.0) * base
             result = call(name, scores, outcomes, light, **options)
             np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 @every_function
-def test_forms_of_the_input(name, options, rng):
+def test_all_forms_of_the_input_give_the_same_result(name, options, rng):
     scores, outcomes, _ = ranked(rng)
     scores.flags.writeable = outcomes.flags.writeable = False
     expected = call(name, scores, outcomes, **options)
@@ -93,7 +99,7 @@ def test_forms_of_the_input(name, options, rng):
         (scores.tolist(), outcomes.tolist()),
     ):
         np.testing.assert_array_equal(call(name, *forms, **options), expected)
-    # What is left out may be anything.
+    # Examples that do not count may have any values.
     more = np.append(scores, np.nan), np.append(outcomes, 7)
     weights = np.append(np.ones(60), 0)
     np.testing.assert_array_equal(call(name, *more, weights, **options), expected)
@@ -102,8 +108,8 @@ def test_forms_of_the_input(name, options, rng):
         np.testing.assert_array_equal(ignored, expected)
 
 
-def test_weights_of_any_ratio():
-    """Nothing breaks where a weight is lost in the rounding of the others."""
+def test_weights_may_have_any_ratio():
+    """Results stay in their range if tiny weights are rounded away in sums."""
     data = [4, 3, 2, 1], [0, 1, 0, 1]
     for tiny in (1e-15, 1e-20, 1e-40, 1e-300):
         for light in itertools.product((False, True), repeat=4):
@@ -115,7 +121,7 @@ def test_weights_of_any_ratio():
         assert call("augrc", *data, weights) < 1e-14
 
 
-def test_sums_of_weights(rng):
+def test_running_sums_of_weights_are_exact(rng):
     weights = np.exp(3 * rng.normal(size=1000))
     weights[500] = 1e14
     sums = _ranking._weight_sums(weights, np.arange(1001))
@@ -126,7 +132,7 @@ def test_sums_of_weights(rng):
     assert _ranking._weight_sums(shuffled, np.array([1000])) == sums[-1]
 
 
-def test_digamma_step():
+def test_digamma_step_equals_mpmath():
     starts = (0.0, 0.3, 1.0, 7.0, 30.5, 31.0, 33.0, 1e3, 1e6, 1e12)
     steps = (1e-9, 0.5, 1.0, 2.0, 31.0, 1e4, 1e9)
     for start, step in itertools.product(starts, steps):
@@ -138,7 +144,7 @@ def test_digamma_step():
     assert _ranking.digamma_step(5.0, 0.0) == 0
 
 
-def test_every_type_of_confidence(rng):
+def test_confidences_may_have_every_dtype(rng):
     confidences = np.round(4 * rng.normal(size=80)) / 2
     correct = rng.uniform(size=80) < 0.5
     expected = call("risk_coverage_curve", confidences, correct)
@@ -165,8 +171,8 @@ def test_every_type_of_confidence(rng):
             )
 
 
-def test_packed_sort_is_the_general_one(rng):
-    """Weights take another path than none."""
+def test_packed_sort_equals_the_general_sort(rng):
+    """Without weights the packed sort runs, with weights the general one."""
     for dtype in (np.float32, np.float64):
         limits = np.finfo(dtype)
         extremes = [limits.max, limits.tiny, limits.smallest_subnormal, 0.0, 1.0]

@@ -1,4 +1,4 @@
-"""Temperature scaling, and the likelihood after it, against other optimisers."""
+"""Temperature scaling and the likelihood after it, against other optimisers."""
 
 import json
 import pathlib
@@ -16,14 +16,14 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
 
 
 def network(rng, n=500, classes=4, temperature=2.5):
-    """Labels, and logits that fit them once divided by a temperature."""
+    """Makes labels, and logits that are calibrated after division by a temperature."""
     logits = rng.normal(size=[n, classes])
     noise = rng.gumbel(size=[n, classes])
     return np.argmax(logits + noise, axis=1), temperature * logits
 
 
 def likelihood(temperature, labels, logits, weights=None):
-    """The naive one, of logits [N, K]."""
+    """Returns the mean negative log-likelihood of logits [N, K]."""
     logs = special.log_softmax(np.float64(logits) / temperature, axis=1)
     return -np.average(logs[np.arange(len(labels)), labels], weights=weights)
 
@@ -39,7 +39,7 @@ def optimum(labels, logits, weights=None):
 
 
 def slope(temperature, labels, logits, weights=None):
-    """The derivative of the mean likelihood in 1 / T, exactly 0 at the optimum."""
+    """Returns the derivative of the mean likelihood in 1 / T, 0 at the optimum."""
     p = special.softmax(logits / temperature, axis=1)
     gaps = np.sum(p * logits, axis=1) - logits[np.arange(len(labels)), labels]
     return np.average(gaps, weights=weights)
@@ -72,7 +72,7 @@ def test_finds_the_optimum(classes, temperature, rng):
 
 
 @pytest.mark.parametrize("exponent", [-300, -100, -6, 6, 100, 300])
-def test_any_scale_of_the_logits(exponent, rng):
+def test_temperature_is_proportional_to_the_scale_of_the_logits(exponent, rng):
     labels, logits = network(rng)
     expected = TemperatureScaling().fit(labels, logits).temperature
     scale = 2.0**exponent
@@ -82,13 +82,15 @@ def test_any_scale_of_the_logits(exponent, rng):
     np.testing.assert_allclose(single / 1e6, expected, rtol=1e-5)
 
 
-def test_rows_of_very_different_scales(rng):
+def test_finds_the_optimum_of_rows_of_very_different_scales(rng):
     labels, logits = network(rng, 400)
-    logits[:200] *= 1e9  # Nearly all of the slope at the start, none at the optimum.
+    # These rows dominate the slope at the start, and have no slope at the optimum.
+    logits[:200] *= 1e9
     labels[:200] = np.argmax(logits[:200], axis=1)
     found = TemperatureScaling().fit(labels, logits).temperature
     np.testing.assert_allclose(found, optimum(labels[200:], logits[200:]), rtol=1e-5)
-    logits[200:] *= 1e-9  # One error of a large row outweighs all the small ones.
+    # One wrong decision of a large row outweighs all the small rows.
+    logits[200:] *= 1e-9
     labels[0] = (labels[0] + 1) % 4
     found = TemperatureScaling().fit(labels, logits).temperature
     assert (
@@ -96,19 +98,19 @@ def test_rows_of_very_different_scales(rng):
     )
 
 
-def test_nearly_separable_and_nearly_uninformative(rng):
+def test_nearly_separable_and_nearly_uninformative_logits_by_hand(rng):
     logits = np.stack([np.ones(10_000), np.zeros(10_000)], axis=1)
     labels = np.zeros(10_000, int)
     labels[0] = 1
     found = TemperatureScaling().fit(labels, logits).temperature
     np.testing.assert_allclose(found, 1 / np.log(9999), rtol=1e-12)
-    labels = np.arange(10_001) % 2  # One more of class 0.
+    labels = np.arange(10_001) % 2  # Class 0 has one example more than class 1.
     logits = np.stack([np.ones(10_001), np.zeros(10_001)], axis=1)
     found = TemperatureScaling().fit(labels, logits).temperature
     np.testing.assert_allclose(found, 1 / np.log(5001 / 5000), rtol=1e-9)
 
 
-def test_forms_of_the_data(rng):
+def test_all_forms_of_the_data_give_the_same_temperature(rng):
     labels, logits = network(rng)
     logits.flags.writeable = False
     found = TemperatureScaling().fit(labels, logits)
@@ -127,7 +129,7 @@ def test_forms_of_the_data(rng):
         assert found.transform(form).shape == form.shape
 
 
-def test_weights_and_ignored_labels(rng):
+def test_weights_count_as_repeated_examples_and_ignored_labels_not_at_all(rng):
     labels, logits = network(rng)
     weights = rng.integers(0, 4, 500)
     times = np.repeat(np.arange(500), weights)
@@ -141,7 +143,7 @@ def test_weights_and_ignored_labels(rng):
     np.testing.assert_allclose(found.temperature, repeated.temperature, rtol=1e-12)
 
 
-def test_impossible_classes(rng):
+def test_infinite_logits_of_impossible_classes_are_allowed(rng):
     labels, logits = network(rng)
     impossible = rng.uniform(size=logits.shape) < 0.2
     impossible[np.arange(500), labels] = False
@@ -164,7 +166,7 @@ def test_transform_keeps_shape_and_type(dtype, rng):
     np.testing.assert_array_equal(logits, before)
 
 
-def test_saved_and_loaded(tmp_path, rng):
+def test_loaded_temperature_equals_the_saved_one(tmp_path, rng):
     path = tmp_path / "temperature.json"
     scaling = TemperatureScaling().fit(*network(rng))
     scaling.save(path)
@@ -193,11 +195,11 @@ def test_saved_and_loaded(tmp_path, rng):
         '{"class": "recalibration.TemperatureScaling", "version": 1, "temperature": 0}',
         '{"class": "recalibration.TemperatureScaling", "version": 1}',
         "[" * 100_000,
-        "\udcff",  # A byte that is no UTF-8.
+        "\udcff",  # A byte that is not UTF-8.
     ],
     ids=lambda text: text[-40:].encode("utf-8", "replace").decode(),
 )
-def test_other_files(text, tmp_path):
+def test_files_that_are_no_temperature_raise(text, tmp_path):
     path = pathlib.Path(tmp_path, "other.json")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ValueError, match="`path` must be a file that `save` wrote"):
@@ -208,7 +210,7 @@ def test_other_files(text, tmp_path):
 
 
 def numbers(size, folds, seed, repeat):
-    """The folds by arithmetic of Python integers."""
+    """Returns the numbers of the folds, by arithmetic of Python integers."""
 
     def mix(word):
         word ^= word >> 16
@@ -227,7 +229,7 @@ def numbers(size, folds, seed, repeat):
 
 
 def naive(labels, logits, folds=2, repeats=5, seed=0, weights=None):
-    """A loop over folds, each at the temperature of the others."""
+    """Returns the mean likelihood of folds at the temperature of the other folds."""
     weights = np.ones(len(labels)) if weights is None else weights
     total = 0
     for repeat in range(repeats):
@@ -268,13 +270,14 @@ def test_folds_are_balanced_and_random():
     np.testing.assert_array_equal(folds[7], numbers(11, 3, 5, 7))
     for fold in folds:
         assert set(np.bincount(fold)) == {3, 4}
-    # Two examples share a fold a third of the time, but for neighbours, which do not.
+    # Two examples share a fold with probability 1/3, except near neighbours, which
+    # never do.
     shared = np.mean(folds[:, :, None] == folds[:, None, :], axis=0)
     apart = np.abs(np.arange(11)[:, None] // 3 - np.arange(11) // 3) > 0
     assert np.all(np.abs(shared[apart] - 1 / 3) < 5 * np.sqrt(2 / 9 / 400))
 
 
-def test_does_not_depend_on_the_scale_or_the_form(rng):
+def test_calibrated_likelihood_does_not_depend_on_scale_or_form(rng):
     labels, logits = network(rng)
     expected = calibrated_negative_log_likelihood(labels, logits=logits)
     for scale in (1e-6, 3.0, 1e6):
@@ -292,7 +295,7 @@ def test_does_not_depend_on_the_scale_or_the_form(rng):
     np.testing.assert_allclose(other, score, rtol=1e-10)
 
 
-def test_is_near_the_likelihood_at_the_best_temperature(rng):
+def test_calibrated_likelihood_is_near_that_at_the_best_temperature(rng):
     labels, logits = network(rng, 2000)
     scaling = TemperatureScaling().fit(labels, logits)
     least = um.negative_log_likelihood(labels, logits=scaling.transform(logits))
@@ -301,7 +304,7 @@ def test_is_near_the_likelihood_at_the_best_temperature(rng):
     assert score < um.negative_log_likelihood(labels, logits=logits) - 0.05
 
 
-def test_examples_left_out(rng):
+def test_examples_that_do_not_count_are_in_no_fold(rng):
     labels, logits = network(rng)
     kept = (labels != 1) & (rng.uniform(size=500) < 0.7)
     expected = calibrated_negative_log_likelihood(labels[kept], logits=logits[kept])
@@ -315,14 +318,14 @@ def test_examples_left_out(rng):
     np.testing.assert_allclose(score, expected, rtol=1e-12)
 
 
-def test_folds_of_an_infinite_temperature():
+def test_folds_with_an_infinite_temperature_have_uniform_forecasts():
     logits = np.array([[1.0, 0.0]] * 4)
-    # All wrong: the temperature is infinite, the forecast uniform.
+    # All decisions are wrong, so the best temperature is infinite.
     score = calibrated_negative_log_likelihood([1] * 4, logits=logits)
     np.testing.assert_allclose(score, np.log(2), rtol=1e-14)
 
 
-def test_impossible_labels_are_infinitely_unlikely(rng):
+def test_labels_of_probability_0_give_an_infinite_score(rng):
     labels, logits = network(rng)
     logits[7, labels[7]] = -np.inf
     assert calibrated_negative_log_likelihood(labels, logits=logits) == np.inf

@@ -1,4 +1,4 @@
-"""Calibration of predicted means and variances, against independent references."""
+"""Calibration of predicted means and variances against independent references."""
 
 import fractions
 import itertools
@@ -15,7 +15,7 @@ from uncertainty_metrics.numpy.regression import _levels
 
 
 def make(rng, n=60, scale=1.0):
-    """Returns predictions, variances and targets; calibrated where the scale is 1."""
+    """Makes predictions, variances and targets, calibrated if the scale is 1."""
     means = rng.normal(size=n) * 3
     variances = np.exp(rng.normal(size=n))
     targets = means + scale * np.sqrt(variances) * rng.normal(size=n)
@@ -23,7 +23,7 @@ def make(rng, n=60, scale=1.0):
 
 
 def coverage(means, variances, targets, level, weights=None):
-    """A loop over examples, by the intervals of SciPy."""
+    """Returns the coverage by a loop over examples, with the intervals of SciPy."""
     weights = np.ones(len(means)) if weights is None else weights
     covered = 0.0
     for mean, variance, y, weight in zip(
@@ -35,7 +35,7 @@ def coverage(means, variances, targets, level, weights=None):
 
 
 def normalized_error(means, variances, targets, n_bins, weights):
-    """A loop over bins of equal mass, in rational numbers."""
+    """Returns the ENCE by a loop over bins of equal mass, in rational numbers."""
     exact = [fractions.Fraction(float(w)) for w in weights]
     rows = list(zip(variances, (targets - means) ** 2, exact, strict=True))
     bins = {}
@@ -71,7 +71,7 @@ def test_curve_and_its_error_equal_the_loop(n_bins, weighted, rng):
 
 
 def test_curve_by_hand():
-    # |z| = 0, 1, 2: below the limits from 0, 0.683 and 0.954 on.
+    # |z| is 0, 1 and 2; the intervals of levels from 0, 0.683 and 0.954 on hold these.
     curve = regression.compute_calibration_curve([0, 0, 0], [1, 4, 9], [0, -2, 6], 4)
     levels = [0.1, 0.1 + 0.89 / 3, 0.1 + 2 * 0.89 / 3, 0.99]
     np.testing.assert_allclose(curve["expected_coverage"], levels)
@@ -79,12 +79,12 @@ def test_curve_by_hand():
 
 
 @pytest.mark.parametrize("level", [1e-12, 0.5, 0.95, 1 - 1e-15])
-def test_limits_keep_their_digits(level):
+def test_limits_are_precise_for_extreme_levels(level):
     limit = _levels.normal_limits([level])[0]
     assert limit == pytest.approx(-stats.norm.ppf((1 - level) / 2), rel=1e-9, abs=1e-15)
 
 
-def test_levels_in_any_order(rng):
+def test_levels_may_be_in_any_order(rng):
     data = make(rng)
     levels = [0.9, 0.1, 0.9, 0.5]
     expected = np.array([coverage(*data, level) for level in levels])
@@ -109,7 +109,7 @@ def test_likelihood_equals_scipy(rng):
         assert result == pytest.approx(np.average(scores, weights=weight), rel=1e-13)
 
 
-def test_likelihood_of_very_small_and_large_variances():
+def test_likelihood_of_very_small_and_large_variances_by_hand():
     variances = np.array([1e-300, 1e300])
     result = regression.negative_log_likelihood([0, 0], variances, [1e-150, 1e150])
     assert result == pytest.approx(0.5 * (math.log(2 * math.pi) + 1))
@@ -151,7 +151,8 @@ def test_normalized_error_equals_the_loop(n_bins, ties, rng):
 
 
 def test_normalized_error_by_hand():
-    # Bins of variance 1 (errors of 2) and of variance 9 (no errors).
+    # One bin has variances of 1 and errors of 2, the other variances of 9 and no
+    # errors.
     data = [0, 0, 0, 0], [9, 1, 9, 1], [0, 2, 0, -2]
     assert regression.ence(*data, n_bins=2) == pytest.approx(0.5 * (1 + 1))
     # In one bin: RMV^2 = 5, RMSE^2 = 2.
@@ -159,7 +160,7 @@ def test_normalized_error_by_hand():
     assert regression.ence is regression.expected_normalized_calibration_error
 
 
-def test_all_metrics_at_once(rng):
+def test_evaluate_calibration_has_the_values_of_all_metrics(rng):
     means, variances, targets = data = make(rng)
     options = {
         "mask": rng.uniform(size=60) < 0.7,
@@ -180,11 +181,11 @@ def test_all_metrics_at_once(rng):
     assert all(isinstance(value, float) for value in values.values())
 
 
-def test_calibrated_forecasts(rng):
+def test_metrics_of_calibrated_and_of_too_narrow_forecasts(rng):
     n = 20000
     means, variances, targets = data = make(rng, n)
     values = regression.evaluate_calibration(*data)
-    # 5 standard errors: |z| has the variance 1 - 2 / pi.
+    # The limit is 5 standard errors; the variance of |z| is 1 - 2 / pi.
     spread = math.sqrt((1 - 2 / math.pi) / n)
     assert values["mean_z_score"] == pytest.approx(
         math.sqrt(2 / math.pi), abs=5 * spread
@@ -195,7 +196,7 @@ def test_calibrated_forecasts(rng):
     assert regression.ence(*data) < 5 * math.sqrt(10 / (2 * n))
     narrow = regression.evaluate_calibration(means, variances / 4, targets)
     assert narrow["mean_z_score"] == pytest.approx(2 * values["mean_z_score"])
-    # E.g. a 95% interval of half the width holds 67% of the targets.
+    # For example, a 95% interval of half the width holds 67% of the targets.
     shares = 2 * stats.norm.cdf(_levels.normal_limits(np.linspace(0.1, 0.99, 10)) / 2)
     expected = np.mean(np.linspace(0.1, 0.99, 10) - (shares - 1))
     assert narrow["ece"] == pytest.approx(expected, abs=limit)
@@ -213,7 +214,7 @@ def test_pit_equals_scipy(rng):
     np.testing.assert_allclose(far, [stats.norm.cdf(-20), 1.0], rtol=1e-10)
 
 
-def test_pit_of_normal_forecasts_gives_their_curve(rng):
+def test_pit_of_normal_forecasts_gives_their_calibration_curve(rng):
     data = make(rng, scale=1.3)
     pit = regression.probability_integral_transform(*data)
     weights = rng.uniform(size=60)
@@ -229,8 +230,8 @@ def test_pit_of_normal_forecasts_gives_their_curve(rng):
     assert error == pytest.approx(expected, abs=1e-14)
 
 
-def test_coverage_by_pit_values_is_closed_but_for_rounding():
-    # |2 * 0.55 - 1| is 0.1 in decimals, and more in binary.
+def test_coverage_by_pit_values_counts_ends_despite_rounding():
+    # |2 * 0.55 - 1| is 0.1 in decimal numbers, but more than 0.1 in binary ones.
     for dtype in (np.float32, np.float64):
         pit = np.array([0.45, 0.55, 0.995, 0.005, 0.9951], dtype)
         curve = regression.pit_calibration_curve(pit, 2)
@@ -257,7 +258,7 @@ def interval_mass(lower, upper, left, right):
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("n_bins", [1, 2, 10, 37])
-def test_intervals_equal_the_loop(n_bins, dtype, rng):
+def test_histogram_and_curve_of_pit_intervals_equal_the_loop(n_bins, dtype, rng):
     lower = rng.choice([0, 0.1, 0.3, 0.5, 1], 60).astype(dtype)
     upper = rng.choice([0, 1e-3, 0.05, 0.2, 1], 60).astype(dtype)
     pit = regression.PITInterval(lower, np.minimum(lower + upper, 1))
@@ -288,22 +289,22 @@ def test_intervals_equal_the_loop(n_bins, dtype, rng):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("m", [1, 2, 10, 99])
-def test_samples_of_calibrated_forecasts_are_uniform(m, ties, rng):
+def test_pit_of_samples_of_calibrated_forecasts_is_uniform(m, ties, rng):
     n = 20000
     draws = rng.normal(size=[n, m + 1])
     draws = np.round(draws) if ties else draws
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
-    # No more spread out than one value for each example: 5 standard errors.
+    # An interval of an example varies no more than one value: 5 standard errors.
     density = regression.pit_histogram(pit)["density"]
     np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / n))
     assert regression.pit_calibration_error(pit) < 5 * 0.5 / math.sqrt(n)
-    # Of members that are too close the outermost ranks are too frequent.
+    # If samples are too close together, the outermost ranks are too frequent.
     narrow = regression.sample_pit(draws[:, 1:] / 2, draws[:, 0])
     assert regression.pit_calibration_error(narrow) > 0.05 or m == 1
 
 
-def test_narrow_intervals_keep_their_mass():
-    # Across an edge, of a width of one rounding error, and of no width.
+def test_narrow_pit_intervals_keep_their_mass():
+    # Intervals of no width at an edge, and of one or two rounding errors across it.
     for dtype in (np.float32, np.float64):
         at = np.full(5, 0.1, dtype)
         for step in (0, 1, 2):
@@ -328,7 +329,7 @@ def test_quantile_pit_equals_interpolation(rng):
     )
 
 
-def test_quantile_pit_at_a_jump():
+def test_quantile_pit_at_equal_quantiles_is_the_middle():
     knots = [[0.0, 1.0, 1.0, 2.0]] * 4
     pit = regression.quantile_pit(knots, [0.2, 0.4, 0.6, 0.8], [1.0, 0.5, 1.5, 0.0])
     np.testing.assert_allclose(pit, [0.5, 0.3, 0.7, 0.2])
@@ -348,7 +349,7 @@ def test_quantile_pit_keeps_the_coverage_of_the_intervals(rng):
 
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10])
-def test_histogram_equals_numpy(n_bins, rng):
+def test_pit_histogram_equals_numpy(n_bins, rng):
     pit = rng.uniform(size=80)
     weights = rng.uniform(size=80)
     for weight in (None, weights):
@@ -362,7 +363,7 @@ def test_histogram_equals_numpy(n_bins, rng):
         assert result["counts"].dtype == np.float64
 
 
-def test_bins_of_the_histogram_are_closed_on_the_right():
+def test_bins_of_the_pit_histogram_are_closed_on_the_right():
     for dtype in (np.float16, np.float32, np.float64):
         pit = np.linspace(0, 1, 11).astype(dtype)
         result = regression.pit_histogram(pit, 10)
@@ -390,12 +391,12 @@ def test_temperature_minimises_the_likelihood(rng):
     again = regression.TemperatureScaling().fit(
         means[mask], scaled.reshape(-1)[mask], targets[mask], max_iter=1, lr=9.0
     )
-    assert again.temperature != 1.0  # Without the weights another one is best.
+    assert again.temperature != 1.0  # Without weights another temperature is best.
     scaler.fit(means, scaled.reshape(-1), targets, **options)
     assert scaler.temperature == pytest.approx(1.0)
 
 
-def test_scalings_of_two_kinds_are_told_apart(tmp_path):
+def test_file_of_another_kind_of_scaling_raises(tmp_path):
     scaler = regression.TemperatureScaling().fit([0.0], [1.0], [2.0])
     scaler.save(tmp_path / "scaler.json")
     loaded = regression.TemperatureScaling.load(tmp_path / "scaler.json")

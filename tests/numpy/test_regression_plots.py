@@ -1,4 +1,4 @@
-"""Plots of regression: what is drawn against the data and independent references."""
+"""Plots of regression, compared with their data and with independent references."""
 
 import matplotlib as mpl
 import numpy as np
@@ -16,13 +16,13 @@ import matplotlib.pyplot as plt
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
-# The plots that draw one model in one Axes.
+# These plots draw one model into one Axes.
 SINGLE = [plots.plot_reliability_diagram, plots.plot_uncertainty_vs_error]
 PLOTS = [*SINGLE, plots.create_calibration_report]
 
 
 def forecasts(rng, n=200, scale=1.0):
-    """Means, variances and targets, calibrated if the scale is 1."""
+    """Makes means, variances and targets, calibrated if the scale is 1."""
     deviations = rng.uniform(0.5, 2, n)
     means = rng.normal(size=n)
     targets = means + scale * deviations * rng.normal(size=n)
@@ -63,7 +63,9 @@ def test_reliability_line_is_the_coverage(rng, ax):
     ("scale", "shaded", "absent"),
     [(2, "Overconfident", "Underconfident"), (0.5, "Underconfident", "Overconfident")],
 )
-def test_shades_say_which_way_the_variances_are_off(rng, ax, scale, shaded, absent):
+def test_shade_shows_whether_forecasts_are_over_or_underconfident(
+    rng, ax, scale, shaded, absent
+):
     plots.plot_reliability_diagram(*forecasts(rng, 1000, scale), ax=ax, show_ece=False)
     assert {shaded, "Observed", "Perfect calibration"} == set(legend(ax))
     (area,) = ax.collections
@@ -74,8 +76,8 @@ def test_shades_say_which_way_the_variances_are_off(rng, ax, scale, shaded, abse
     assert absent not in legend(ax)
 
 
-def test_calibrated_forecasts_shade_nothing(ax):
-    # z-scores such that every level of 1/2 covers half of them.
+def test_calibrated_forecasts_have_no_shade(ax):
+    # Central intervals of any level hold that share of these z-scores.
     z = stats.norm.ppf((1 + (np.arange(100) + 0.5) / 100) / 2)
     plots.plot_reliability_diagram(0 * z, 1 + 0 * z, z, n_bins=1, ax=ax)
     assert "ECE = 0.000" in legend(ax)
@@ -83,7 +85,7 @@ def test_calibrated_forecasts_shade_nothing(ax):
 
 
 def drawn(plot, *data, **options):
-    """What is drawn, as arrays."""
+    """Yields the drawn lines, points and bars as arrays."""
     made = plot(*data, **options)
     for ax in made.axes if isinstance(made, mpl_figure.Figure) else [made]:
         yield from (part.get_xydata() for part in ax.lines)
@@ -92,7 +94,7 @@ def drawn(plot, *data, **options):
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_other_forms_of_the_same_data(plot, rng):
+def test_all_forms_of_the_data_give_the_same_plot(plot, rng):
     means, variances, targets = data = forecasts(rng)
     mask = rng.random(200) < 0.7
     rest = [array[mask] for array in data]
@@ -147,7 +149,7 @@ def test_comparison_draws_every_model(rng):
     figure.draw_without_rendering()
 
 
-def test_comparison_in_colors_of_the_user(rng):
+def test_comparison_has_the_colors_of_the_user(rng):
     results = {"a": forecasts(rng), "b": forecasts(rng)}
     colors = {"b": "red", "a": "#00ff00", "c": "blue"}
     left, right = plots.plot_calibration_comparison(results, colors=colors).axes
@@ -157,11 +159,11 @@ def test_comparison_in_colors_of_the_user(rng):
     assert found == ["#00ff00", "#ff0000"]
 
 
-def test_comparison_of_one_model_without_error():
+def test_comparison_of_a_model_without_error_is_drawn():
     figure = plots.plot_calibration_comparison({"a": ([0] * 10, [1] * 10, [9] * 10)})
     observed = figure.axes[0].lines[0].get_ydata()
     np.testing.assert_array_equal(observed, np.zeros(10))
-    # A tenth of the z-scores within the level 0.1: no error.
+    # At the level 0.1, a tenth of the z-scores is covered: no error.
     z = [0.0] + 9 * [9.0]
     data = np.zeros(10), np.ones(10), z
     figure = plots.plot_calibration_comparison({"a": np.stack(data)}, n_bins=1)
@@ -190,7 +192,7 @@ TRIPLE = ([0.0, 1.0], [1.0, 1.0], [0.5, 0.5])
         ({"colors": {"a": "colour"}}, r"`colors\['a'\]` must be a matplotlib color"),
     ],
 )
-def test_bad_comparisons(options, message):
+def test_bad_comparisons_raise(options, message):
     with pytest.raises(ValueError, match=message):
         plots.plot_calibration_comparison(**{"results": {"a": TRIPLE}, **options})
     assert plt.get_fignums() == []
@@ -199,7 +201,7 @@ def test_bad_comparisons(options, message):
 # Uncertainty against error.
 
 
-def test_points_are_the_data(rng, ax):
+def test_points_show_deviations_and_errors(rng, ax):
     means, variances, targets = forecasts(rng)
     returned = plots.plot_uncertainty_vs_error(means, variances, targets, ax=ax)
     assert returned is ax
@@ -211,7 +213,7 @@ def test_points_are_the_data(rng, ax):
     assert legend(ax) == [f"Correlation = {r:.3f}", "Error = deviation"]
     assert ax.get_xlim()[1] > x.max()
     assert ax.get_ylim()[1] > y.max()
-    # From corner to corner of the part that is seen, whichever that is.
+    # The diagonal goes from corner to corner, even after a change of the limits.
     (diagonal,) = (it for it in ax.lines if it.get_label() == "Error = deviation")
     ax.set(xlim=(0, 20), ylim=(0, 30))
     ends = diagonal.get_transform().transform([[0, 0], [1, 1]])
@@ -222,9 +224,9 @@ def test_points_are_the_data(rng, ax):
 @pytest.mark.parametrize(
     "data",
     [
-        ([0.0, 1.0, 2.0], [0.1, 0.1, 0.1], [0.5, 2.0, 2.5]),  # One deviation.
-        ([0.0, 1.0], [0.1, 0.2], [0.0, 1.0]),  # No error.
-        ([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], [1.1, 1.2, 1.3]),  # One, but for rounding.
+        ([0.0, 1.0, 2.0], [0.1, 0.1, 0.1], [0.5, 2.0, 2.5]),  # Equal deviations.
+        ([0.0, 1.0], [0.1, 0.2], [0.0, 1.0]),  # Errors of 0.
+        ([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], [1.1, 1.2, 1.3]),  # Errors near 1.
         ([0.0], [1.0], [1.0]),
     ],
 )
@@ -285,7 +287,7 @@ def test_report_has_four_panels(rng):
     figure.draw_without_rendering()
 
 
-def test_z_scores_far_out_are_told():
+def test_axis_label_tells_the_share_of_far_z_scores():
     z = np.array([0.0, 0.5, -0.5, 50.0, -70.0])
     figure = plots.create_calibration_report(0 * z, 1 + 0 * z, z)
     ax = figure.axes[3]
@@ -313,12 +315,12 @@ def test_pit_bars_are_the_histogram(rng, ax):
     assert legend(ax) == ["Perfect calibration"]
 
 
-def test_pit_band_is_that_of_binomial_counts(rng, ax):
+def test_pit_band_is_of_binomial_counts(rng, ax):
     n, bins = 80, 5
     plots.plot_pit_histogram(rng.random(n), bins, ax=ax, consistency_band=0.9)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
     low, high = (path.vertices[0, 1] for path in ends.get_paths())
-    # Of counts of a uniform distribution, by simulation.
+    # Quantiles of the counts of uniform values, by simulation.
     counts = np.random.default_rng(0).multinomial(n, [1 / bins] * bins, 100_000)
     expected = np.quantile(counts[:, 0], [0.05, 0.95]) * bins / n
     np.testing.assert_allclose([low, high], expected)
@@ -326,7 +328,7 @@ def test_pit_band_is_that_of_binomial_counts(rng, ax):
     assert ax.get_ylim()[1] > high
 
 
-def test_pit_of_samples(rng, ax):
+def test_pit_plot_takes_intervals_of_samples(rng, ax):
     draws = rng.normal(size=[700, 7])
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
     plots.plot_pit_histogram(pit, 10, ax=ax)
@@ -338,11 +340,11 @@ def test_pit_of_samples(rng, ax):
     np.testing.assert_allclose([low, high], expected)
 
 
-# All of them.
+# All plots.
 
 
 @pytest.mark.parametrize("plot", PLOTS)
-def test_bad_data(plot):
+def test_bad_data_raise(plot):
     means, variances, targets = (np.array(x) for x in TRIPLE)
     for data, options, message in (
         ((means, -variances, targets), {}, "`uncertainties` must be"),

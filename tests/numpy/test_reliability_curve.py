@@ -1,4 +1,4 @@
-"""The data of reliability diagrams, against references."""
+"""The numbers of reliability diagrams, against references."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,14 @@ def multiclass(seed=0, n=400, classes=4):
 
 
 def coin_flips(n=2000, gap=0.0, seed=0):
-    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    """Makes labels of decisions that are right with probability p - gap, and p."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.5, 1, n)
     return (rng.random(n) < p - gap).astype(int), p
 
 
 def test_by_hand():
-    # Confidences .9, .8 and .7 in five bins: (.6, .8] holds two, one of them right.
+    # Confidences .9, .8 and .7 in five bins: two are in (.6, .8], one of them is right.
     curve = um.reliability_curve(
         [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
     )
@@ -42,7 +42,7 @@ def test_by_hand():
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
 @pytest.mark.parametrize("class_conditional", [False, True])
 @pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
-def test_data_are_those_of_the_metrics(scheme, class_conditional, y_axis):
+def test_curve_equals_the_bin_statistics(scheme, class_conditional, y_axis):
     labels, probabilities = multiclass()
     weight = np.random.default_rng(1).random(len(labels))
     options = {"sample_weight": weight, "threshold": 0.05, "num_bins": 7}
@@ -76,7 +76,7 @@ def test_error_has_the_value_of_the_named_metrics():
 
 def test_frequency_equals_scikit_learn():
     rng = np.random.default_rng(3)
-    # Away from the edges, where the two conventions differ.
+    # No score is at an edge, where the two conventions differ.
     scores = rng.integers(10, size=500) / 10 + rng.uniform(0.02, 0.08, 500)
     labels = (rng.random(500) < scores**2).astype(int)
     frequency, predicted = sklearn_calibration.calibration_curve(
@@ -92,7 +92,7 @@ def test_frequency_equals_scikit_learn():
         np.testing.assert_allclose(curve.confidences[0][held], predicted)
 
 
-def test_inputs_of_the_metrics_are_taken():
+def test_curve_takes_the_same_arguments_as_the_metrics():
     labels, probabilities = multiclass()
     expected = um.reliability_curve(labels, probabilities)
     for other in (
@@ -113,7 +113,7 @@ def test_inputs_of_the_metrics_are_taken():
     np.testing.assert_array_equal(points.counts, [[100, 100, 100, 100]])
 
 
-def test_statistics_of_two_shards_give_the_curve_of_the_whole():
+def test_added_statistics_of_two_shards_give_the_whole_curve():
     labels, probabilities = multiclass()
     shards = [
         um.bin_statistics(labels[part], probabilities[part])
@@ -123,9 +123,9 @@ def test_statistics_of_two_shards_give_the_curve_of_the_whole():
     assert curve.error == pytest.approx(um.ece(labels, probabilities), rel=1e-12)
 
 
-def test_bars_are_wilsons_intervals():
+def test_error_bars_are_intervals_of_wilson():
     labels, p = coin_flips(60)
-    # Bins of which all, or none, are right.
+    # One more bin where all are right, and one where none are.
     labels, p = np.append(labels, [1] * 7 + [0] * 4), np.append(p, [0.45] * 7 + [0.03])
     p = np.append(p, [0.03] * 3)
     curve = um.reliability_curve(
@@ -150,7 +150,7 @@ def test_bars_are_wilsons_intervals():
     assert {0.0, 1.0} <= set(rates)
 
 
-def test_bars_of_weights_do_not_depend_on_their_scale():
+def test_error_bars_do_not_depend_on_the_scale_of_weights():
     labels, p = coin_flips(300)
     expected = um.reliability_curve(labels, p, error_bars=0.95).error_bars
     for weight in (1e-3, 5.0):
@@ -161,7 +161,7 @@ def test_bars_of_weights_do_not_depend_on_their_scale():
         np.testing.assert_allclose(bars.upper, expected.upper)
 
 
-def test_the_positive_class_is_that_of_ece():
+def test_positive_class_has_the_error_of_ece():
     labels, p = coin_flips(300, gap=0.1)
     p = np.append(p, 1 - p)
     labels = np.append(labels, 1 - labels)
@@ -173,7 +173,7 @@ def test_the_positive_class_is_that_of_ece():
         um.reliability_curve(*multiclass(), positive_class=True)
 
 
-def test_the_band_is_of_binomial_quantiles():
+def test_consistency_band_ends_at_binomial_quantiles():
     labels, p = coin_flips(gap=0.15)
     curve = um.reliability_curve(labels, p, num_bins=10, consistency_band=0.8)
     held = curve.counts[0] > 0
@@ -184,7 +184,7 @@ def test_the_band_is_of_binomial_quantiles():
     for ends, tail in ((lower, 0.1), (upper, 0.9)):
         assert np.all(np.isnan(ends[0]) == ~held)
         expected = stats.binom.ppf(tail, n, rate) / n
-        # The noise of a quantile of 1000 draws is a tenth of the deviation.
+        # A quantile of 1000 draws has a noise of a tenth of the deviation.
         deviation = np.sqrt(rate * (1 - rate) / n)
         assert np.all(np.abs(ends[0][held] - expected) < 0.4 * deviation + 1 / n)
 
@@ -206,12 +206,13 @@ def test_intervals_have_the_bins_of_the_curve():
         assert np.all(intervals.lower <= intervals.upper)
     assert np.all(curve.error_bars.lower <= curve.accuracies)
     assert np.all(curve.accuracies <= curve.error_bars.upper)
-    # Labels are drawn by the forecasts, not by the data, which are noise here.
+    # The band draws labels from the forecasts, not from the labels, which are noise
+    # here.
     middle = (curve.consistency_band.lower + curve.consistency_band.upper) / 2
     np.testing.assert_allclose(middle, curve.confidences, atol=0.1)
 
 
-def test_the_band_holds_calibrated_models_and_leaves_others_out():
+def test_consistency_band_holds_calibrated_models_only():
     calibrated, off = (
         um.reliability_curve(*coin_flips(gap=gap, seed=1), consistency_band=0.999)
         for gap in (0, 0.2)

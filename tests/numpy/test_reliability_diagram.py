@@ -1,4 +1,4 @@
-"""Reliability diagrams: the drawing against the data."""
+"""Reliability diagrams: the drawing, compared with the numbers."""
 
 import builtins
 import pickle
@@ -30,7 +30,7 @@ def rectangles(container):
 
 
 def by_place(bars):
-    """Rectangles from left to right: faded ones are drawn last."""
+    """Sorts rectangles from left to right, since faded ones are drawn last."""
     return bars[np.argsort(bars[:, 0])]
 
 
@@ -39,13 +39,13 @@ def corner_text(ax):
     return legend.get_texts()[0].get_text()
 
 
-def test_bars_are_the_data(ax):
+def test_bars_show_the_curve(ax):
     labels, probabilities = multiclass()
     curve = um.reliability_curve(labels, probabilities, num_bins=10)
     returned = um.reliability_diagram(labels, probabilities, num_bins=10, ax=ax)
     assert returned is ax
     held = curve.counts[0] > 0
-    assert 0 < held.sum() < 10  # Some bins are empty.
+    assert 0 < held.sum() < 10  # Some of the bins are empty.
     left, right = curve.edges[0, :-1][held], curve.edges[0, 1:][held]
     accuracy, confidence = curve.accuracies[0][held], curve.confidences[0][held]
 
@@ -85,7 +85,7 @@ def test_adaptive_bars_are_at_the_edges_of_their_bins(ax):
 
 def test_empty_bins_draw_nothing(ax):
     um.reliability_diagram([1, 1, 0], [0.95, 0.95, 0.35], num_bins=10, ax=ax)
-    # Confidences .95, .95 and .65: two of ten bins.
+    # The confidences .95, .95 and .65 are in two of the ten bins.
     bars, over, under = ax.containers
     assert [len(bars), len(over), len(under)] == [2, 0, 2]
     assert len(ax.patches) == 4
@@ -94,7 +94,7 @@ def test_empty_bins_draw_nothing(ax):
     assert "Overconfident" not in ax.get_legend_handles_labels()[1]
 
 
-def test_axis_labels_and_title():
+def test_axes_have_labels_and_a_title():
     labels, scores = [0, 1, 1], [0.2, 0.6, 0.9]
     ax = um.reliability_diagram(labels, scores, title="Forecast", y_axis="frequency")
     assert ax.get_xlabel() == "Predicted probability"
@@ -104,7 +104,7 @@ def test_axis_labels_and_title():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy")
 
 
-def test_the_title_is_above_the_strip_and_nothing_leaves_the_place_of_the_axes():
+def test_title_is_above_the_strip_and_all_stays_in_the_place_of_the_axes():
     figure = mpl_figure.Figure()
     ax = figure.subplots(1, 2)[1]
     place = ax.get_position()
@@ -123,7 +123,7 @@ def test_the_title_is_above_the_strip_and_nothing_leaves_the_place_of_the_axes()
 
 
 @pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
-def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
+def test_grid_has_a_panel_for_each_class(y_axis):
     labels, probabilities = multiclass()
     panels = um.reliability_diagram(
         labels, probabilities, class_conditional=True, y_axis=y_axis, title="All"
@@ -132,7 +132,7 @@ def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
     assert len({id(panel) for panel in panels}) == 4
     decided = probabilities.argmax(axis=-1)
     for k, panel in enumerate(panels):
-        # A class of its own: the binary problem of its score and its outcome.
+        # Each class is a binary problem with its own scores and outcomes.
         if y_axis == "accuracy":
             of = decided == k
             score, outcome = probabilities[of, k], labels[of] == k
@@ -151,7 +151,7 @@ def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
     assert len(figure.legends) == 1
 
 
-def test_classes_and_names():
+def test_panels_are_of_the_chosen_classes_with_their_names():
     labels, probabilities = multiclass()
     panels = um.reliability_diagram(
         labels,
@@ -163,7 +163,7 @@ def test_classes_and_names():
     assert [panel.get_title()[0] for panel in panels] == ["d", "b"]
 
 
-def test_grid_in_axes_of_the_user():
+def test_grid_is_drawn_into_axes_of_the_user():
     labels, probabilities = multiclass()
     axes = mpl_figure.Figure().subplots(2, 2)
     panels = um.reliability_diagram(
@@ -203,9 +203,9 @@ def test_a_panel_without_examples_is_as_wide_as_the_others(options):
     assert ax.get_window_extent().width > 300
 
 
-def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
+def test_only_outer_panels_of_a_grid_have_axis_labels():
     rng = np.random.default_rng(0)
-    probabilities = rng.dirichlet(np.ones(7), 100)  # Rows of four and three.
+    probabilities = rng.dirichlet(np.ones(7), 100)  # Seven panels: 4 and 3 in a row.
     panels = um.reliability_diagram(
         rng.integers(7, size=100), probabilities, class_conditional=True
     )
@@ -213,7 +213,7 @@ def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
     assert [k for k in range(7) if panels[k].get_ylabel()] == [0, 4]
 
 
-def test_many_classes_ask_for_a_choice():
+def test_more_than_20_classes_need_a_choice():
     labels, probabilities = multiclass(classes=21)
     options = {"class_conditional": True}
     with pytest.raises(ValueError, match=r"`classes` must be a list .* at most 20"):
@@ -223,13 +223,13 @@ def test_many_classes_ask_for_a_choice():
     assert um.reliability_curve(labels, probabilities, **options).num_groups == 21
 
 
-def test_annotation_of_another_metric(ax):
+def test_annotation_may_be_of_another_metric(ax):
     curve = um.reliability_curve([0, 1, 1], [0.2, 0.6, 0.9])
     reliability.draw_reliability(curve, annotation="MCE = 0.400", ax=ax)
     assert corner_text(ax) == "MCE = 0.400"
     ax.legend()
     texts = [a for a in ax.get_children() if isinstance(a, mpl.legend.Legend)]
-    assert len(texts) == 2  # A legend does not replace the corner.
+    assert len(texts) == 2  # A legend does not replace the annotation in the corner.
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,14 @@ def test_annotation_of_another_metric(ax):
         ({"class_conditional": True, "ax": [1, 2, 3, 4]}, "`ax` must be matplotlib"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_raise(options, message):
     labels, probabilities = multiclass()
     with pytest.raises(ValueError, match=message):
         um.reliability_diagram(labels, probabilities, **options)
     assert plt.get_fignums() == []
 
 
-def test_bad_data():
+def test_bad_data_raise():
     labels, probabilities = multiclass()
     with pytest.raises(ValueError, match="swapped"):
         um.reliability_diagram(probabilities, labels)
@@ -273,7 +273,7 @@ def test_bad_data():
     assert plt.get_fignums() == []
 
 
-def test_there_are_no_intervals_unless_asked_for(ax):
+def test_intervals_are_drawn_only_if_asked_for(ax):
     curve = um.reliability_curve(*coin_flips())
     assert curve.error_bars is curve.consistency_band is None
     um.reliability_diagram(*coin_flips(), ax=ax)
@@ -282,7 +282,7 @@ def test_there_are_no_intervals_unless_asked_for(ax):
 
 
 @pytest.mark.parametrize("class_conditional", [False, True])
-def test_bars_and_band_are_the_data(class_conditional):
+def test_error_bars_and_band_show_the_curve(class_conditional):
     labels, probabilities = multiclass(classes=3)
     options = {
         "class_conditional": class_conditional,
@@ -322,24 +322,24 @@ def test_bars_and_band_are_the_data(class_conditional):
 
 
 def entries(ax):
-    """The legend's entries, from label to handle."""
+    """Returns the legend's entries, as a dict from label to handle."""
     handles, labels = ax.get_legend_handles_labels()
     return dict(zip(labels, handles, strict=True))
 
 
 def lines_of(ax):
-    """The lines of models, without the diagonal and the legend's own."""
+    """Returns the lines of models, without the diagonal and lines for the legend."""
     return [line for line in ax.lines[1:] if len(line.get_xdata())]
 
 
 def test_bins_of_few_examples_are_faded(ax):
-    # Three bins: four examples that are overconfident; of six, and of four, that are
-    # underconfident.
+    # Three bins: four overconfident examples, six underconfident and four
+    # underconfident ones.
     p = [0.55] * 4 + [0.75] * 6 + [0.85] * 4
     labels = [1, 0, 0, 0] + [1] * 6 + [1] * 4
     um.reliability_diagram(labels, p, num_bins=10, ax=ax)
     bars, over, under = ax.containers
-    # The faded ones come last, so that the legend shows none of them.
+    # Faded bars are drawn last, so that the legend shows the color of a full one.
     np.testing.assert_allclose(rectangles(bars)[:, 0], [0.7, 0.5, 0.8])
     colors = np.array([bar.get_facecolor()[:3] for bar in bars])
     full, *faded = colors
@@ -356,23 +356,23 @@ def test_bins_of_few_examples_are_faded(ax):
     assert shown["Accuracy"][0].get_facecolor()[:3] == tuple(full)
 
 
-def test_the_accuracy_of_an_underconfident_bin_looks_like_accuracy(ax):
+def test_gap_of_an_underconfident_bin_has_the_color_of_accuracy(ax):
     um.reliability_diagram([1] * 6 + [0] * 6, [0.6] * 6 + [0.9] * 6, ax=ax)
     shown = entries(ax)
     under, over = shown["Underconfident"][0], shown["Overconfident"][0]
-    # A bar is as high as what has its colour.
+    # The area in the color of accuracy ends at the accuracy.
     assert under.get_facecolor() == shown["Accuracy"][0].get_facecolor()
     assert over.get_facecolor() != shown["Accuracy"][0].get_facecolor()
     assert under.get_hatch() != over.get_hatch()
 
 
-def test_sizes_of_weights_fade_bins(ax):
-    weights = [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]  # Hardly more than one example.
+def test_bins_of_small_effective_size_are_faded(ax):
+    weights = [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]  # The effective size is about 1.
     um.reliability_diagram([1] * 10, [0.7] * 10, sample_weight=weights, ax=ax)
     assert "Fewer than 5 examples" in entries(ax)
 
 
-def test_models_by_name(ax):
+def test_each_named_model_has_a_line(ax):
     labels, p = coin_flips()
     models = {"$a": p, "b$": p**2}
     options = {"num_bins": 8, "error_bars": 0.9, "consistency_band": 0.9}
@@ -402,7 +402,8 @@ def test_models_by_name(ax):
         ends = [segment[:, 1].tolist() for segment in bars[i].get_segments()]
         assert ends == np.stack([x[0][held] for x in curve.error_bars[1:]], -1).tolist()
         curves.append(curve)
-    # One band: at each score the widest of the models that have scores on both sides.
+    # There is one band. At each score it is the widest of all models with scores on
+    # both sides.
     drawn_points = {tuple(point) for point in band.get_paths()[0].vertices.round(9)}
     expected_points = set()
     bands = [
@@ -421,7 +422,7 @@ def test_models_by_name(ax):
     ax.get_figure().draw_without_rendering()
 
 
-def test_models_of_different_data():
+def test_models_may_have_different_data():
     labels, p = coin_flips(100)
     other_labels, other = coin_flips(60, seed=1)
     for given in (
@@ -440,7 +441,7 @@ def test_models_of_different_data():
         ]
         for line, heights in zip(lines_of(ax), expected, strict=True):
             np.testing.assert_allclose(line.get_ydata(), heights)
-    assert len(ax.get_figure().legends) == 1  # Below the Axes of a new figure.
+    assert len(ax.get_figure().legends) == 1  # A new figure has its legend below.
 
 
 def test_a_second_call_adds_a_model():
@@ -474,7 +475,7 @@ def test_a_second_call_adds_a_model():
         figure.draw_without_rendering()
 
 
-def test_a_second_call_keeps_what_is_not_its_own(ax):
+def test_a_second_call_keeps_artists_of_the_user(ax):
     labels, p = coin_flips(100)
     (line,) = ax.plot([0, 1], [1, 0])
     um.reliability_diagram(labels, p, ax=ax)
@@ -495,7 +496,7 @@ def test_a_second_call_keeps_what_is_not_its_own(ax):
     ax.get_figure().draw_without_rendering()
 
 
-def test_classes_take_no_other_model():
+def test_diagrams_by_class_take_no_second_model():
     labels, probabilities = multiclass()
     axes = mpl_figure.Figure().subplots(2, 2)
     options = {"class_conditional": True, "ax": axes}
@@ -508,7 +509,7 @@ def test_classes_take_no_other_model():
     assert len(axes[0, 0].lines) == lines
 
 
-def test_text_is_where_no_data_are(ax):
+def test_annotation_is_in_the_corner_without_data(ax):
     rng = np.random.default_rng(0)
     p = rng.random(3000)
     for shape, corner in ((lambda p: p**0.25, 4), (lambda p: p**4, 2)):
@@ -516,11 +517,11 @@ def test_text_is_where_no_data_are(ax):
         labels = (rng.random(3000) < shape(p)).astype(int)
         um.reliability_diagram(labels, p, positive_class=True, ax=ax)
         (box,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
-        assert box._loc == corner  # 4 is the lower right, 2 the upper left.
+        assert box._loc == corner  # 4 is the lower right corner, 2 the upper left.
 
 
 @pytest.mark.parametrize("layout", ["constrained", "tight"])
-def test_a_long_legend_is_below_where_a_layout_makes_room(layout):
+def test_a_long_legend_is_below_if_a_layout_makes_room(layout):
     labels, p = coin_flips(300)
     figure = mpl_figure.Figure(figsize=(3.5, 4), layout=layout)
     ax = figure.subplots()
@@ -536,7 +537,7 @@ def test_a_long_legend_is_below_where_a_layout_makes_room(layout):
 
 
 @pytest.mark.parametrize(("size", "columns"), [(10, 2), (18, 1)])
-def test_a_legend_below_has_the_columns_that_fit(size, columns):
+def test_a_legend_below_has_as_many_columns_as_fit(size, columns):
     labels, p = coin_flips(300)
     models = {f"model {k}": p**k for k in range(1, 6)}
     with mpl.rc_context({"font.size": size}):
@@ -550,7 +551,7 @@ def test_a_legend_below_has_the_columns_that_fit(size, columns):
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_single_bin_of_a_model_is_seen():
+def test_a_model_with_a_single_bin_is_visible():
     options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}
     ax = um.reliability_diagram([0, 1], {"a": [0.2, 0.7]}, **options)
     (mean,) = lines_of(ax)
@@ -567,7 +568,7 @@ def test_a_single_bin_of_a_model_is_seen():
         ({"class_names": ["a"]}, "`class_names` must be None unless"),
     ],
 )
-def test_bad_arguments_for_several_models(options, message):
+def test_bad_arguments_for_several_models_raise(options, message):
     with pytest.raises(ValueError, match=message):
         um.reliability_diagram(
             **{"labels": [1], "probabilities": {"a": [0.8]}, **options}
@@ -575,7 +576,7 @@ def test_bad_arguments_for_several_models(options, message):
     assert plt.get_fignums() == []
 
 
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+def test_error_without_matplotlib_names_the_extra(monkeypatch):
     real = builtins.__import__
 
     def without_matplotlib(name, *args, **kwargs):

@@ -1,4 +1,4 @@
-"""The bootstrap: resample by resample against a loop, and against SciPy."""
+"""The bootstrap: each resample against a direct call, intervals against SciPy."""
 
 import functools
 import tracemalloc
@@ -32,7 +32,7 @@ def classifier(rng, n=N):
 
 
 def with_options(rng):
-    """Logits in float32 of [N, 3] pixels, weights of images and an ignored label."""
+    """Makes float32 logits of [N, 3] pixels, weights of images and an ignored label."""
     labels = rng.integers(0, K, (N, 3))
     labels[2] = labels[5, 1] = 255
     logits = rng.normal(size=(N, 3, K)).astype(np.float32)
@@ -73,17 +73,17 @@ def pit_interval(rng):
 
 
 def having(make, **options):
-    """Makes the data with options."""
+    """Returns a maker of the data with options."""
     return lambda rng: {**make(rng), **options}
 
 
 def normal(*names, shape=(N,), **options):
-    """Makes Normal arrays of these names, with options."""
+    """Returns a maker of Normal arrays of these names, with options."""
     return lambda rng: {name: rng.normal(size=shape) for name in names} | options
 
 
-# Layouts and options beside those of `tests/numpy/test_catalogue.py`, which has a case
-# for every function.
+# Layouts and options that `tests/numpy/test_catalogue.py`, which has a case for every
+# function, does not have.
 DATA = {
     "general_calibration_error": [
         having(data, **key._asdict())
@@ -136,7 +136,7 @@ every_metric = pytest.mark.parametrize(
 
 
 def resampled(data, index):
-    """The arguments of a resample, without the tables of the package."""
+    """Returns the arguments of a resample, without the tables of the package."""
     drawn = {}
     for key, value in data.items():
         axis = int(key == "logits" and data.get("ensemble_axis") in (0, -3))
@@ -149,7 +149,7 @@ def resampled(data, index):
 
 
 def flat(result):
-    """All numbers of a result, in order."""
+    """Returns all numbers of a result, in order."""
     if isinstance(result, dict):
         result = tuple(result.values())
     if isinstance(result, tuple):
@@ -158,7 +158,7 @@ def flat(result):
 
 
 def averaged(result):
-    """The numbers of a result, of scores of N examples their means."""
+    """Returns the numbers of a result; scores of N examples become their means."""
     if isinstance(result, tuple):
         return np.concatenate([averaged(part) for part in result])
     if isinstance(result, np.ndarray) and len(result) == N:
@@ -168,7 +168,7 @@ def averaged(result):
 
 @every_metric
 @pytest.mark.filterwarnings("ignore")
-def test_resamples_have_the_values_of_calls_and_ends(module, name, data, rng):
+def test_resamples_equal_calls_and_intervals_have_ends(module, name, data, rng):
     data, function = data(rng), getattr(module, name)
     metric = _resampled_metrics.prepared(function, data)
     estimate = averaged(function(**data))
@@ -186,7 +186,7 @@ def test_resamples_have_the_values_of_calls_and_ends(module, name, data, rng):
     assert np.all(np.isnan(lower[~finite]) & np.isnan(upper[~finite]))
 
 
-def test_options_of_equal_names_are_bound(rng):
+def test_options_named_as_those_of_the_bootstrap_can_be_bound(rng):
     data = classifier(rng)
     metric = functools.partial(um.calibration_test, num_resamples=9, seed=0)
     interval = um.bootstrap(metric, **data, num_resamples=20, seed=0)
@@ -194,7 +194,7 @@ def test_options_of_equal_names_are_bound(rng):
 
 
 @pytest.mark.parametrize("missing", ["labels", "sample_weight"])
-def test_resamples_without_an_example_have_no_value(missing, rng):
+def test_resamples_without_examples_raise(missing, rng):
     data = {**classifier(rng, 6), "labels": np.arange(6) % 3}
     data[missing] = np.array([1, 1, 0, 0, 0, 0])
     data |= {"ignore_index": 0} if missing == "labels" else {}
@@ -205,7 +205,7 @@ def test_resamples_without_an_example_have_no_value(missing, rng):
 
 
 def naive_interval(metric, arrays, alpha, resamples, method, seed):
-    """By the formulas, one resample after the other; leaves out single examples."""
+    """Returns the interval by the formulas, with a jackknife of single examples."""
     rng, n = np.random.default_rng(seed), len(arrays[0])
     values = []
     for _ in range(resamples):
@@ -239,7 +239,7 @@ def test_interval_equals_the_formulas(name, method, rng):
     np.testing.assert_allclose(interval, expected, rtol=1e-9)
 
 
-def test_difference_is_that_of_the_same_resamples(rng):
+def test_difference_has_the_same_resamples_for_both_models(rng):
     labels, p = classifier(rng, 50).values()
     q = distributions(rng, 50)
     options = {"alpha": 0.2, "seed": 1}
@@ -262,7 +262,7 @@ def test_difference_is_that_of_the_same_resamples(rng):
 
 
 @pytest.mark.parametrize(("method", "name"), [("bca", "BCa"), ("percentile",) * 2])
-def test_ends_are_those_of_scipy(method, name, rng):
+def test_ends_agree_with_scipy(method, name, rng):
     labels = np.arange(60) < 15
     scores = rng.normal(size=60) + labels
     resamples = 2000
@@ -284,26 +284,27 @@ def test_ends_are_those_of_scipy(method, name, rng):
         random_state=rng,
     )
     spread = np.std(theirs.bootstrap_distribution)
-    # Of quantiles of level 0.025 of a Normal, both; the bias doubles it.
+    # The error of two quantiles of level 0.025 of a Normal; BCa's bias doubles it.
     error = 2 * np.sqrt(2 * 0.025 / resamples) / stats.norm.pdf(1.96) * spread
     ends = theirs.confidence_interval
     assert abs(ours.lower - ends.low) < SIGMAS * error
     assert abs(ours.upper - ends.high) < SIGMAS * error
 
 
-def test_groups_of_the_jackknife_have_the_acceleration_of_single_examples(rng):
+def test_jackknife_of_groups_has_the_acceleration_of_single_examples(rng):
     n, values = 4000, rng.exponential(size=4000)
     draws = resampling._jackknife_draws(rng, n)
     means = np.array([[times @ values / times.sum()] for times in draws])
     assert means.shape == (200, 1)
     expected = np.sum((values - values.mean()) ** 3) / 6
     expected /= np.sum((values - values.mean()) ** 2) ** 1.5
-    # A sixth of the error of the skewness of 200 numbers over the root of 200.
+    # The acceleration is the skewness over 6 sqrt(200), and the skewness of 200 numbers
+    # has the error sqrt(6 / 200).
     error = np.sqrt(6 / 200) / 6 / np.sqrt(200)
     assert abs(resampling._acceleration(means)[0] - expected) < SIGMAS * 2 * error
 
 
-def test_widths_are_those_of_standard_errors(rng):
+def test_widths_agree_with_standard_errors(rng):
     p, labels = rng.uniform(size=2000), np.arange(400) < 150
     scores = rng.normal(size=400) + labels
     of_mean = {"labels": np.ones(2000, int), "probabilities": p}
@@ -319,8 +320,8 @@ def test_widths_are_those_of_standard_errors(rng):
         assert abs((interval.upper - interval.lower) / expected - 1) < 0.2
 
 
-def test_ece_of_gaps_of_one_sign_is_a_mean(rng):
-    # |sum of gaps| where all bins are far too confident.
+def test_interval_of_ece_with_gaps_of_one_sign_is_that_of_a_mean(rng):
+    # All bins are far too confident, so the ECE is the mean of the gaps.
     scores = rng.uniform(0.7, 1, 500)
     correct = rng.uniform(size=500) < 0.3
     options = {"num_resamples": 300, "seed": 0}
@@ -343,12 +344,12 @@ def test_intervals_hold_the_truth(method, rng):
             seed=seed_of(rng),
         )
         held += lower <= 1 <= upper
-    # A little less than 95%: of few resamples, and of a skewed mean.
+    # The coverage is a little below 95%: resamples are few, and the mean is skewed.
     expected, error = 0.935, np.sqrt(0.95 * 0.05 / data_sets)
     assert abs(held / data_sets - expected) < SIGMAS * error
 
 
-def test_difference_of_like_models_is_known_well(rng):
+def test_difference_of_similar_models_has_a_narrow_interval(rng):
     p = distributions(rng, 200)
     q = 0.99 * p + 0.01 / K
     labels = rng.integers(0, K, 200)
@@ -362,8 +363,8 @@ def test_difference_of_like_models_is_known_well(rng):
     assert same == (0.0, 0.0, 0.0)
 
 
-def test_difference_may_be_of_different_arguments(rng):
-    # One model has logits, and weights and labels of its own.
+def test_models_of_a_difference_may_have_different_arguments(rng):
+    # One model has logits, the other probabilities, and each has its labels.
     data = classifier(rng)
     own = {"logits": np.log(data["probabilities"]), "labels": data["labels"]}
     both = um.bootstrap_difference(um.aurc, own, data, num_resamples=30, seed=0)
@@ -371,15 +372,15 @@ def test_difference_may_be_of_different_arguments(rng):
 
 
 @pytest.mark.parametrize("scale", [2.0**-600, 2.0**400, 2.0**1000])
-def test_intervals_have_the_unit_of_the_metric(scale, rng):
-    # Cubes of the gaps would be 0 or infinite, and the level with them.
+def test_intervals_scale_with_the_unit_of_the_metric(scale, rng):
+    # Cubes of the gaps would underflow or overflow, and spoil the acceleration.
     values = rng.exponential(size=40)
     interval = um.bootstrap(np.mean, a=values, **FEW)
     scaled = um.bootstrap(np.mean, a=values * scale, **FEW)
     np.testing.assert_allclose(np.divide(scaled, scale), interval, rtol=1e-12)
 
 
-def test_structure_is_that_of_the_metric(rng):
+def test_ends_have_the_structure_of_the_result(rng):
     x = rng.normal(size=(N, 2))
 
     def metric(x):
@@ -395,13 +396,13 @@ def test_structure_is_that_of_the_metric(rng):
         assert all(type(number) is float for number in end["pair"])
         assert end["columns"].shape == (2,)
         assert end["table"].shape == (1, 2)
-        # What does not vary has an interval of width 0.
+        # A number that does not vary has an interval of width 0.
         assert end["pair"][2] == 2
         assert end["table"][0, 1] == 1
     assert np.all(lower["columns"] < upper["columns"])
 
 
-def test_named_tuples_and_arrays_of_the_package(rng):
+def test_ends_of_named_tuples_are_named_tuples(rng):
     data = classifier(rng)
     lower, estimate, _ = um.bootstrap(
         um.brier_decomposition, **data, num_resamples=30, seed=0
@@ -418,7 +419,7 @@ def test_named_tuples_and_arrays_of_the_package(rng):
     assert scores.upper.shape == (3,)
 
 
-def test_columns_are_intervals_of_their_own(rng):
+def test_each_column_has_its_own_interval(rng):
     x = rng.exponential(size=(40, 3))
     together = um.bootstrap(lambda x: x.mean(axis=0), x=x, **FEW)
     for k in range(3):
@@ -426,7 +427,7 @@ def test_columns_are_intervals_of_their_own(rng):
         np.testing.assert_allclose([end[k] for end in together], alone, rtol=1e-12)
 
 
-def test_any_function_of_arrays(rng):
+def test_metric_may_be_any_function_of_arrays(rng):
     x, y = rng.normal(size=(2, 50))
     data = {"x": x.tolist(), "y": y, "scale": 2.0}
 
@@ -439,8 +440,8 @@ def test_any_function_of_arrays(rng):
         assert lower < estimate < upper
 
 
-def test_images_are_drawn_with_their_pixels(rng):
-    # All pixels of an image are right or all are wrong: there are N examples, not 9 N.
+def test_images_are_resampled_with_all_their_pixels(rng):
+    # All pixels of an image are right, or all are wrong: there are N examples, not 9 N.
     right = rng.integers(0, 2, N)
     labels = np.broadcast_to(right[:, None, None], (N, 3, 3))
     images = {"labels": labels, "probabilities": np.full((N, 3, 3), 0.9)}
@@ -450,7 +451,7 @@ def test_images_are_drawn_with_their_pixels(rng):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_memory_is_that_of_a_few_resamples(rng):
+def test_memory_does_not_grow_with_the_number_of_resamples(rng):
     data = {
         "labels": rng.integers(0, 2, 100_000),
         "probabilities": rng.uniform(size=100_000),
@@ -470,7 +471,7 @@ def test_undefined_resamples_are_left_out(rng):
             um.auroc, labels=labels, scores=np.arange(6.0), num_resamples=200, seed=0
         )
     assert interval == (0.0, 0.0, 0.0)
-    # The one positive example of 30 is in 64% of the resamples.
+    # The only positive example of 30 is in 64% of the resamples.
     labels = np.arange(30) == 0
     with pytest.warns(UserWarning, match="undefined"):
         um.bootstrap(um.aupr, labels=labels, scores=np.arange(30.0), seed=0)
@@ -495,7 +496,7 @@ def test_infinite_and_undefined_estimates_have_no_ends():
         um.negative_log_likelihood, both, both, labels=labels, seed=0
     )
     assert np.all(np.isnan(difference))
-    # Other numbers of the same result have theirs.
+    # Finite numbers of the same result have ends.
     lower, _, upper = um.bootstrap(
         lambda x: (np.inf, x.mean()), x=np.arange(5.0), seed=0
     )
@@ -503,7 +504,7 @@ def test_infinite_and_undefined_estimates_have_no_ends():
     assert lower[1] < 2 < upper[1]
 
 
-def test_an_estimate_outside_its_interval_is_told(rng):
+def test_an_estimate_outside_its_interval_warns(rng):
     p = rng.uniform(size=300)
     labels = (rng.uniform(size=300) < p).astype(int)
     with pytest.warns(UserWarning, match="not in its interval"):

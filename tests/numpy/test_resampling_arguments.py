@@ -1,4 +1,4 @@
-"""What the bootstrap takes, and what it refuses."""
+"""The arguments that the bootstrap takes, and those that it refuses."""
 
 import functools
 import inspect
@@ -20,7 +20,7 @@ def classifier(rng, n=N):
     }
 
 
-def test_arguments_by_position_are_those_by_name(rng):
+def test_arguments_by_position_equal_arguments_by_name(rng):
     labels, p = classifier(rng).values()
     by_name = um.bootstrap(um.ece, labels=labels, probabilities=p, num_bins=5, **FEW)
     assert um.bootstrap(um.ece, labels, p, num_bins=5, **FEW) == by_name
@@ -32,13 +32,13 @@ def test_arguments_by_position_are_those_by_name(rng):
     assert um.bootstrap(np.mean, x, **FEW) == um.bootstrap(np.mean, a=x, **FEW)
 
 
-def test_what_is_bound_to_a_metric_of_the_package_is_resampled(rng):
+def test_data_bound_to_a_metric_of_the_package_are_resampled(rng):
     labels, p = classifier(rng).values()
     bound = um.bootstrap(functools.partial(um.ece, labels, num_bins=3), probs=p, **FEW)
     assert bound == um.bootstrap(um.ece, labels=labels, probs=p, num_bins=3, **FEW)
 
 
-def test_functions_for_tensors_have_their_numpy_twin(rng):
+def test_functions_for_tensors_are_replaced_by_their_numpy_twin(rng):
     def expected_calibration_error(**data):
         raise AssertionError
 
@@ -51,7 +51,8 @@ def test_functions_for_tensors_have_their_numpy_twin(rng):
 GOOD = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
 BAD_OF_ECE = [
     ({"labels": [0, 1, 1, 1]}, "`probabilities` must hold as many examples as"),
-    ({"labels": 1}, "`labels` must hold at least two examples"),  # Of three classes.
+    # Here the probabilities are one example of three classes.
+    ({"labels": 1}, "`labels` must hold at least two examples"),
     ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
     ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
     ({"labels": [0], "probabilities": [0.5]}, "`labels` must hold at least two"),
@@ -73,12 +74,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("metric", "data", "message"), BAD)
-def test_bad_arguments(metric, data, message):
+def test_bad_arguments_raise(metric, data, message):
     with pytest.raises(ValueError, match=message):
         um.bootstrap(metric, **data)
 
 
-def test_bad_types():
+def test_bad_types_raise():
     with pytest.raises(TypeError, match="`metric` must be a function"):
         um.bootstrap("ece", **GOOD)
     for arguments, options in (
@@ -117,7 +118,7 @@ def test_progress_needs_tqdm(monkeypatch):
     assert list(_progress.track(range(3), 3, False, "fold")) == [0, 1, 2]
 
 
-def test_signatures_are_those_of_the_interface():
+def test_signatures_have_the_specified_parameters():
     options = ["num_resamples", "alpha", "method", "seed", "progress", "data"]
     assert list(inspect.signature(um.bootstrap).parameters) == [
         *("metric", "arguments"),

@@ -1,4 +1,4 @@
-"""Several answers to each question, against loops over the questions."""
+"""Scores of several answers to a question, against loops over the questions."""
 
 import collections
 
@@ -13,11 +13,11 @@ def entropy(shares):
 
 
 @pytest.mark.parametrize("kind", [int, str, bool])
-def test_agreement_is_that_of_counts_in_a_loop(kind, rng):
+def test_agreement_equals_counts_in_a_loop(kind, rng):
     answers = rng.integers(0, 4, [50, 7]).astype(kind)
     result = um.sampled_agreement(answers)
     for i, row in enumerate(answers.tolist()):
-        counts = collections.Counter(row)  # Of equal counts it lists the first seen.
+        counts = collections.Counter(row)  # Lists equal counts by first occurrence.
         answer, count = counts.most_common(1)[0]
         assert result.answer[i] == answer
         assert result.agreement[i] == count / 7
@@ -25,7 +25,7 @@ def test_agreement_is_that_of_counts_in_a_loop(kind, rng):
         assert result.entropy[i] == pytest.approx(expected, abs=1e-12)
 
 
-def test_lists_of_strings_of_any_length():
+def test_answers_may_be_strings_of_any_length():
     result = um.sampled_agreement([["yes", "no", "yes"], ["a long answer", "b", "b"]])
     assert result.answer.tolist() == ["yes", "b"]
     column = np.array([["x", "x"], ["y", "x"]], object)
@@ -40,9 +40,9 @@ def test_one_answer_agrees_with_itself():
 
 
 @pytest.mark.parametrize("likelihoods", [False, True])
-def test_semantic_entropy_is_that_of_the_formula(likelihoods, rng):
+def test_semantic_entropy_equals_the_formula(likelihoods, rng):
     clusters = rng.integers(-2, 2, [40, 6])
-    logarithms = rng.normal(-800, 30, [40, 6])  # Which underflow as they are.
+    logarithms = rng.normal(-800, 30, [40, 6])  # The likelihoods underflow.
     logarithms[0, :5] = -np.inf
     result = um.semantic_entropy(clusters, logarithms if likelihoods else None)
     for i in range(40):
@@ -53,7 +53,7 @@ def test_semantic_entropy_is_that_of_the_formula(likelihoods, rng):
         assert result[i] == pytest.approx(entropy(shares), abs=1e-12)
 
 
-def test_equal_likelihoods_count_the_answers(rng):
+def test_semantic_entropy_of_equal_likelihoods_counts_the_answers(rng):
     clusters = rng.integers(0, 3, [20, 5])
     np.testing.assert_allclose(
         um.semantic_entropy(clusters, np.full([20, 5], -3.0)),
@@ -66,7 +66,7 @@ def test_equal_likelihoods_count_the_answers(rng):
 
 
 def test_agreement_and_entropy_rank_answers(rng):
-    """They go into selective prediction and detection, with their signs."""
+    """Confidence is the agreement, or minus the entropy."""
     truth = rng.integers(0, 5, 400)
     skill = rng.uniform(0, 1, 400)
     right = rng.random([400, 9]) < skill[:, None]
@@ -91,7 +91,7 @@ def test_agreement_and_entropy_rank_answers(rng):
         ([[("a",), "b"]], (TypeError, ValueError), "answers"),
     ],
 )
-def test_what_are_no_answers(answers, error, message):
+def test_bad_answers_raise(answers, error, message):
     with pytest.raises(error, match=message):
         um.sampled_agreement(answers)
     with pytest.raises(error, match=message.replace("answers", "clusters")):
@@ -107,6 +107,6 @@ def test_what_are_no_answers(answers, error, message):
         ([[np.inf, -1.0]], "finite, or -inf"),
     ],
 )
-def test_what_are_no_likelihoods(log_likelihoods, message):
+def test_bad_likelihoods_raise(log_likelihoods, message):
     with pytest.raises(ValueError, match=message):
         um.semantic_entropy([[0, 1]], log_likelihoods)

@@ -1,4 +1,4 @@
-"""Reliability diagrams without bins: the data against references, and the drawing."""
+"""Reliability diagrams without bins: numbers against references, and the drawing."""
 
 import itertools
 
@@ -21,7 +21,7 @@ SIGMAS = 5
 
 
 def forecasts(rng, n=300, rounded=False, power=1.0):
-    """Labels and P(class 1) of a model that is calibrated where the power is 1."""
+    """Makes labels and P(class 1) of a model, calibrated if the power is 1."""
     p = rng.random(n)
     if rounded:
         p = p.round(1)
@@ -29,7 +29,7 @@ def forecasts(rng, n=300, rounded=False, power=1.0):
 
 
 def curves_of(labels, p, method, sample_weight=None, **options):
-    """The data of a diagram."""
+    """Returns the numbers of a diagram."""
     chosen = {
         "num_bins": 15,
         "binning_scheme": "even",
@@ -47,7 +47,7 @@ def curves_of(labels, p, method, sample_weight=None, **options):
 
 
 def reflected(t, p, bandwidth):
-    """The Gaussian kernel with reflections at 0 and 1, by a sum over images."""
+    """Returns the Gaussian kernel with reflections at 0 and 1, by a sum of images."""
     images = [sign * p + 2 * k for sign in (1, -1) for k in range(-4, 5)]
     z = [(t - image) / bandwidth for image in images]
     return sum(np.exp(-(z_**2) / 2) for z_ in z) / bandwidth / np.sqrt(2 * np.pi)
@@ -55,14 +55,14 @@ def reflected(t, p, bandwidth):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("rounded", [False, True])
-def test_isotonic_is_that_of_scikit_learn(rng, rounded, weighted):
+def test_isotonic_curve_equals_scikit_learn(rng, rounded, weighted):
     labels, p = forecasts(rng, rounded=rounded)
     weights = rng.integers(1, 4, size=300).astype(float) if weighted else None
     (curve,) = curves_of(labels, p, "isotonic", sample_weight=weights)
     fit = isotonic.IsotonicRegression(out_of_bounds="clip")
     fit.fit(p, labels, sample_weight=weights)
     np.testing.assert_allclose(curve.frequencies, fit.predict(curve.scores), atol=1e-12)
-    # Between the points it is straight, as there.
+    # Between its points, the curve is linear as in scikit-learn.
     at = np.unique(p)
     drawn = np.interp(at, curve.scores, curve.frequencies)
     np.testing.assert_allclose(drawn, fit.predict(at), atol=1e-12)
@@ -72,7 +72,7 @@ def test_isotonic_is_that_of_scikit_learn(rng, rounded, weighted):
         (labels - p) ** 2 - (labels - fit.predict(p)) ** 2, weights=weights
     )
     assert curve.error == pytest.approx(gain, abs=1e-12)
-    # The blocks: how many examples have the value of a point.
+    # The size at a point is the number of examples in its block of equal values.
     effective = weights.sum() ** 2 / np.sum(weights**2)
     for size, value in zip(curve.sizes, curve.frequencies, strict=True):
         block = np.isclose(fit.predict(p), value, atol=1e-12)
@@ -81,12 +81,12 @@ def test_isotonic_is_that_of_scikit_learn(rng, rounded, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_smooth_is_that_of_a_loop(rng, weighted):
+def test_smooth_curve_equals_a_loop(rng, weighted):
     labels, p = forecasts(rng, power=2.0)
     weights = rng.random(300) if weighted else np.ones(300)
     (curve,) = curves_of(labels, p, "smooth", sample_weight=weights)
     s = curve.error
-    # The bandwidth is the error: the integral over t of what is smoothed with it.
+    # The error equals its bandwidth: the integral over t of the smoothed residuals.
     grid = (np.arange(2000) + 0.5) / 2000
     residuals = weights * (labels - p) / weights.sum()
     means = [abs(np.sum(residuals * reflected(t, p, s))) for t in grid]
@@ -105,7 +105,7 @@ def test_smooth_is_that_of_a_loop(rng, weighted):
         assert value == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_histogram_is_a_density(rng):
+def test_isotonic_density_is_a_histogram(rng):
     labels, p = forecasts(rng)
     (curve,) = curves_of(labels, p, "isotonic", num_bins=8)
     expected, edges = np.histogram(p, 8, (0, 1), density=True)
@@ -113,7 +113,7 @@ def test_the_histogram_is_a_density(rng):
     np.testing.assert_allclose(curve.densities, expected)
 
 
-def test_the_isotonic_band_is_of_redrawn_labels(rng):
+def test_isotonic_band_has_quantiles_of_fits_to_redrawn_labels(rng):
     labels, p = forecasts(rng, n=200, rounded=True)
     (curve,) = curves_of(labels, p, "isotonic", consistency_band=0.8)
     level, scores, lower, upper, sizes = curve.band
@@ -124,8 +124,8 @@ def test_the_isotonic_band_is_of_redrawn_labels(rng):
         fit = isotonic.IsotonicRegression().fit(p, rng.random(200) < p)
         fits.append(fit.predict(scores))
     for end, tail in ((lower, 0.1), (upper, 0.9)):
-        # Of each simulation as many draws are below as the level says, but for noise of
-        # both: 400 draws here, 1000 there; equal values are on either side.
+        # The share of fits below an end is the level, up to the noise of 400 draws here
+        # and 1000 draws in the band. Fits equal to the end may be on either side.
         noise = SIGMAS * np.sqrt(tail * (1 - tail) * (1 / 400 + 1 / 1000))
         assert np.all(np.mean(fits < end - 1e-9, axis=0) <= tail + noise)
         assert np.all(np.mean(fits <= end + 1e-9, axis=0) >= tail - noise)
@@ -134,7 +134,7 @@ def test_the_isotonic_band_is_of_redrawn_labels(rng):
 
 
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
-def test_the_band_holds_calibrated_models_and_leaves_others_out(rng, method):
+def test_band_holds_calibrated_models_only(rng, method):
     for power, inside in ((1.0, True), (3.0, False)):
         labels, p = forecasts(rng, n=3000, power=power)
         (curve,) = curves_of(labels, p, method, consistency_band=0.9999)
@@ -142,14 +142,15 @@ def test_the_band_holds_calibrated_models_and_leaves_others_out(rng, method):
         drawn = np.interp(scores, curve.scores, curve.frequencies)
         middle = (scores > 0.3) & (scores < 0.8)
         within = (lower <= drawn) & (drawn <= upper)
-        # The extremes of 1000 draws leave out 1 of 500 of each point.
+        # The band between the extremes of 1000 draws misses a point with probability
+        # 1/500.
         assert (
             np.mean(within[middle]) > 0.9 if inside else np.mean(within[middle]) < 0.1
         )
 
 
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
-def test_seeds(rng, method):
+def test_seeds_determine_the_band(rng, method):
     labels, p = forecasts(rng, n=50)
     bands = [
         curves_of(labels, p, method, consistency_band=0.9, seed=seed)[0].band
@@ -160,7 +161,7 @@ def test_seeds(rng, method):
     assert np.any(bands[3].lower != bands[0].lower)
 
 
-def test_isotonic_has_a_band_unless_told_otherwise(rng):
+def test_isotonic_curve_has_a_band_by_default(rng):
     labels, p = forecasts(rng, n=50)
     for method, given, level in (
         *(("isotonic", None, 0.95), ("isotonic", False, None)),
@@ -174,7 +175,7 @@ def test_isotonic_has_a_band_unless_told_otherwise(rng):
 
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_class_is_a_problem_of_its_own(rng, method, weighted):
+def test_each_class_is_a_binary_problem(rng, method, weighted):
     labels, probabilities = rng.integers(3, size=200), rng.dirichlet(np.ones(3), 200)
     weights = rng.random(200) if weighted else None
     options = {"sample_weight": weights, "threshold": 0.1}
@@ -230,7 +231,7 @@ def test_a_class_is_a_problem_of_its_own(rng, method, weighted):
         ([0, 1, 1, 0] * 30, [0.5] * 120),
     ],
 )
-def test_corners(method, labels, p, ax):
+def test_extreme_data_are_drawn(method, labels, p, ax):
     um.reliability_diagram(
         labels, p, positive_class=True, method=method, consistency_band=0.9, ax=ax
     )
@@ -246,7 +247,7 @@ def test_corners(method, labels, p, ax):
         assert dict(zip(curve.scores, curve.frequencies, strict=True)) == rates
 
 
-def test_a_class_that_is_never_decided(rng):
+def test_a_class_that_is_never_decided_has_an_empty_panel(rng):
     panels = um.reliability_diagram(
         [0, 1, 2],
         [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
@@ -263,8 +264,9 @@ def test_a_class_that_is_never_decided(rng):
 
 
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
-def test_lines_are_the_data(rng, ax, method):
-    labels, p = forecasts(rng, n=25)
+def test_lines_show_the_curve(ax, method):
+    # With this seed, some sizes are below 5 for both methods.
+    labels, p = forecasts(np.random.default_rng(0), n=25)
     options = {"method": method, "positive_class": True, "consistency_band": 0.9}
     um.reliability_diagram(labels, p, **options, ax=ax)
     (curve,) = curves_of(labels, p, method, consistency_band=0.9)
@@ -295,7 +297,7 @@ def test_lines_are_the_data(rng, ax, method):
     assert strip.get_ylabel() == "Density"
 
 
-def test_models_of_all_methods_in_one(rng, ax):
+def test_one_diagram_can_show_models_of_all_methods(rng, ax):
     labels, p = forecasts(rng)
     for method in ("bins", "isotonic", "smooth"):
         um.reliability_diagram(
@@ -308,7 +310,7 @@ def test_models_of_all_methods_in_one(rng, ax):
     ax.get_figure().draw_without_rendering()
 
 
-def test_the_widest_of_bands_by_hand():
+def test_widest_of_two_bands_by_hand():
     def band(scores, lower, upper):
         return score_curves.ScoreBand(0.9, *map(np.array, (scores, lower, upper)), None)
 
@@ -334,7 +336,7 @@ def test_the_widest_of_bands_by_hand():
         ({"y_axis": "x"}, "`y_axis` must be one of"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_raise(options, message):
     for method in ("isotonic", "smooth"):
         with pytest.raises(ValueError, match=message):
             um.reliability_diagram(

@@ -36,7 +36,7 @@ def calibrated(rng, n, classes, sharpness=2.0, temperature=1.0):
 
 
 def few_scores(rng, n, classes=2):
-    """Scores of which no cell holds two: multiples of 2^-6."""
+    """Makes multiples of 2^-6, which are in different cells."""
     cuts = np.sort(rng.integers(0, 65, (n, classes - 1)), axis=1)
     parts = np.diff(cuts, prepend=0, append=64) / 64
     return rng.integers(0, classes, n), parts
@@ -48,7 +48,7 @@ def two_valued(rng, n):
 
 
 def in_one_cell(rng, n):
-    """The worst: all of one cell, in order."""
+    """Makes the worst case: all scores in one cell, with outcomes in order."""
     p = np.sort(rng.uniform(0.4961, 0.5, n)).astype(np.float32)
     return np.arange(n) < n // 2, p
 
@@ -77,7 +77,7 @@ BINARY = {
 
 
 class Exact:
-    """The scores of the positive class, sorted, and in which cell each is."""
+    """The sorted scores of the positive class, their cells, and bounds of errors."""
 
     def __init__(self, labels, p, weights=None, bits=None):
         bits = bits or _grid.default_bits(1)
@@ -99,12 +99,12 @@ class Exact:
         return np.bincount(self.cell[where], self.w[where])
 
     def running(self):
-        """Sums of residuals up to each distinct score, and these."""
+        """Returns the sums of residuals up to each distinct score, and these scores."""
         sums = np.cumsum(self.residuals)[self.ends]
         return np.append(0, sums), np.concatenate([[0], self.p[self.ends], [1]])
 
     def of_edges(self, edges):
-        """The share of the cells that hold an edge, or lie on both sides of one."""
+        """Returns the share of examples in cells that an edge of bins divides."""
         bins = np.searchsorted(edges, self.p)
         first = np.full(self.cell.max() + 1, len(edges) + 1)
         last = np.zeros_like(first)
@@ -269,14 +269,14 @@ def test_answers_of_many_classes_are_within_their_bounds(classes, sharpness, rng
 
 
 def pooled_scores(p, bits):
-    """Returns scores [N], those of a cell as their mean."""
+    """Returns scores [N], each replaced by the mean score of its cell."""
     cells = _grid.index(p.astype(np.float32), *bits)
     counts = np.maximum(np.bincount(cells), 1)
     return (np.bincount(cells, p.astype(np.float64)) / counts)[cells]
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 15.0])
-def test_a_cell_is_a_tie(sharpness, rng):
+def test_scores_in_one_cell_count_as_equal(sharpness, rng):
     labels, p = calibrated(rng, 3000, 5, sharpness, 0.8)
     top, each = sketch_of(labels, p), sketch_of(labels, p, CLASSES)
     right = p.argmax(axis=1) == labels
@@ -314,7 +314,7 @@ def bins_of(labels, p, options, scheme, norm, bins, **data):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", GROUPS, ids=str)
-def test_bins_of_few_scores_are_exact(options, weighted, rng):
+def test_bins_of_scores_in_cells_of_their_own_are_exact(options, weighted, rng):
     labels, p = few_scores(rng, 500, 2 if options is POSITIVE else 3)
     data = {"sample_weight": rng.exponential(size=500)} if weighted else {}
     sketch = sketch_of(labels, p, {**options, "sketch_bits": 7}, **data)
@@ -341,7 +341,7 @@ def test_bins_of_few_scores_are_exact(options, weighted, rng):
         )
 
 
-def test_named_errors_and_their_aliases(rng):
+def test_named_errors_equal_the_functions_and_need_their_scores(rng):
     labels, p = few_scores(rng, 300, 3)
     top, each = sketch_of(labels, p), sketch_of(labels, p, CLASSES | {"sketch_bits": 7})
     for sketch, names in (
@@ -376,7 +376,7 @@ def test_named_errors_and_their_aliases(rng):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_ranks_and_maps_of_few_scores_are_exact(weighted, rng):
+def test_ranks_and_maps_of_scores_in_cells_of_their_own_are_exact(weighted, rng):
     labels, p = few_scores(rng, 400)
     p = p[:, 1]
     weights = 0.1 * rng.exponential(size=400) if weighted else None
@@ -399,7 +399,7 @@ def test_ranks_and_maps_of_few_scores_are_exact(weighted, rng):
     found = sketch.calibration_error_interval(num_bins=65)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     log = sketch.corp_decomposition(score="log")
-    assert log.miscalibration == np.inf  # Some p of 0 or 1 was wrong.
+    assert log.miscalibration == np.inf  # Some forecasts of 0 or 1 were wrong.
     inside = (p > 0) & (p < 1)
     weights = None if weights is None else weights[inside]
     sketch = sketch_of(labels[inside], p[inside], POSITIVE, sample_weight=weights)
@@ -411,7 +411,7 @@ def test_ranks_and_maps_of_few_scores_are_exact(weighted, rng):
 
 @pytest.mark.parametrize("options", [POSITIVE, POOLED, CLASSES])
 @pytest.mark.parametrize("draw", [calibrated, few_scores])
-def test_conformal_quantile_is_conservative_by_a_cell(options, draw, rng):
+def test_conformal_quantile_is_too_large_by_at_most_a_cell(options, draw, rng):
     labels, p = draw(rng, 999, 2 if options is POSITIVE else 5)
     scores = 1 - p[np.arange(999), labels].astype(np.float64)
     sketch = sketch_of(labels, p, options)
@@ -428,8 +428,8 @@ def test_conformal_quantile_is_conservative_by_a_cell(options, draw, rng):
         sketch_of(labels, p).conformal_quantile(0.1)
 
 
-def test_conformal_quantile_holds_the_least_score_of_its_cell():
-    # Rounded to float32 the larger one, and so the mean, is the end of the cell.
+def test_conformal_quantile_is_at_least_every_score_of_its_cell():
+    # In float32 the larger score, and so nearly the mean score, is the end of the cell.
     p, weights = 0.25 * (1 - np.array([2.0**-9, 0.6 * 2.0**-24])), [1, 10**6]
     sketch = sketch_of([1, 1], p, POSITIVE, sample_weight=weights)
     assert sketch.conformal_quantile(1.5 / (10**6 + 2)) >= 1 - p[0]
@@ -472,7 +472,7 @@ def test_shards_in_any_order_give_the_same_bits(options, weighted, rng):
     assert whole != "a sketch"
 
 
-def test_weights_are_numbers_of_examples(rng):
+def test_weights_count_as_repeated_examples(rng):
     labels, p = calibrated(rng, 200, 3)
     weights = rng.integers(0, 4, 200)
     repeated = np.repeat(np.arange(200), weights)
@@ -485,7 +485,7 @@ def test_weights_are_numbers_of_examples(rng):
     assert ones == sketch_of(labels, p)
 
 
-def test_logits_decisions_and_ignored_labels(rng):
+def test_sketch_takes_logits_decisions_and_ignored_labels(rng):
     logits = rng.normal(size=(50, 3))
     labels = rng.integers(0, 3, 50)
     p = special.softmax(logits, axis=1)
@@ -527,7 +527,7 @@ def test_a_refused_batch_leaves_the_sketch_as_it_was(batch, message):
     assert sketch == before
 
 
-def test_weights_have_a_finite_sum():
+def test_weights_must_have_a_finite_sum():
     heavy = sketch_of([0], [[0.5, 0.2, 0.3]], sample_weight=[0.9e300])
     assert heavy.aurc() == 0.0
     with pytest.raises(ValueError, match="have a sum up to"):
@@ -537,7 +537,7 @@ def test_weights_have_a_finite_sum():
     assert heavy.accuracy() == 1.0
 
 
-def test_wrong_options_and_empty_sketches():
+def test_wrong_options_and_empty_sketches_raise():
     for options, message in (
         ({"positive_class": True, "num_classes": 3}, "`positive_class`.*3 classes"),
         ({"sketch_bits": 21}, "`sketch_bits` must be None or an integer"),
@@ -577,7 +577,7 @@ def test_wrong_options_and_empty_sketches():
 
 
 @pytest.mark.parametrize("options", GROUPS, ids=str)
-def test_sketches_are_saved_and_sent(options, rng, tmp_path):
+def test_sketches_can_be_saved_and_pickled(options, rng, tmp_path):
     labels, p = calibrated(rng, 300, 2)
     sketch = sketch_of(labels, p, options, sample_weight=rng.random(300))
     for each in (sketch, um.ScoreSketch(num_classes=2)):
@@ -587,7 +587,7 @@ def test_sketches_are_saved_and_sent(options, rng, tmp_path):
             assert made == each
             assert type(made) is um.ScoreSketch
     loaded = um.ScoreSketch.load(tmp_path / "sketch")
-    loaded.update(labels, p)  # Which nothing else shares.
+    loaded.update(labels, p)  # This must not change another sketch or the file.
     assert um.ScoreSketch.load(tmp_path / "sketch") != loaded
 
 

@@ -1,4 +1,4 @@
-"""Files of sketches that are damaged, hostile or of something else."""
+"""Files of sketches that are damaged, hostile or no sketches at all."""
 
 import contextlib
 import io
@@ -66,14 +66,14 @@ CELLS = _grid.num_cells(*_grid.default_bits(1))
         ({}, {"outcome_sums": np.ones((1, CELLS), np.uint32)}, "outcome_sums"),
     ],
 )
-def test_files_that_are_no_sketch_are_refused(header, arrays, name):
+def test_files_with_wrong_fields_or_arrays_are_refused(header, arrays, name):
     assert um.ScoreSketch.load(archive()).accuracy() == 0.5
     with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
         um.ScoreSketch.load(archive(header, **arrays))
     assert len(str(raised.value)) < 6000
 
 
-def test_a_sum_with_a_sketch_of_an_unknown_number_of_examples_knows_none():
+def test_a_sum_with_an_unknown_number_of_examples_has_an_unknown_number():
     known, unknown = (
         um.ScoreSketch.load(archive({"count": count})) for count in (2, None)
     )
@@ -97,7 +97,7 @@ def test_hostile_files_are_refused_before_they_are_unpacked(case):
     assert len(message) < 500
 
 
-def test_damaged_files_raise_or_hold_the_sketch(rng):
+def test_damaged_files_raise_or_load_the_same_sketch(rng):
     content = archive().getvalue()
     sketch = um.ScoreSketch.load(io.BytesIO(content))
     for place in rng.integers(0, len(content), 200):
@@ -109,8 +109,8 @@ def test_damaged_files_raise_or_hold_the_sketch(rng):
         um.ScoreSketch.load(io.BytesIO(b"text"))
 
 
-def test_a_file_that_an_earlier_grid_filled_is_read():
-    """The file holds these predictions, put into wider cells than sketches have now."""
+def test_a_file_with_the_cells_of_an_earlier_version_loads():
+    """The file holds these predictions in wider cells than sketches have now."""
     rng = np.random.default_rng(7)
     p = rng.dirichlet(np.ones(4), 40).astype(np.float32)
     labels = rng.integers(0, 4, 40)
@@ -129,7 +129,7 @@ def test_a_file_that_an_earlier_grid_filled_is_read():
     np.testing.assert_array_equal(counts, 40)
     np.testing.assert_allclose(scores, p.sum(axis=0, dtype=np.float64), rtol=1e-12)
     np.testing.assert_array_equal(right, np.bincount(labels, minlength=4))
-    # A score moves by at most the width of a cell there, (1 / 32) min(p, 1 - p).
+    # The error of a score is at most the width of its cell, (1 / 32) min(p, 1 - p).
     exact = um.ace(labels, p, num_bins=5)
     assert sketch.ace(num_bins=5) == pytest.approx(exact, abs=0.02)
     assert (sketch + sketch).ace(num_bins=5) == sketch.ace(num_bins=5)

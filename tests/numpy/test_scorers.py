@@ -1,4 +1,4 @@
-"""Scorers in scikit-learn: right labels, whatever they are called, and signs."""
+"""Scorers in scikit-learn: any names of classes, missing classes, and signs."""
 
 import re
 
@@ -8,6 +8,7 @@ from sklearn import datasets, linear_model, metrics, model_selection, pipeline
 from sklearn.preprocessing import StandardScaler
 
 import uncertainty_metrics.numpy as um
+from tests import catalogue
 
 NAMES = np.array(["versicolor", "setosa", "virginica"])
 
@@ -22,8 +23,8 @@ def model():
     return pipeline.make_pipeline(StandardScaler(), linear_model.LogisticRegression())
 
 
-def test_cross_validation_of_named_classes(iris):
-    """As `log_loss` and others of scikit-learn, and as the functions of each fold."""
+def test_cross_validation_takes_classes_of_any_name(iris):
+    """Scores equal scikit-learn's, and the functions of this package for each fold."""
     x, y = iris
     folds = model_selection.StratifiedKFold(3, shuffle=True, random_state=0)
     scorers = um.make_scorers("accuracy", "negative_log_likelihood", "ece", "aurc")
@@ -42,7 +43,7 @@ def test_cross_validation_of_named_classes(iris):
             np.testing.assert_allclose(found[f"test_neg_{name}"][i], expected)
 
 
-def test_grid_search(iris):
+def test_grid_search_takes_one_or_several_scorers(iris):
     x, y = iris
     grid = {"logisticregression__C": [1e-3, 1.0]}
     scorers = um.make_scorers()
@@ -57,7 +58,7 @@ def test_grid_search(iris):
 
 
 class Fixed:
-    """A classifier of given classes and probabilities."""
+    """A classifier with fixed classes and probabilities."""
 
     def __init__(self, classes, probabilities):
         self.classes_ = np.array(classes)
@@ -67,8 +68,8 @@ class Fixed:
         return self.probabilities[: len(x)]
 
 
-def test_classes_that_a_fold_lacks():
-    """Column 1 is of class 2, which the functions alone take for class 1."""
+def test_classes_that_are_missing_in_a_fold():
+    """Column 1 is class 2 here, but the functions alone would take it for class 1."""
     scorer = um.make_scorers("brier_score")["neg_brier_score"]
     fixed = Fixed([0, 2], [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
     expected = um.brier_score([0, 2, 1], [[0.25, 0, 0.75], [0.5, 0, 0.5], [1, 0, 0]])
@@ -76,7 +77,7 @@ def test_classes_that_a_fold_lacks():
     assert scorer(fixed, range(2), [0, 2]) == -um.brier_score(
         [0, 1], fixed.probabilities[:2]
     )
-    # The last class has no weight.
+    # The example of the class without a column has weight 0.
     weights = [1.0, 1.0, 0.0]
     assert scorer(fixed, range(3), [0, 2, 1], sample_weight=weights) == scorer(
         fixed, range(2), [0, 2]
@@ -94,16 +95,18 @@ def can_be_made(name):
     return True
 
 
-def test_the_sign_of_every_metric(rng):
-    """As its docstring says; and what is mostly right is no worse than the opposite."""
+def test_every_metric_has_the_sign_that_its_docstring_says(rng):
+    """The Row agrees, and mostly right forecasts score no worse than the opposite."""
     y = rng.permuted(np.tile([0, 1], 20))
     good = np.where(np.eye(2)[y] == 1, 0.95, 0.05)
     y[:2] = 1 - y[:2]
     names = list(filter(can_be_made, um.__all__))
     assert {"ece", "aurc", "coverage_at_risk", "ranked_probability_score"} <= {*names}
+    better = {name: row.better for row in catalogue.CALLABLES for name in row.names}
     for name in names:
         ((key, scorer),) = um.make_scorers(name).items()
         larger = re.search(r"[Ll]arger is\s+better", getattr(um, name).__doc__)
+        assert better[name] == ("larger" if larger else "smaller")
         assert key == (name if larger else f"neg_{name}")
         right, wrong = (scorer(Fixed([0, 1], p), y, y) for p in (good, good[:, ::-1]))
         assert right >= wrong, key
@@ -115,8 +118,8 @@ def test_other_names_raise(name):
         um.make_scorers("ece", name)
 
 
-def test_functions_alone_are_scorers_of_labels_that_are_numbers(iris):
-    """As `make_scorer` makes them."""
+def test_functions_work_in_make_scorer_of_scikit_learn_for_numeric_labels(iris):
+    """Such scorers work if labels are the numbers of the columns."""
     x, y = iris
     alone = metrics.make_scorer(
         um.ece, response_method="predict_proba", greater_is_better=False, num_bins=5

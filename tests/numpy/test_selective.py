@@ -1,4 +1,4 @@
-"""Selective prediction: against naive loops and random orders, by hand, and corners."""
+"""Selective prediction: naive loops, random orders, values by hand, extremes."""
 
 import itertools
 
@@ -10,14 +10,14 @@ from uncertainty_metrics.numpy.selective import rejection, risk_coverage
 
 
 def call(name, *arguments, **options):
-    """Returns a flat array."""
+    """Returns the result as a flat array."""
     value = getattr(risk_coverage, name)(*arguments, **options)
     return np.concatenate(value) if isinstance(value, tuple) else np.array([value])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_curve_equals_the_naive_one(dtype, weighted, rng):
+def test_curve_equals_the_naive_reference(dtype, weighted, rng):
     arguments = catalogue.data(rng, dtype=dtype).arguments(weighted)
     np.testing.assert_allclose(
         call("risk_coverage_curve", **arguments),
@@ -27,7 +27,7 @@ def test_the_curve_equals_the_naive_one(dtype, weighted, rng):
     )
 
 
-def test_aurc_is_the_mean_over_random_orders_of_ties(rng):
+def test_aurc_is_the_mean_over_all_orders_of_ties(rng):
     confidences = np.array([2, 2, 1, 1, 1, 0])
     correct = rng.permutation([1, 1, 1, 0, 0, 0])
     areas = []
@@ -42,7 +42,7 @@ def test_aurc_is_the_mean_over_random_orders_of_ties(rng):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_blocks_add_up(weighted, monkeypatch, rng):
+def test_blocks_do_not_change_aurc(weighted, monkeypatch, rng):
     confidences = np.append(np.zeros(20), 1e-3 * np.arange(40))
     correct, weights = rng.uniform(size=60) < 0.5, np.exp(rng.normal(size=60))
     data = {"confidences": confidences, "correct": correct}
@@ -62,7 +62,7 @@ def test_by_hand():
     assert risk_coverage.e_aurc(**data) == pytest.approx(
         risk_coverage.aurc(**data) - best
     )
-    # Five steps of 1/5; the generalized risk is 0, 0, 1/5, 1/5, 1/5, 2/5.
+    # At coverages 0, 1/5, ..., 1 the generalized risk is 0, 0, 1/5, 1/5, 1/5, 2/5.
     assert risk_coverage.augrc(**data) == pytest.approx((0.1 + 0.2 + 0.2 + 0.3) / 5)
     curve = risk_coverage.risk_coverage_curve(**data)
     np.testing.assert_allclose(curve.coverages, [0.2, 0.4, 0.6, 0.8, 1.0])
@@ -73,22 +73,23 @@ def test_by_hand():
     assert risk_coverage.coverage_at_risk(**data, risk=1) == 1
     assert risk_coverage.risk_at_coverage(**data) == 0.25
     assert risk_coverage.risk_at_coverage(**data, coverage=1) == 0.4
-    # The oracle takes the last one and half of the one before, which was right.
+    # 0.3 of 5 are 1.5: the oracle gets the last, wrong, and half of the one before,
+    # right.
     accuracy = risk_coverage.oracle_collaborative_accuracy(**data, fraction=0.3)
     assert accuracy == pytest.approx(0.8)
-    # A tenth is half of the last one, which was wrong.
+    # 0.1 of 5 are 0.5: the oracle gets half of the last, which is wrong.
     accuracy = risk_coverage.oracle_collaborative_accuracy(**data, fraction=0.1)
     assert accuracy == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("scale", [None, 1.0, 0.1, 0.3, 7.0, 1e-9])
-def test_limits_are_reached_exactly(scale, rng):
-    """Shares that are equal to a limit in decimals meet it, whatever the weights."""
+def test_limits_are_reached_despite_rounding(scale, rng):
+    """A share that equals the limit in decimal numbers meets it, for all weights."""
     for n, errors, risk in ((20, 1, 0.05), (10, 3, 0.3), (50, 1, 0.02), (30, 21, 0.7)):
         confidences = rng.permutation(n)
         weights = None if scale is None else np.full(n, scale)
         data = {"confidences": confidences, "sample_weight": weights}
-        correct = confidences >= errors  # The least confident are wrong.
+        correct = confidences >= errors  # The least confident examples are wrong.
         assert risk_coverage.coverage_at_risk(**data, correct=correct, risk=risk) == 1
         below = np.nextafter(risk, 0) * (1 - 1e-9)
         assert risk_coverage.coverage_at_risk(**data, correct=correct, risk=below) < 1
@@ -108,7 +109,7 @@ def test_limits_are_reached_exactly(scale, rng):
         )
 
 
-def test_corners():
+def test_extreme_cases_by_hand():
     for confidences in ([3, 2, 1], [1, 1, 1]):
         right = {"confidences": confidences, "correct": [1, 1, 1]}
         wrong = {"confidences": confidences, "correct": [0, 0, 0]}
@@ -128,7 +129,7 @@ def test_corners():
     one = {"confidences": 0.3, "correct": False}
     assert [risk_coverage.aurc(**one), risk_coverage.augrc(**one)] == [1, 0.5]
     np.testing.assert_array_equal(call("risk_coverage_curve", **one), [1, 1, 0.3])
-    # All equal: the risk is the error rate at every coverage.
+    # With equal confidences the risk is the error rate at every coverage.
     equal = {"confidences": np.zeros(50), "correct": np.arange(50) >= 10}
     assert risk_coverage.aurc(**equal) == pytest.approx(0.2, rel=1e-14)
     assert risk_coverage.risk_at_coverage(**equal, coverage=0.01) == 0.2
@@ -148,13 +149,13 @@ def test_saturated_logits_are_ranked(dtype):
         (1 / 5 + 2 / 6) / 6
     )
     assert curve.thresholds.tolist()[:4] == [1] * 4
-    # Without another class nothing is more certain.
+    # If all other classes are impossible, or nearly, the confidence is 1.
     certain = np.array([[0.0, -np.inf], [700.0, 0.0]])
     thresholds = risk_coverage.risk_coverage_curve([0, 0], logits=certain).thresholds
     assert thresholds.tolist() == [1, 1]
 
 
-def test_thresholds_are_largest_probabilities(rng):
+def test_thresholds_of_the_curve_are_the_largest_probabilities(rng):
     logits = rng.normal(size=[40, 3])
     labels = rng.integers(0, 3, 40)
     expected = np.sort(references.softmax(logits).max(axis=1))[::-1]
@@ -166,14 +167,14 @@ def test_thresholds_are_largest_probabilities(rng):
     assert set(curve.thresholds) == set(single.max(axis=1).astype(np.float64))
 
 
-def test_accuracy_of_one_probability():
+def test_accuracy_takes_the_probability_of_class_1():
     assert risk_coverage.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)
     logits = {"logits": [-1, -1, 3], "ignore_index": 255}
     assert risk_coverage.accuracy([0, 1, 255], **logits) == 0.5
 
 
 def naive_area(confidences, losses):
-    """The mean over k of the expected mean loss of the k most confident."""
+    """Returns the mean over k of the expected mean loss of the k most confident."""
     order = sorted(range(len(losses)), key=lambda i: -confidences[i])
     risks = []
     for k in range(1, len(order) + 1):
@@ -186,7 +187,7 @@ def naive_area(confidences, losses):
 
 
 def with_losses(rng, n=60):
-    """Losses of any size, which confidences with ties tell a little of."""
+    """Makes losses of any size, tied confidences that predict them, and weights."""
     losses = np.exp(3 * rng.normal(size=n))
     losses[rng.uniform(size=n) < 0.2] = 0.0
     confidences = np.round(-np.log1p(losses) + rng.normal(size=n), 1)
@@ -227,8 +228,8 @@ def test_losses_of_0_and_1_are_errors(rng):
         assert rejection.ause(**given, correct=~wrong) == excess
 
 
-def test_losses_less_a_constant(rng):
-    """An order is as good as it was; the ratio has no unit."""
+def test_losses_may_be_shifted_and_scaled(rng):
+    """The order is as good as before: the area only scales, and the ratio stays."""
     confidences, losses, _ = with_losses(rng)
     data = {"confidences": confidences, "losses": losses}
     other = {"confidences": confidences, "losses": 8 * losses + 1e6}
@@ -236,14 +237,15 @@ def test_losses_less_a_constant(rng):
     assert rejection.ause(**other) / 8 == pytest.approx(rejection.ause(**data))
 
 
-def test_orders_of_losses():
+def test_best_equal_and_worst_orders_of_losses_by_hand():
     losses = [0.0, 1.0, 2.0, 5.0]
     best, equal = {"confidences": [4, 3, 2, 1]}, {"confidences": [0, 0, 0, 0]}
     assert rejection.ause(**best, losses=losses) == 0
     assert rejection.prr(**best, losses=losses) == 1
     assert rejection.prr(**equal, losses=losses) == pytest.approx(0, abs=1e-15)
     assert risk_coverage.aurc(**equal, losses=losses) == pytest.approx(2)
-    # The worst order has means of 5, 7/2, 8/3, 2; the best of 0, 1/2, 1, 2.
+    # The means of the first k are 5, 7/2, 8/3, 2 in the worst order, and 0, 1/2, 1, 2
+    # in the best.
     worst = {"confidences": [1, 2, 3, 4], "losses": losses}
     assert rejection.ause(**worst) == pytest.approx((5 + 3 + 5 / 3) / 4)
     assert rejection.prr(**worst) == pytest.approx(
@@ -256,7 +258,7 @@ def test_orders_of_losses():
         rejection.prr(**one)
 
 
-def test_order_and_scale_of_losses_change_no_bit(rng):
+def test_order_of_losses_changes_no_bit_and_scale_of_weights_does_not_matter(rng):
     confidences, losses, _ = with_losses(rng)
     order = rng.permutation(60)
     for function in (risk_coverage.aurc, rejection.ause, rejection.prr):

@@ -1,4 +1,4 @@
-"""Selective prediction: the data of plots against loops, the plots against the data."""
+"""Plots of selective prediction: numbers against loops, plots against the numbers."""
 
 import itertools
 
@@ -26,7 +26,7 @@ DIAGRAMS = [
 
 
 def classifier(rng, n=200, classes=4):
-    """Labels, and logits that know something of them."""
+    """Makes labels, and logits that predict them to some degree."""
     labels = rng.integers(classes, size=n)
     logits = 2 * rng.normal(size=(n, classes))
     logits[np.arange(n), labels] += 2
@@ -43,7 +43,7 @@ def legend(ax):
 
 
 def drawn(ax):
-    """The lines of data, without the legend's own."""
+    """Returns the lines of data, without lines that exist for the legend."""
     return [line for line in ax.lines if len(line.get_xdata())]
 
 
@@ -62,11 +62,11 @@ def test_accuracies_by_hand():
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits", "float32"])
-def test_accuracies_are_those_of_a_loop(rng, kind):
+def test_accuracies_equal_a_loop(rng, kind):
     labels, logits = classifier(rng)
     p = softmax(logits)
     if kind == "float32":
-        p = np.float32(np.round(p, 2))  # Many are thresholds but for rounding.
+        p = np.float32(np.round(p, 2))  # Many equal thresholds up to rounding.
     weights = rng.random(len(labels))
     given = {"logits": logits} if kind == "logits" else {"probabilities": p}
     curve = plots.accuracy_confidence_curve(labels, **given, sample_weight=weights)
@@ -84,7 +84,7 @@ def test_accuracies_are_those_of_a_loop(rng, kind):
             assert np.isnan(accuracy)
 
 
-def test_default_thresholds_of_confidences_are_their_values(rng):
+def test_default_thresholds_are_all_values_of_given_confidences(rng):
     confidences = rng.integers(-5, 5, size=40) / 4
     correct = rng.integers(2, size=40)
     curve = plots.accuracy_confidence_curve(confidences=confidences, correct=correct)
@@ -98,7 +98,9 @@ def test_default_thresholds_of_confidences_are_their_values(rng):
 
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.6, 0.7, 0.9])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_a_confidence_reaches_the_threshold_of_its_name(threshold, dtype):
+def test_a_rounded_confidence_reaches_the_threshold_of_the_same_decimals(
+    threshold, dtype
+):
     curve = plots.accuracy_confidence_curve(
         confidences=dtype([threshold]), correct=[1], thresholds=[threshold]
     )
@@ -120,7 +122,7 @@ def test_ignored_examples_are_left_out(rng):
 
 
 def expected_accuracies(confidences, right):
-    """The mean over all orders of examples of equal confidence."""
+    """Returns accuracies of the rest, averaged over all orders of equal confidences."""
     orders = [
         order
         for order in itertools.permutations(range(len(right)))
@@ -155,7 +157,7 @@ def test_equal_confidences_share_their_accuracy(rng, levels):
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_rejection_is_one_less_the_risk(rng, rounded):
+def test_accuracy_after_rejection_is_1_minus_the_risk(rng, rounded):
     confidences, correct = rng.random(80), rng.integers(2, size=80)
     if rounded:
         confidences = confidences.round(1)
@@ -171,7 +173,7 @@ def test_rejection_is_one_less_the_risk(rng, rounded):
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_rejection_ratio(rng, rounded):
+def test_rejection_ratio_equals_auroc_and_areas(rng, rounded):
     known, unknown = rng.random(60), 0.8 * rng.random(30)
     if rounded:
         known, unknown = known.round(1), unknown.round(1)
@@ -183,7 +185,7 @@ def test_rejection_ratio(rng, rounded):
     auroc = sklearn_metrics.roc_auc_score(right, np.append(known, unknown))
     assert curve.rejection_ratio == pytest.approx(2 * auroc - 1)
 
-    # The areas between shares of errors, by trapezoids as in the paper.
+    # The areas between the shares of errors by the trapezoid rule, as in the paper.
     shares = np.append(1 - curve.rejected, 0)
     random = sklearn_metrics.auc(shares, shares * (1 - right.mean()))
 
@@ -211,7 +213,7 @@ def test_rejection_ratio_of_the_best_and_the_worst_order():
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits"])
-def test_rejection_of_a_classifier(rng, kind):
+def test_rejection_of_a_classifier_uses_its_largest_probabilities(rng, kind):
     labels, logits = classifier(rng, n=40)
     unknown = rng.normal(size=(25, 4))
     for array in (labels, logits, unknown):
@@ -229,14 +231,14 @@ def test_rejection_of_a_classifier(rng, kind):
     np.testing.assert_allclose(curve, expected)
 
 
-def test_logits_keep_the_order_of_sure_examples():
-    # All of these probabilities are 1 in float64.
+def test_logits_rank_examples_whose_probabilities_are_rounded_to_1():
+    # All of these probabilities are rounded to 1 in float64.
     logits, unknown = [[90.0, 0], [80.0, 0]], [[70.0, 0]]
     curve = plots.rejection_curve([0, 0], logits=logits, ood_logits=unknown)
     np.testing.assert_allclose(curve.accuracies, [2 / 3, 1, 1])
 
 
-def test_shapes_of_two_classes(rng):
+def test_all_shapes_of_two_classes_give_the_same_curve(rng):
     labels, p = rng.integers(2, size=(3, 5)), rng.random((3, 5))
     unknown = rng.random((2, 5))
     expected = plots.rejection_curve(labels, p, ood_probabilities=unknown)
@@ -275,14 +277,14 @@ HALF = {"probabilities": [0.5]}
         ({"correct": [1], "confidences": [0.1]}, "Either `labels` with one of"),
     ],
 )
-def test_bad_arguments_of_rejection(arguments, message):
+def test_bad_arguments_of_rejection_raise(arguments, message):
     for function in (plots.rejection_curve, plots.rejection_diagram):
         with pytest.raises(ValueError, match=message):
             function([0], **arguments)
     assert plt.get_fignums() == []
 
 
-def test_bad_confidences_of_rejection():
+def test_bad_confidences_of_rejection_raise():
     data = {"confidences": [0.5], "correct": [1]}
     for bad in ([np.nan], [], [[1.0], [1.0, 2.0]]):
         with pytest.raises(ValueError, match="`ood_confidences`"):
@@ -295,7 +297,7 @@ def test_bad_confidences_of_rejection():
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_risk_coverage_lines_are_the_data(rng, ax, rounded):
+def test_risk_coverage_lines_show_the_curve(rng, ax, rounded):
     confidences, correct = rng.random(60), rng.integers(2, size=60)
     if rounded:
         confidences = confidences.round(1)
@@ -312,7 +314,7 @@ def test_risk_coverage_lines_are_the_data(rng, ax, rounded):
     np.testing.assert_array_equal(x, [0, *curve.coverages])
     np.testing.assert_array_equal(y, [curve.risks[0], *curve.risks])
     assert steps.get_drawstyle() == "steps-pre"
-    # The height of such steps is the value of the next point.
+    # Between two points, such steps have the height of the next point.
     for coverage in rng.uniform(0.01, 0.99, size=20):
         height = y[np.searchsorted(x, coverage)]
         assert height == risk_coverage.risk_at_coverage(**data, coverage=coverage)
@@ -326,7 +328,7 @@ def test_risk_coverage_lines_are_the_data(rng, ax, rounded):
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_the_confidence_band_is_wilsons(rng, ax, rounded):
+def test_confidence_band_is_wilsons_interval(rng, ax, rounded):
     confidences, correct = rng.random(60), rng.integers(2, size=60)
     if rounded:
         confidences = confidences.round(1)
@@ -338,14 +340,14 @@ def test_the_confidence_band_is_wilsons(rng, ax, rounded):
         kept = correct[confidences >= threshold]
         test = stats.binomtest(int(np.sum(kept == 0)), len(kept))
         expected = test.proportion_ci(confidence_level=0.9, method="wilson")
-        # At its right end a step meets the next one.
+        # Where two steps meet, the band has the ends of both.
         at = band.vertices[np.isclose(band.vertices[:, 0], coverage)][:, 1]
         for end in expected:
             assert np.min(np.abs(at - end)) < 1e-12
     assert "90% confidence band" in legend(ax)
 
 
-def test_very_many_examples_are_drawn_as_few_show_them(rng, ax):
+def test_very_many_examples_are_thinned_without_visible_change(rng, ax):
     n = 60_000
     confidences = rng.random(n)
     correct = rng.random(n) < 0.5 + confidences / 2
@@ -355,7 +357,8 @@ def test_very_many_examples_are_drawn_as_few_show_them(rng, ax):
     assert len(x) < 6_000
     curve = risk_coverage.risk_coverage_curve(**data)
     assert (x[0], x[-1], y[-1]) == (0, 1, curve.risks[-1])
-    # What is drawn is of the curve, and as high and as low everywhere.
+    # All drawn points are on the curve, and each part has its highest and lowest
+    # points.
     at = np.searchsorted(curve.coverages, x[1:])
     np.testing.assert_array_equal(x[1:], curve.coverages[at])
     np.testing.assert_array_equal(y[1:], curve.risks[at])
@@ -366,7 +369,7 @@ def test_very_many_examples_are_drawn_as_few_show_them(rng, ax):
         assert seen.max() >= curve.risks[within].max()
 
 
-def test_the_band_of_weights_is_of_effective_examples(rng):
+def test_confidence_band_of_weights_uses_the_effective_size(rng):
     confidences, correct = rng.random(40), rng.integers(2, size=40)
     weights = rng.choice([1.0, 3.0], 40)
     risks, scaled = (
@@ -389,7 +392,7 @@ def test_the_band_of_weights_is_of_effective_examples(rng):
             1.6448536269514722,
         )
         for end in (risks.band[0][k], risks.band[1][k]):
-            # Where the score test of the risk is at its level.
+            # At an end of the band, the score test of the risk has its critical value.
             assert abs(end - risk) == pytest.approx(
                 z * np.sqrt(max(end * (1 - end), 0) / n), abs=1e-7
             )
@@ -406,7 +409,7 @@ def test_thresholds_are_marked(rng, ax):
     np.testing.assert_allclose(coverages, expected.shares[:3])
     np.testing.assert_allclose(risks, 1 - expected.accuracies[:3])
     assert [text.get_text() for text in ax.texts] == ["0.5", "0.9", "0.95"]
-    # On the curve.
+    # The marks are points of the curve.
     x, y = drawn(ax)[0].get_data()
     for point in zip(coverages, risks, strict=True):
         assert point in set(zip(x, y, strict=True))
@@ -415,17 +418,17 @@ def test_thresholds_are_marked(rng, ax):
             plots.risk_coverage_diagram(labels, p, thresholds=bad)
 
 
-def test_bands_and_marks_of_models(rng, ax):
+def test_each_model_has_a_band_and_its_marks(rng, ax):
     labels, logits = classifier(rng)
     models = {"a": logits, "b": 2 * logits}
     given = {"thresholds": {"a": [0.5], "b": [0.9, 0.5]}, "confidence_band": 0.95}
     plots.risk_coverage_diagram(labels, logits=models, **given, ax=ax)
-    assert len(ax.collections) == 3  # One of them for the legend.
+    assert len(ax.collections) == 3  # Two bands, and one that exists for the legend.
     assert [text.get_text() for text in ax.texts] == ["0.5", "0.9", "0.5"]
     ax.get_figure().draw_without_rendering()
 
 
-def test_accuracy_lines_are_the_data(rng, ax):
+def test_accuracy_lines_show_the_curve(rng, ax):
     labels, logits = classifier(rng)
     models = {"a": softmax(logits), "b": softmax(logits + rng.normal(size=(200, 4)))}
     thresholds = np.linspace(0.2, 1, 9)
@@ -445,7 +448,7 @@ def test_accuracy_lines_are_the_data(rng, ax):
     assert legend(ax) == ["a", "b"]
 
 
-def test_rejection_lines_are_the_data(rng, ax):
+def test_rejection_lines_show_the_curve(rng, ax):
     labels, logits = classifier(rng)
     unknown = rng.normal(size=(50, 4))
     returned = plots.rejection_diagram(
@@ -464,7 +467,7 @@ def test_rejection_lines_are_the_data(rng, ax):
     assert legend(ax) == [f"PRR = {ratio:.3f}", "Random order", "Maximum"]
 
 
-def test_models_by_name(rng):
+def test_each_named_model_has_a_line(rng):
     labels, logits = classifier(rng)
     others = logits + rng.normal(size=logits.shape)
     for given in (
@@ -488,7 +491,7 @@ def test_models_by_name(rng):
             ax.get_figure().draw_without_rendering()
 
 
-def test_correct_may_be_common_to_confidences(rng):
+def test_models_by_confidences_may_share_correct(rng):
     correct = rng.integers(2, size=30)
     confidences = {name: rng.random(30) for name in ("entropy", "energy")}
     same = dict.fromkeys(("energy", "entropy"), correct)
@@ -503,8 +506,8 @@ def test_correct_may_be_common_to_confidences(rng):
             assert text == f"{name}: AURC = {area:.3g}"
 
 
-def test_noise_of_few_examples_does_not_set_the_height(ax):
-    # The most confident of 200 is wrong, and 10 of the others.
+def test_noise_of_the_first_few_examples_does_not_set_the_height(ax):
+    # The most confident of 200 examples is wrong, and so are 10 others.
     correct = np.ones(200, int)
     correct[[0, *range(100, 200, 10)]] = 0
     data = {"confidences": -np.arange(200.0), "correct": correct}
@@ -530,9 +533,9 @@ def test_noise_of_few_examples_does_not_set_the_height(ax):
         ([-1e300, 0.0, 1e300], [1, 0, 1]),
     ],
 )
-def test_corners_are_drawn(draw, confidences, correct, ax):
+def test_extreme_data_are_drawn(draw, confidences, correct, ax):
     draw(confidences=confidences, correct=correct, ax=ax)
-    assert plt.get_fignums() == []  # Axes of one's own leave pyplot alone.
+    assert plt.get_fignums() == []  # With given Axes, pyplot gets no figure.
     ax.get_figure().draw_without_rendering()
     low, high = ax.get_ylim()
     rate = np.mean(correct)
@@ -541,7 +544,7 @@ def test_corners_are_drawn(draw, confidences, correct, ax):
     assert np.any(np.isclose(drawn(ax)[0].get_ydata(), expected))
 
 
-def test_thresholds_that_nothing_reaches_are_drawn(ax):
+def test_thresholds_above_all_confidences_are_drawn(ax):
     plots.accuracy_confidence_diagram([0], [0.2], thresholds=[0.9, 1.0], ax=ax)
     low, high = ax.get_ylim()
     assert low < 0 < 1 < high

@@ -1,4 +1,4 @@
-"""The semiparametric calibration error against naive loops and known truths."""
+"""The semiparametric calibration error, against naive loops and known truths."""
 
 import inspect
 
@@ -17,11 +17,11 @@ KINDS = [
 every_kind = pytest.mark.parametrize(
     "kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values()))
 )
-TRUTH = (1 / 30) ** 0.5  # Of uniform forecasts p and frequencies p^2.
+TRUTH = (1 / 30) ** 0.5  # The error of uniform forecasts p with frequencies p^2.
 
 
 def squares(rng, n):
-    """Forecasts p of frequencies p^2."""
+    """Makes uniform forecasts p, and labels of frequency p^2."""
     probs = rng.uniform(size=n)
     return probs, rng.uniform(size=n) < probs**2
 
@@ -41,7 +41,7 @@ def naive_weight(p, name, trunc):
 
 
 def naive_kernel(probs, values, fold, sigma):
-    """Kernel means and estimates of their variances."""
+    """Returns kernel means and estimates of their variances."""
     shares = np.zeros([len(probs), len(probs)])
     for i, p in enumerate(probs):
         others = np.flatnonzero(fold != fold[i])
@@ -53,7 +53,7 @@ def naive_kernel(probs, values, fold, sigma):
 
 
 def naive_error(probs, labels, sigmas, fold, orthogonal, weights, trunc, normalize):
-    """Squared error, its standard error and its spread."""
+    """Returns the squared error, its standard error and its spread."""
     n = len(probs)
     w = np.array([naive_weight(p, weights, trunc) for p in probs])
     residuals = labels - probs
@@ -80,8 +80,8 @@ def naive_error(probs, labels, sigmas, fold, orthogonal, weights, trunc, normali
 
 
 def naive_interval(estimate, error, spread):
-    """The squares of the ends of the interval of 90%, and of what is between."""
-    # The ends t of (estimate - t)^2 <= limit (1 + (t - estimate) / (2 spread)).
+    """Returns the squares of the lower end, the estimate and the upper end, for 90%."""
+    # The ends t solve (estimate - t)^2 = limit (1 + (t - estimate) / (2 spread)).
     limit = (1.6448536269514722 * error) ** 2
     ends = estimate + np.sort(np.roots([1, -limit / (2 * spread), -limit]))
     return np.maximum(np.insert(ends, 1, estimate), 0)
@@ -105,7 +105,7 @@ def test_equals_the_naive_loop(orthogonal, normalize, weights, rng):
     assert um.spce(probs, labels, sigmas, **options) == interval.estimate
 
 
-def test_default_candidates(rng):
+def test_default_candidates_follow_the_documented_range(rng):
     probs, labels = squares(rng, 80)
     widths = np.geomspace(2 * 80**0.4, 0.4 * 80, 5)
     options = {"hyperparam_attempts": 5, "default_hyperparam_range": (0, 0.4)}
@@ -113,7 +113,7 @@ def test_default_candidates(rng):
     assert um.spce(probs, labels, **options) == pytest.approx(expected, rel=1e-12)
     options["default_hyperparam_range"] = np.array([0, 0.4])
     assert um.spce(probs, labels, **options) == pytest.approx(expected, rel=1e-12)
-    # Below 2 n^0.4 = 0.144 n there is nothing to choose from.
+    # The default range is below 2 n^0.4 = 0.144 n, so there is one candidate.
     one = um.spce(probs, labels, [(widths[0] / np.ptp(probs)) ** 2])
     assert um.spce(probs, labels) == pytest.approx(one, rel=1e-12)
 
@@ -156,7 +156,7 @@ def test_spline_equals_scipy(weights, rng):
         options |= {"smoothing": "spline", "orthogonal": flag}
         result = um.spce(probs, labels, sums, **options)
         assert result**2 == pytest.approx(max(estimate, 0), abs=1e-5)
-        # Its standard error, of which the orthogonal estimate has more by the noise.
+        # The noise of the halves adds to the standard error of the orthogonal estimate.
         centred = w * gaps * (2 * residuals - gaps) - estimate * w
         squared_error = np.var(centred, ddof=1) / n
         noise = np.mean(w**2 * variances * (residuals - gaps) ** 2) / n
@@ -195,7 +195,7 @@ def test_kernel_smoother_equals_the_naive_loop(name, rng):
         np.testing.assert_array_equal(smoother.smooth(values, sigma), means)
 
 
-def test_limits_of_the_kernel(rng):
+def test_kernel_of_extreme_widths_is_the_mean_or_the_nearest_value(rng):
     probs, values = rng.permutation(30) / 30, rng.normal(size=30)
     fold = _crossfit.fold_numbers(np.zeros(30), 2, rng)
     smoother = _crossfit.KernelSmoother(probs, fold, 2)
@@ -229,8 +229,8 @@ def test_folds_are_even(folds, rng):
 
 
 @every_kind
-def test_coverage(kind, rng):
-    """Intervals hold the truth, and their width is that of the theory."""
+def test_intervals_hold_the_truth_and_have_the_width_of_the_theory(kind, rng):
+    """The 95% intervals of the error, with the delta method for their width."""
     data_sets, n = (120, 600) if kind["smoothing"] == "kernel" else (20, 300)
     intervals = np.array(
         [
@@ -250,8 +250,8 @@ def test_coverage(kind, rng):
 
 
 @pytest.mark.parametrize("orthogonal", [False, True])
-def test_calibrated_forecasts(orthogonal, rng):
-    """Intervals start at 0 in 97.5% of the data sets, or more."""
+def test_intervals_of_calibrated_forecasts_start_at_0(orthogonal, rng):
+    """This holds in 97.5% of the data sets or more."""
     lower = []
     for i in range(80):
         probs = rng.beta(0.5, 0.5, size=300)
@@ -277,7 +277,7 @@ def test_large_samples_reach_the_weighted_truth(kind, weights, normalize, rng):
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_standard_error_is_that_of_the_jackknife(normalize, rng):
+def test_standard_error_agrees_with_the_jackknife(normalize, rng):
     w, values = rng.uniform(1, 5, size=[2, 400])
 
     def mean(kept):
@@ -290,7 +290,7 @@ def test_standard_error_is_that_of_the_jackknife(normalize, rng):
     assert error == pytest.approx(jackknife, rel=0.01)
 
 
-def test_alpha_scales_the_interval(rng):
+def test_width_of_the_interval_is_a_normal_quantile_of_alpha(rng):
     probs, labels = squares(rng, 20000)
     wide, narrow = (
         um.spce_conf_int(probs, labels, alpha=alpha) for alpha in (0.1, 0.5)
@@ -301,7 +301,7 @@ def test_alpha_scales_the_interval(rng):
 
 
 @every_kind
-def test_corner_data(kind, rng):
+def test_extreme_data_have_their_known_errors(kind, rng):
     coins = np.arange(400) % 2
     same = um.spce_conf_int(np.full(400, 0.1), coins, **kind)
     assert same.estimate == pytest.approx(0.4, abs=0.02)
@@ -314,7 +314,7 @@ def test_corner_data(kind, rng):
     hard = rng.integers(0, 2, 100)
     assert um.spce(hard, hard, **kind) == pytest.approx(0, abs=1e-6)
     assert um.spce(hard, 1 - hard, **kind) == pytest.approx(1)
-    for n in (2, 3, 5):  # As many examples as folds.
+    for n in (2, 3, 5):  # There are as many folds as examples.
         interval = um.spce_conf_int(rng.uniform(size=n), coins[:n], folds=n, **kind)
         assert np.all(np.isfinite(interval))
         assert np.all(np.diff(interval) >= 0)

@@ -1,4 +1,4 @@
-"""What `repr` shows of states and statistics: a screen, with the numbers."""
+"""The `repr` of states and statistics shows the numbers on at most a screen."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,11 @@ def columns(text):
     return [line.split() for line in text.splitlines()]
 
 
-def test_bin_statistics_are_a_table():
+def test_bin_statistics_print_as_a_table():
     assert repr(um.bin_statistics(*DATA, num_bins=4)) == BINS
 
 
-def test_groups_are_told_apart_and_the_middle_of_many_rows_is_left_out():
+def test_table_of_groups_numbers_them_and_leaves_out_middle_rows():
     options = {"num_bins": 15, "class_conditional": True, "max_prob": False}
     statistics = um.bin_statistics(*DATA, binning_scheme="adaptive", **options)
     title, header, *rows = columns(repr(statistics))
@@ -53,7 +53,7 @@ def test_states_show_metric_options_and_arrays():
 
 
 @pytest.mark.parametrize("class_conditional", [False, True])
-def test_sketches_show_what_they_hold(class_conditional):
+def test_sketches_show_weights_and_means_of_each_group(class_conditional):
     sketch = um.ScoreSketch(class_conditional=class_conditional, max_prob=False)
     assert repr(sketch).endswith("sketch_bits=None), no examples")
     sketch.update(*DATA, sample_weight=[1, 1, 0, 1])

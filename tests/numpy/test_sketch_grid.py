@@ -1,4 +1,4 @@
-"""The cells of scores in NumPy; those of tensors are the same (`tests/tensors`)."""
+"""The cells of scores in NumPy; `tests/tensors` shows that tensors have the same."""
 
 import fractions
 
@@ -31,10 +31,10 @@ def test_cells_ascend_and_are_narrow(bits, rng):
     assert np.all((least[found] <= single) & (single <= largest[found]))
     low, high = _grid.rounded_limits(*bits)
     assert np.all((low[found] <= scores) & (scores <= high[found]))
-    # What the bounds of errors are made of: the width, by itself, and relative to p and
-    # to 1 - p.
+    # Bounds of errors depend on the width of cells: absolute, and relative to p and to
+    # 1 - p.
     even = bits[2] if len(bits) == 3 else bits[0] + 1
-    rounding = 2.0**-23  # Of scores in float64.
+    rounding = 2.0**-23  # The error of float64 scores after rounding to float32.
     assert np.all((high - low)[found] <= 2.0**-even + rounding)
     width = (high - low)[found]
     distance = np.minimum(scores, 1 - scores)
@@ -66,7 +66,7 @@ def test_sums_are_exact_in_any_order(rng):
     np.testing.assert_allclose(whole.values, exact, rtol=1e-15)
 
 
-def test_digits_have_room_for_any_number_of_terms(rng, monkeypatch):
+def test_digits_do_not_overflow_for_many_terms(rng, monkeypatch):
     values, cells = rng.random(500), rng.integers(0, 3, 500)
     expected = summed(values, cells, 3)
     monkeypatch.setattr(_exact_sums, "_BLOCK", 7)
@@ -74,13 +74,13 @@ def test_digits_have_room_for_any_number_of_terms(rng, monkeypatch):
     assert summed(values, cells, 3).equals(expected)
 
 
-def test_sums_have_one_form():
+def test_equal_sums_have_equal_digits():
     nothing = ExactSums.zeros(2)
     assert (nothing + nothing).equals(nothing)
     assert summed([0.0, 0.0], [0, 1], 2).equals(nothing)
     some = summed([2.0**40, 0.5], [0, 1], 2)
     assert (some.lowest, some.digits.tolist()) == (-1, [[0, 2**31], [0, 0], [2**8, 0]])
-    # What was too much is taken back, exactly; less than nothing is 0.
+    # Negative terms are subtracted exactly, and a sum below 0 counts as 0.
     for values, expected in (
         ([2.0**40, -(2.0**40), 0.5, -1e-300], [0, 0.5]),
         ([2.0**40, -(2.0**41), 1.0, -0.5], [0, 0.5]),

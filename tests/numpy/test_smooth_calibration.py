@@ -1,4 +1,4 @@
-"""The smooth calibration error: kernels and quadrature, and closed forms."""
+"""The smooth calibration error, against quadrature and closed forms."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests import catalogue, references
 from uncertainty_metrics.numpy.calibration import _pooled_errors
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells, pooled
 
-WITHIN = 1e-6  # As the documentation says.
+WITHIN = 1e-6  # The documented precision.
 
 
 def forecasts(rng, kind, n=40):
@@ -29,7 +29,7 @@ def forecasts(rng, kind, n=40):
     "kind", ["spread", "tied", "saturated", "certain", "one", "narrow"]
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_kernels_and_quadrature(kind, weighted, rng):
+def test_error_equals_kernels_and_quadrature(kind, weighted, rng):
     labels, p = forecasts(rng, kind)
     weights = {"sample_weight": rng.choice([0.5, 1, 3], len(p))} if weighted else {}
     options = {**weights, "positive_class": True}
@@ -48,7 +48,7 @@ def test_equals_kernels_and_quadrature(kind, weighted, rng):
         assert found == pytest.approx(expected, abs=WITHIN)
 
 
-def test_decisions_and_logits(rng):
+def test_error_takes_decisions_and_logits(rng):
     data = catalogue.data(rng)
     arguments = data.arguments(True)
     found = um.smece(**arguments, bandwidth=0.05)
@@ -66,15 +66,15 @@ def test_decisions_and_logits(rng):
     assert found == pytest.approx(um.smece(labels, references.softmax(logits)))
 
 
-def test_closed_forms():
-    # Residuals of one sign: any bandwidth keeps their sum.
+def test_error_equals_closed_forms():
+    # Residuals of one sign: the error is their sum at any bandwidth.
     found = um.smece([0, 0, 0], [0.2, 0.4, 0.9], positive_class=True)
     assert found == pytest.approx(0.5)
-    # Far apart, of both signs: nothing cancels.
+    # Residuals of both signs that are far apart: nothing cancels.
     cells = Cells(np.ones(2), np.array([0.25, 0.75]), np.array([0.252, 0.748]))
     assert _pooled_errors.smooth_error(cells) == pytest.approx(0.002, abs=1e-9)
-    # A pair e at distance d from its opposite: 2 e erf(d / (2 sqrt(2) s)) = s, but for
-    # mirror images, which are too far.
+    # Two residuals e and -e at the distance d: the error s solves 2 e erf(d / (2
+    # sqrt(2) s)) = s. Mirror images are too far away to matter.
     e, d = 0.01, 0.02
     cells = Cells(np.ones(2), np.array([0.5, 0.5 + d]), np.array([0.52, 0.48 + d]))
     expected = optimize.brentq(
@@ -88,17 +88,17 @@ def normal(x):
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-5, 1e-6])
-def test_nearly_calibrated(size, rng):
-    # Gaps that alternate, several bandwidths apart: their mean size is the error.
+def test_small_alternating_gaps_far_apart_have_their_mean_size(size, rng):
+    # The gaps alternate in sign, but are several bandwidths apart, so that none cancel.
     p = np.linspace(0.1, 0.9, 9)
     cells = Cells(np.ones(9), p, p + size * (-1) ** np.arange(9))
     assert _pooled_errors.smooth_error(cells) == pytest.approx(size, abs=WITHIN)
 
 
-def test_calibrated():
+def test_residuals_that_cancel_have_an_error_of_0():
     assert um.smece([0, 1], [0.5, 0.5], positive_class=True) == 0
     assert um.smece([0, 1, 1], [[1, 0], [0, 1], [0, 1]]) == 0
-    # Equal scores cancel, in any order and of any weight, though not bit by bit.
+    # Residuals of equal scores cancel in any order and with any weight, up to rounding.
     p = np.repeat([0.1, 0.3], 3)
     weights = np.tile([0.7, 0.1, 0.1], 2)
     labels = np.tile([0, 1, 0], 2)
@@ -110,9 +110,9 @@ def test_calibrated():
     assert _pooled_errors.smooth_error(nothing, 0.1) == 0
 
 
-def test_gaps_that_alternate_cancel():
-    # 4000 scores that are off by a half in turn: smoothing leaves half of one of them
-    # at either end.
+def test_alternating_gaps_close_together_cancel():
+    # 4000 scores have gaps of 1/2 with alternating signs. Smoothing leaves half of one
+    # gap at either end.
     p = 0.5 + np.linspace(-1e-3, 1e-3, 4000)
     cells = Cells(np.ones(4000), p, p + np.tile([-0.5, 0.5], 2000))
     found = _pooled_errors.smooth_error(cells)
@@ -129,9 +129,9 @@ def test_fine_meshes_agree_with_coarse_ones(rng):
 
 
 @pytest.mark.parametrize("offsets", [(0, 0), (0.5, 0.5), (0, 0.5)])
-def test_two_nodes_are_as_good_as_they_say(offsets):
-    # Masses that two nodes widen the least, and the most, and so far apart that it
-    # counts the most.
+def test_mesh_with_two_nodes_keeps_its_tolerance(offsets):
+    # The offsets are those at which two nodes widen a mass the least (0) and the most
+    # (1/2), and the distance is that at which this matters most.
     intervals = 2**14
     bandwidth = _pooled_errors._span(1.0, nodes=2) / intervals
     first = intervals // 2
@@ -146,14 +146,14 @@ def test_two_nodes_are_as_good_as_they_say(offsets):
     assert mesh.norm(bandwidth) == pytest.approx(expected, abs=1e-10)
 
 
-def test_many_scores_take_the_mesh_that_their_number_allows(rng):
+def test_error_of_many_scores_does_not_depend_on_the_mesh(rng):
     p = rng.random(300_000)
     labels = rng.random(300_000) < p**1.05
-    few = np.round(p * 500) / 500  # Pooled to 501 cells, on the coarsest mesh.
+    few = np.round(p * 500) / 500  # These 501 scores are on the coarsest mesh.
     assert um.smece(labels, p, positive_class=True) == pytest.approx(
         um.smece(labels, few, positive_class=True), abs=2e-3
     )
-    # Repeated, it is the same, whichever mesh serves.
+    # Repeated examples have the same error, but may use another mesh.
     labels, p = labels[:3000], p[:3000]
     expected = um.smece(labels, p, positive_class=True)
     found = um.smece(
@@ -162,7 +162,7 @@ def test_many_scores_take_the_mesh_that_their_number_allows(rng):
     assert found == pytest.approx(expected, abs=WITHIN)
 
 
-def test_curves_of_a_diagram(rng):
+def test_curves_of_a_diagram_equal_the_reference(rng):
     p = np.concatenate([rng.random(20), [0.0, 1.0]])
     weights = rng.random(22)
     cells = pooled(p, rng.random(22) < p, weights)

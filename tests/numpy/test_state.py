@@ -1,4 +1,4 @@
-"""`MetricState` without TensorFlow: hostile files, and numbers that cannot be."""
+"""`MetricState` without TensorFlow: hostile files, and impossible numbers."""
 
 import functools
 import io
@@ -36,7 +36,7 @@ def state(**changes):
 
 
 def npy(descr="<i8", shape=(), data=bytes(8), header=None):
-    """Returns an array file whose header says anything."""
+    """Returns an array file with any header."""
     text = repr({"descr": descr, "fortran_order": False, "shape": shape})
     text = (text if header is None else header).encode("latin1")
     return b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text + data
@@ -65,7 +65,7 @@ def archive(contents, method=zipfile.ZIP_DEFLATED):
 
 
 def peak(function):
-    """Returns the most memory that a call takes, which must raise ValueError."""
+    """Returns the peak memory and the message of a call that raises ValueError."""
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=r"`.*Received") as raised:
@@ -77,7 +77,7 @@ def peak(function):
 
 MiB = 2**20
 HUGE = 136 * MiB
-# Arrays that no file may hold; the report reads them, too.
+# Arrays that no file may hold; the tests of the report use them as well.
 HOSTILE_ARRAYS = {
     "a bomb": lambda: npy("<f8", (HUGE // 8,), bytes(HUGE)),
     "a bomb of small numbers": lambda: npy("|i1", (HUGE // 8,), bytes(HUGE // 8)),
@@ -126,27 +126,27 @@ def test_hostile_files_are_refused_before_they_are_unpacked(case):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_twice_is_refused():
+def test_files_with_a_name_twice_are_refused():
     contents = [*members().items(), ("units", saved(np.array([1, 2])))]
     with pytest.raises(ValueError, match=r"Received.*units.*units"):
         MetricState.load(io.BytesIO(archive(contents)))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_methods_that_numpy_does_not_write_are_refused(method):
+def test_compression_that_numpy_does_not_write_is_refused(method):
     content = archive(members().items(), method)
     with pytest.raises(ValueError, match=r"`header`.*compressed"):
         MetricState.load(io.BytesIO(content))
 
 
-def test_large_states_load_though_zeros_pack_well(tmp_path):
+def test_large_states_of_zeros_load_despite_high_compression(tmp_path):
     shape = (2, 3_000_000)
     large = state(units=np.zeros(shape), hi=np.zeros(shape), lo=np.zeros(shape))
     large.save(tmp_path / "state")
     assert MetricState.load(tmp_path / "state") == large
 
 
-def test_damaged_files_raise_or_hold_the_state():
+def test_damaged_files_raise_or_load_the_same_state():
     rng = np.random.default_rng(0)
     good = state(units=[5, -3], hi=[0.25, 1], invalid=1)
     file = io.BytesIO()
@@ -179,7 +179,7 @@ def test_damaged_files_raise_or_hold_the_state():
         ({"units": [1, 0], "hi": [-1, 0], "lo": [-0.5, 0]}, "hi"),
     ],
 )
-def test_counts_are_not_negative_and_do_not_wrap(changes, word):
+def test_negative_and_overflowing_counts_raise(changes, word):
     shape = np.shape(max(changes.values(), key=np.ndim)) or (2,)
     made = {name: np.zeros(shape) for name in ("units", "hi", "lo")} | changes
     with pytest.raises(ValueError, match=f"`{word}` must.*Received"):
@@ -190,7 +190,7 @@ def test_counts_are_not_negative_and_do_not_wrap(changes, word):
         MetricState.load(io.BytesIO(content))
 
 
-def test_sums_of_states_do_not_wrap():
+def test_sums_of_states_raise_before_they_overflow():
     for large in (state(invalid=2**61), state(units=[2**61, 0])):
         assert large + state() == large
         with pytest.raises(ValueError, match=r"`(invalid|units)` must.*Received"):
@@ -200,13 +200,13 @@ def test_sums_of_states_do_not_wrap():
         less + less
 
 
-def test_weights_may_be_below_their_units():
-    # Of ten weights of 0.6: each counts as 1 and -0.4.
+def test_fractions_below_their_rounded_weights_are_allowed():
+    # For ten weights of 0.6, each counts as 1 in `units` and as -0.4 in `hi`.
     assert state(units=[10, -2], hi=[-4, 0.5]).arrays["units"].tolist() == [10, -2]
 
 
 def summands():
-    """Makes one of everything that adds, and whether `sum` adds it."""
+    """Yields an object of every class that adds, and whether `sum` can add it."""
     batch = [0, 1], [[0.75, 0.25], [0.25, 0.75]]
     sketch = um_np.ScoreSketch()
     metric = um_np.GeneralCalibrationError("even", True, False, "l1")
@@ -216,7 +216,7 @@ def summands():
     yield um_np.bin_statistics(*batch), False
 
 
-def test_states_add_to_nothing_else():
+def test_states_only_add_to_their_own_class():
     message = r"unsupported operand|can only concatenate"
     for one, sums in summands():
         for junk in (None, 3, 0.5, "state", {}, np.ones(2)):
@@ -229,7 +229,7 @@ def test_states_add_to_nothing_else():
 
 
 @pytest.mark.parametrize("path", [None, 10**6, ["path"], np.ones(2)])
-def test_files_are_paths_or_open(path):
+def test_path_must_be_a_path_or_an_open_file(path):
     scaling = um_np.PlattScaling().fit([0, 1, 0, 1], probabilities=[0.1, 0.7, 0.6, 0.4])
     for one in (state(), um_np.ScoreSketch(), scaling):
         for opened in (one.save, type(one).load):

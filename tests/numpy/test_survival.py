@@ -1,4 +1,4 @@
-"""Scores of survival curves: naive sums, fractions by hand, and simulation."""
+"""Scores of survival curves: naive sums of fractions, values by hand, simulation."""
 
 import math
 from fractions import Fraction
@@ -9,12 +9,13 @@ import scipy.stats
 
 import uncertainty_metrics.numpy as um
 
-Z = 4.5  # Standard errors that no seed exceeds.
+Z = 4.5  # The limit in standard errors, for any seed.
 
 
 def followed(times, event, weights, until):
-    """P(not censored) by factors at each time, in fractions: up to the first time for
-    which `until` is false. Events precede censorings.
+    """Returns P(not censored), by a factor for each time as long as `until` is true.
+
+    The arithmetic is in fractions. At equal times, events come before censorings.
     """
     share = Fraction(1)
     for time in sorted(set(times)):
@@ -42,7 +43,7 @@ def naive_brier(times, event, survival, at, weights):
 
 
 def drawn(rng, n=25):
-    """Data full of ties, as fractions; the last is an event."""
+    """Makes data with many ties, as fractions; the last example is an event."""
     times = [Fraction(int(t), 4) for t in rng.integers(0, 9, n)]
     event = rng.integers(0, 2, n).tolist()
     times[-1], event[-1] = Fraction(9, 4), 1
@@ -81,18 +82,18 @@ def test_brier_score_equals_sums_of_fractions(weighted, dtype, rng):
         assert whole == pytest.approx(areas[first:].sum() / (at[-1] - at[first]))
 
 
-def test_ties_by_hand():
-    # At time 1 an event and a censoring: the censored one was at risk beside the third
-    # alone, so G(1) = 1/2, and the event before has G(1-) = 1.
+def test_brier_score_of_ties_by_hand():
+    # At time 1 there are an event and a censoring. The event comes first and has G(1-)
+    # = 1. Then the censored example and the third are at risk, so G(1) = 1/2.
     given = [1, 1, 2], [1, 0, 1]
     for s in (0.0, 0.25, 1.0):
         expected = (s**2 + 2 * (1 - s) ** 2) / 3
         assert um.ipcw_brier_score(*given, [s] * 3, 1) == pytest.approx(expected)
-        # The last event stands for the censored one, too.
+        # The last event also counts for the censored example.
         assert um.ipcw_brier_score(*given, [s] * 3, 2) == pytest.approx(s**2)
 
 
-def test_without_censoring_it_is_the_brier_score(rng):
+def test_score_without_censoring_is_the_brier_score(rng):
     times, survival = rng.exponential(size=50), rng.random(50)
     for t in (0.0, 0.5, times[3], 1e9):
         expected = np.mean(((times > t) - survival) ** 2)
@@ -100,8 +101,8 @@ def test_without_censoring_it_is_the_brier_score(rng):
         assert found == pytest.approx(expected)
 
 
-def test_weights_of_the_counted_sum_to_all(rng):
-    """So forecasts of 1/2 score 1/4, whatever is censored."""
+def test_weights_of_uncensored_examples_sum_to_the_number_of_examples(rng):
+    """So forecasts of 1/2 score 1/4, whichever examples are censored."""
     for _ in range(20):
         times = rng.integers(0, 6, 12)
         event = rng.integers(0, 2, 12)
@@ -112,14 +113,14 @@ def test_weights_of_the_counted_sum_to_all(rng):
 
 
 def curves(rng, n):
-    """Times of two groups, and their survival curves at 0.5 and 1."""
+    """Makes times of two groups, and their survival curves at 0.5 and 1."""
     rate = rng.choice([0.5, 2.0], n)
     times = rng.exponential(1 / rate)
     return times, np.exp(-rate[:, None] * [0.5, 1.0])
 
 
-def test_consistent_under_censoring(rng):
-    # The mean of S (1 - S) over both groups is what right curves score.
+def test_brier_score_is_consistent_under_censoring(rng):
+    # Right curves score the mean of S (1 - S) over both groups.
     at, repeats, n = [0.5, 1.0], 300, 300
     right = np.exp(-np.outer([0.5, 2], at))
     truth = np.mean(right * (1 - right), axis=0)
@@ -131,14 +132,14 @@ def test_consistent_under_censoring(rng):
         seen = np.minimum(times, lost)
         found[i] = um.ipcw_brier_score(seen, event, survival, at)
         naive = np.mean(((times[event, None] > at) - survival[event]) ** 2, axis=0)
-        left_out[i] = naive  # Who was censored is left out.
+        left_out[i] = naive  # This leaves out the censored examples.
     error = found.std(axis=0) / math.sqrt(repeats)
     assert np.all(np.abs(found.mean(axis=0) - truth) < Z * error)
     assert np.all(np.abs(left_out.mean(axis=0) - truth) > 3 * Z * error)
 
 
-def test_consistent_with_ties(rng):
-    """Events of whole days, censored on whole days: G(T-), not G(T), is right."""
+def test_brier_score_is_consistent_with_ties(rng):
+    """Events and censorings are on whole days: G(T-) is right, and G(T) is not."""
     repeats, n, at = 300, 300, 2
     survival = np.full(n, 0.6**2)
     found = np.empty(repeats)
@@ -188,7 +189,7 @@ def test_d_calibration_equals_sums_of_fractions(weighted, num_bins, rng):
 
 
 @pytest.mark.parametrize("censored", [False, True])
-def test_level_and_power_of_d_calibration(censored, rng):
+def test_d_calibration_has_its_level_and_power(censored, rng):
     repeats, n = 400, 200
     rejected = np.zeros(2)
     histogram = np.zeros(10)
@@ -202,7 +203,7 @@ def test_level_and_power_of_d_calibration(censored, rng):
         histogram += right.histogram
     assert rejected[0] <= 0.06 * repeats + Z * math.sqrt(0.06 * 0.94 * repeats)
     assert rejected[1] > repeats / 2
-    # Masses of an example are in [0, 1], of mean 1/10 in each bin.
+    # The mass of an example in a bin is in [0, 1], and its mean is 1/10.
     error = math.sqrt(0.1 * 0.9 / (repeats * n))
     np.testing.assert_allclose(histogram / repeats, 0.1, atol=Z * error)
 
@@ -231,7 +232,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_input_of_the_brier_score(change, message):
+def test_bad_input_of_the_brier_scores_raises(change, message):
     good = {**FOLLOWED, "survival": [[0.5, 0.2]] * 3, "at": [1.0, 2.0]}
     for function in (um.ipcw_brier_score, um.integrated_brier_score):
         function(**good)
@@ -240,7 +241,7 @@ def test_bad_input_of_the_brier_score(change, message):
         assert "Received" in str(told.value)
 
 
-def test_what_is_left_to_one_function():
+def test_bad_input_that_concerns_one_function_raises():
     with pytest.raises(ValueError, match="`at` must hold at least two"):
         um.integrated_brier_score(**FOLLOWED, survival=[[0.5]] * 3, at=[1.0])
     for change, message in (
@@ -255,7 +256,7 @@ def test_what_is_left_to_one_function():
             um.d_calibration(**{"event": [1, 0], "survival": [0.1, 0.2], **change})
 
 
-def test_corners():
+def test_extreme_times_and_weights_by_hand():
     one = um.ipcw_brier_score([[2.0]], [[1]], [[0.25]], 1)
     assert one == 0.75**2
     big = um.ipcw_brier_score([1e308, 1.5e308], [1, 1], [[0.5, 0.5]] * 2, [0.0, 1e308])
@@ -263,15 +264,15 @@ def test_corners():
     assert um.integrated_brier_score(
         [1e308, 1.5e308], [1, 1], [[0.5, 0.5]] * 2, [0.0, 1.2e308]
     ) == pytest.approx(0.25)
-    # A weight of 0 is an example left out: the last that was censored too.
+    # An example of weight 0 does not count, even the last, which is censored.
     more = um.ipcw_brier_score(
         [1, 2, 3], [1, 1, 0], [0.5, 0.25, 1], 2.5, sample_weight=[1, 1, 0]
     )
     assert more == um.ipcw_brier_score([1, 2], [1, 1], [0.5, 0.25], 2.5)
-    # So is one whose weight is 0 beside the others.
+    # An example of negligible weight does not count as the last one at risk.
     for weights in ([1e300, 1e-300], [1.0, 0.0]):
         with pytest.raises(ValueError, match="`at` must be below"):
             um.ipcw_brier_score([1, 2], [0, 1], [0.5, 0.5], 1, sample_weight=weights)
-    # Tiny survival of the censored is spread below it.
+    # The mass of a censored example is spread below its survival, even if that is tiny.
     found = um.d_calibration([0, 0], [0.0, 5e-324], num_bins=4)
     assert found.histogram.tolist() == [1, 0, 0, 0]

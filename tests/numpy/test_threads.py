@@ -1,4 +1,4 @@
-"""NumPy functions called by many threads at once give the values of one."""
+"""NumPy functions give the same values in many threads at once as in one."""
 
 import concurrent.futures
 import functools
@@ -20,7 +20,7 @@ THREADS = 8
 
 @pytest.fixture
 def quick_switches():
-    """Lets threads take turns as often as they can."""
+    """Makes threads switch as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -28,7 +28,7 @@ def quick_switches():
 
 
 def calls(rng):
-    """Returns functions without arguments, a few for each row: the same every time."""
+    """Returns repeatable calls without arguments, a few for each row."""
     return [
         functools.partial(row.find(um), **row.draw(rng, (50,)))
         for row in catalogue.CALLABLES
@@ -38,7 +38,7 @@ def calls(rng):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_threads_give_the_values_of_one(rng, quick_switches):
+def test_many_threads_give_the_values_of_one_thread(rng, quick_switches):
     work = calls(rng)
     expected = [flat(call()) for call in work]
     order = np.concatenate([rng.permutation(len(work)) for _ in range(THREADS)])
@@ -48,7 +48,7 @@ def test_threads_give_the_values_of_one(rng, quick_switches):
             np.testing.assert_array_equal(value, expected[i])
 
 
-def test_bootstraps_in_threads_are_those_of_their_seeds(rng, quick_switches):
+def test_bootstraps_in_threads_have_the_values_of_their_seeds(rng, quick_switches):
     filters = list(warnings.filters)
     p = rng.uniform(size=100)
     z = (rng.uniform(size=100) < p).astype(int)
@@ -62,11 +62,11 @@ def test_bootstraps_in_threads_are_those_of_their_seeds(rng, quick_switches):
     expected = [run(seed) for seed in range(24)]
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(run, range(24))) == expected
-    # `warnings.catch_warnings` in threads that overlap leaves those of one of them.
+    # `warnings.catch_warnings` in overlapping threads would leave changed filters.
     assert list(warnings.filters) == filters
 
 
-def test_functions_leave_the_state_of_numpy_alone(rng):
+def test_functions_do_not_change_the_global_state_of_numpy(rng):
     state = np.random.get_state()  # noqa: NPY002
     errors, filters = np.geterr(), list(warnings.filters)
     printed = np.get_printoptions()
@@ -82,9 +82,9 @@ def test_functions_leave_the_state_of_numpy_alone(rng):
 
 
 def test_modules_keep_no_state():
-    """Names of modules are bound once: no `global`, no cache, no global generator."""
+    """Modules have no `global`, no cache and no global random generator."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "ecdf.py":  # It remembers a pure function, of 128 arguments.
+        if path.name == "ecdf.py":  # Its cache is of a pure function and is bounded.
             continue
         found = re.search(
             r"^\s*global |lru_cache|functools\.cache\b|np\.random\.(?!default_rng|"

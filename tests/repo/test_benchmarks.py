@@ -18,7 +18,7 @@ from tests import catalogue
 
 ROOT = pathlib.Path(__file__).parents[2]
 HERE = ROOT / "benchmarks"
-sys.path.append(str(HERE))  # As `python benchmarks/run.py` has it.
+sys.path.append(str(HERE))  # As in `python benchmarks/run.py`.
 
 NAMES = ("cases", "compare", "data", "growth", "harness", "rows", "run", "summary")
 cases, compare, data, growth, harness, rows, run, summary = map(
@@ -49,7 +49,7 @@ def test_names_are_unique():
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_setups_are_there_and_take_the_options(case):
+def test_setups_exist_and_take_the_options(case):
     for contender in case.contenders:
         other = contender.environment in harness.BACKENDS
         module = "backends" if other else contender.environment
@@ -67,14 +67,14 @@ def test_setups_are_there_and_take_the_options(case):
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_data_are_there(case):
+def test_data_exist_and_take_the_size(case):
     if case.size:
         inspect.signature(getattr(data, case.data)).bind(*case.size)
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in cases.CASES])
-def test_a_case_has_a_baseline_and_labels_that_differ(case):
-    # Without the peers too.
+def test_a_case_has_a_baseline_and_different_labels(case):
+    # Where no peer is installed, ours are the whole case.
     ours = [row for row in case.contenders if row.environment == harness.OURS]
     assert any(row.baseline for row in ours)
     labels = [row.label for row in case.contenders]
@@ -205,7 +205,7 @@ def test_rows_of_the_documents_belong_to_cases():
     assert set(summary.paths((ROOT / "docs" / "speed.md").read_text())) <= known
 
 
-def test_selected_cases():
+def test_cases_are_selected_by_name():
     assert [case.name for case in run.select("ece-update-1024")] == [
         "ece-update-1024x10"
     ]
@@ -214,7 +214,7 @@ def test_selected_cases():
 
 
 class FakeWorker:
-    """A checkout whose calls take so many seconds, and have that value."""
+    """A checkout named SECONDSxVALUE, after the time and the value of its calls."""
 
     def __init__(self, python, root):
         self._seconds, self._value = map(float, root.name.split("x"))
@@ -235,7 +235,9 @@ class FakeWorker:
         ("1x5", "1x5.1", "nll-50000x1000: .*: 5.1, .*: 5$"),
     ],
 )
-def test_two_checkouts_compared(before, after, told, monkeypatch, capsys):
+def test_comparison_reports_slower_calls_and_other_values(
+    before, after, told, monkeypatch, capsys
+):
     monkeypatch.setattr(compare, "Worker", FakeWorker)
     monkeypatch.setattr(run.Foreign, "_read", lambda self: (0, 0))
     monkeypatch.setattr(run, "_PAUSE", 0)

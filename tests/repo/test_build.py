@@ -1,4 +1,4 @@
-"""BUILD, read as Python, of which its language is a part."""
+"""The file BUILD, run as Python, as its language is a part of Python."""
 
 import pathlib
 
@@ -36,7 +36,7 @@ def test_every_file_has_a_target(rules):
     assert sources == set(glob(f"{part}/**/*.py" for part in parts))
 
 
-def test_every_test_runs_by_itself(rules):
+def test_every_test_file_has_a_target_to_run(rules):
     tests = {fields["args"][0] for fields in rules.values() if "size" in fields}
     assert tests == set(glob(["tests/**/test_*.py"]))
     for fields in rules.values():

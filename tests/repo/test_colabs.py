@@ -1,4 +1,4 @@
-"""The notebooks of colabs/ open in Colab and show what they did; CI runs them."""
+"""The notebooks of colabs/ open in Colab and show their outputs; CI runs them."""
 
 import ast
 import base64
@@ -88,7 +88,7 @@ def test_cells_are_short_and_explained(name):
 
 
 @every_notebook
-def test_it_ends_with_exercises_and_where_to_go(name):
+def test_notebook_ends_with_exercises_and_links(name):
     head, _, end = read(name).cells[-1].source.partition("## Where to go next\n")
     assert "## Exercises\n" in head
     links = re.findall(r"\((https://[^)]+)\)", end)
@@ -98,7 +98,7 @@ def test_it_ends_with_exercises_and_where_to_go(name):
         assert (run_colabs.FOLDER.parent / path).is_file()
 
 
-def test_what_is_not_installed_is_told(monkeypatch, capsys):
+def test_notebooks_without_their_packages_are_skipped(monkeypatch, capsys):
     monkeypatch.setattr(run_colabs.importlib.util, "find_spec", lambda name: None)
     assert run_colabs.main(["keras_jax"]) == 0
     assert capsys.readouterr().out == (
@@ -108,7 +108,7 @@ def test_what_is_not_installed_is_told(monkeypatch, capsys):
 
 @every_notebook
 def test_public_names_in_cells_exist(name):
-    # Commands of the shell are no Python.
+    # Shell commands are not Python.
     lines = "\n".join(cell.source for cell in code_cells(name)).splitlines()
     tree = ast.parse("\n".join(re.sub(r"^(\s*)[!%].*", r"\1pass", x) for x in lines))
     modules = {
@@ -120,7 +120,7 @@ def test_public_names_in_cells_exist(name):
     }
 
     def resolve(node):
-        """Returns what a dotted name of the package is, None for any other."""
+        """Returns the object of a dotted name of the package, or None."""
         if isinstance(node, ast.Name):
             return modules.get(node.id)
         if isinstance(node, ast.Attribute) and (value := resolve(node.value)):

@@ -44,6 +44,25 @@ EDITS = [
 ]
 # "the stubs" is the script that writes them.
 STEPS = [*dict.fromkeys(edit.path for edit in EDITS), "the stubs"]
+# What is said where a step is left out.
+TOLD = {
+    "uncertainty_metrics/numpy/scoring/forecast_scores.py": (
+        r"numpy\.scoring\.forecast_scores' has no attribute 'crps_laplace_score'"
+    ),
+    "uncertainty_metrics/ops/_forecast_scores.py": (
+        r"ops\._forecast_scores' has no attribute 'laplace_scores'"
+    ),
+    "uncertainty_metrics/tensors/forecast_scores.py": (
+        r"import crps_laplace_score .*or its twin into uncertainty_metrics/tensors"
+    ),
+    "uncertainty_metrics/keras/metrics/scoring_rules.py": (
+        r'names `CRPSLaplace`.*: write `"CRPSLaplace",` into `__all__`'
+    ),
+    "tests/catalogue/forecasts.py": r'write `RealRow\("crps_laplace_score"',
+    "docs/guide/scoring_rules.md": r"docs/guide/.*write a line for `CRPSLaplace`",
+    "CHANGELOG.md": r"CHANGELOG\.md: write a line with `CRPSLaplace`",
+    "the stubs": r"run `python scripts/write_stubs\.py`",
+}
 
 
 def run(copy, *command):
@@ -92,6 +111,7 @@ def test_the_page_names_what_is_there():
     for path in re.findall(r"`((?:uncertainty_metrics|tests|docs)/[\w./]+)`", PAGE):
         assert (ROOT / path).exists(), path
     assert len(STEPS) - 1 <= 7
+    assert set(TOLD) == set(STEPS)
     assert sum(edit.block.count("\n") for edit in EDITS) <= 120
 
 
@@ -102,7 +122,9 @@ def test_every_public_name_is_in_the_changelog():
         for name in module.__all__:
             aliases.setdefault(getattr(module, name), set()).add(name)
         for names in aliases.values():
-            assert names & named or names <= {"numpy", *catalogue.ROOMS}, names
+            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
+                f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
+            )
 
 
 @pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
@@ -137,4 +159,4 @@ def test_a_missing_step_is_named(step, tmp_path):
     )
     assert found.returncode != 0
     said = found.stdout + (written.stderr if written else "")
-    assert re.search("(?i)laplace|write_stubs", said), said
+    assert re.search(TOLD[step], said), said

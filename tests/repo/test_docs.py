@@ -18,24 +18,24 @@ from tests import catalogue
 
 ROOT = pathlib.Path(__file__).parents[2]
 
-pytestmark = pytest.mark.exhaustive  # `.ci/run` builds it beside other steps.
+pytestmark = pytest.mark.exhaustive  # `.ci/run` runs it beside other steps.
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
 from scripts import docs_docstrings, docs_gallery, docs_hooks  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-# What a browser loads by itself, and the attribute that says from where.
+# Tags of what a browser loads by itself, and the attribute with the address.
 LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src"}
 
 
 class Page(html.parser.HTMLParser):
-    """What is in a page.
+    """The contents of a page.
 
     Attributes:
-      ids: names of the places in it.
-      loaded: addresses that a browser loads with it.
-      text: its text, without that of code.
-      formulas: number of formulas on lines of their own, and within lines.
+      ids: names of places in the page.
+      loaded: addresses that a browser loads with the page.
+      text: text of the page, without code.
+      formulas: numbers of formulas on lines of their own, and within lines.
     """
 
     def __init__(self, text):
@@ -85,7 +85,7 @@ def pages(site):
 
 
 def public_names():
-    """Returns all public names, from their package on."""
+    """Returns all public names, each with its package."""
     beam = ast.parse((ROOT / "uncertainty_metrics" / "beam.py").read_text())
     (of_beam,) = (
         ast.literal_eval(node.value)
@@ -98,7 +98,7 @@ def public_names():
     return names
 
 
-def test_public_names_have_a_place_and_no_others(pages):
+def test_public_names_and_no_others_have_a_place(pages):
     name = re.compile(r"uncertainty_metrics\.((numpy|conformal|regression|beam)\.)*\w+")
     places = set().union(*(page.ids for page in pages.values())) - {None}
     ours = set(filter(name.fullmatch, places))
@@ -137,7 +137,7 @@ def test_search_works_from_the_disk(site, tmp_path):
     assert re.search(r"md-search-result__meta\">\d+ matching", run.stdout)
 
 
-def test_pages_show_what_is_written(pages):
+def test_pages_show_headings_and_formulas(pages):
     docs = ROOT / "docs"
     files = {str(path.relative_to(docs)): path for path in docs.rglob("*.md")}
     files |= {name: ROOT / file for name, file in docs_hooks.BESIDE.items()}

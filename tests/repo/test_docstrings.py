@@ -1,4 +1,4 @@
-"""Docstrings of the NumPy half and of plots: whole where they stand, and consistent."""
+"""Docstrings of the NumPy half and of plots are complete in the source."""
 
 import inspect
 import re
@@ -10,7 +10,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 
 ROOMS = (um, um.regression, um.conformal)
-# Results, whose attributes are described instead.
+# Classes of results, whose docstrings describe attributes instead of arguments.
 RESULTS = ("BinStatistics", "PITInterval")
 DOCUMENTED = {
     f"{room.__name__}.{name}": getattr(room, name)
@@ -21,7 +21,7 @@ DOCUMENTED = {
 
 
 def described(function):
-    """Returns what the docstring says of each argument, in its order."""
+    """Returns the description of each argument, in the order of the docstring."""
     section = re.search(
         r"^Args:\n((?:(?:  .*)?\n)+)", inspect.getdoc(function) + "\n\n", re.MULTILINE
     )
@@ -36,7 +36,7 @@ def test_every_argument_is_described_in_order(name):
     assert list(described(function)) == list(inspect.signature(function).parameters)
 
 
-def test_names_are_there_without_docstrings():
+def test_names_exist_without_docstrings():
     code = (
         "import uncertainty_metrics.numpy as um; [getattr(um, n) for n in um.__all__]"
     )

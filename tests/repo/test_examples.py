@@ -17,7 +17,7 @@ import uncertainty_metrics.numpy as um
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-# The gallery runs, and draws, where the documentation is built: in test_docs.py.
+# The gallery runs in test_docs.py, which builds the documentation with its pictures.
 PAGES = [
     "README.md",
     *sorted(
@@ -29,7 +29,7 @@ PAGES = [
 
 
 # Tools that we work with, but need nowhere: examples of them run where they are.
-TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "wandb")
+TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "prometheus_client", "wandb")
 
 
 def is_missing_a_tool(code):
@@ -45,7 +45,7 @@ def module_names():
         for module in pkgutil.walk_packages(
             uncertainty_metrics.__path__, "uncertainty_metrics."
         )
-        # Of other backends.
+        # These modules need other backends.
         if not module.name.endswith(
             ("__main__", "ops._tensorflow_names", "ops._jax_tracing")
         )
@@ -58,7 +58,7 @@ def test_docstring_examples(name):
     module = importlib.import_module(name)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     assert doctest.testmod(module, optionflags=flags).failed == 0
-    # Twins are made elsewhere, which doctest takes for imported.
+    # A decorator of another module makes twins, so doctest takes them for imported.
     twins = (getattr(module, public) for public in getattr(module, "__all__", ()))
     runner = doctest.DocTestRunner(optionflags=flags)
     for twin in twins:
@@ -68,7 +68,7 @@ def test_docstring_examples(name):
                 assert runner.run(test).failed == 0
 
 
-@pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
+@pytest.mark.exhaustive  # `.ci/run` runs it beside other steps.
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page_run_as_printed(page, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -77,7 +77,7 @@ def test_examples_of_a_page_run_as_printed(page, monkeypatch):
         (ROOT / page).read_text(),
         re.DOTALL,
     )
-    names = {}  # A page goes on with what it has.
+    names = {}  # Blocks of a page share names.
     for code, output in found:
         if is_missing_a_tool(code):
             continue
@@ -87,7 +87,7 @@ def test_examples_of_a_page_run_as_printed(page, monkeypatch):
         assert printed.getvalue() == output
 
 
-def test_what_replaces_later_versions_of_the_former_package(rng):
+def test_replacements_give_the_values_of_the_former_package(rng):
     plt = pytest.importorskip("matplotlib.pyplot")
     text = (ROOT / "docs" / "migration.md").read_text()
     table = text.partition("| Name | Here | |\n")[2].partition("\n\n")[0]
@@ -98,7 +98,7 @@ def test_what_replaces_later_versions_of_the_former_package(rng):
     }
     p_1 = np.array([0.51, 0.45, 0.39, 0.66, 0.68, 0.29, 0.81, 0.85])
     outside = rng.dirichlet([3.0, 3.0], 4)
-    members = rng.dirichlet([1.0, 1.0], [8, 8])  # As many as examples.
+    members = rng.dirichlet([1.0, 1.0], [8, 8])  # As many members as examples.
     names = {
         **{name: getattr(um, name) for name in um.__all__},
         "np": np,
@@ -125,7 +125,8 @@ def test_what_replaces_later_versions_of_the_former_package(rng):
     heights = run("plot_rejection_classification_diagram").lines[0].get_ydata()
     assert heights[0] == pytest.approx(np.sum(is_right) / 12)
     plt.close("all")
-    # Bins of 2, 3, 1 and 2, of which 1, 2, 0 and 2 are right; the oracle has three.
+    # Bins have 2, 3, 1 and 2 examples, of which 1, 2, 0 and 2 are right; the oracle
+    # decides three.
     binned = run("OracleCollaborativeAccuracy", 1)
     assert binned == pytest.approx((2 + 1 + 2 * 2 / 3 + 0 + 2) / 8)
     of_labels = members.mean(axis=0)[np.arange(8), names["labels"]]

@@ -1,4 +1,4 @@
-"""What imports what: the arrows between the rooms, and what stays unimported."""
+"""Imports between the rooms go one way, and heavy packages stay unimported."""
 
 import ast
 import os
@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGE = ROOT / "uncertainty_metrics"
 
-# Each room may import itself and those before it. Files at the top are the first.
+# Each room may import itself and the rooms before it. "" is the files at the top.
 ROOMS = ("", "numpy", "ops", "tensors", "keras")
 STDLIB_FILES = (
     "_checks",
@@ -30,7 +30,7 @@ def modules():
 
 
 def imported(tree):
-    """Yields (module, at the top level) for every import in a file."""
+    """Yields (module, whether at the top level) for every import in a file."""
     top = set(tree.body)
     for block in tree.body:
         if isinstance(block, ast.If):  # if TYPE_CHECKING
@@ -56,7 +56,7 @@ def test_imports_go_one_way(path, parts):
         if root != "uncertainty_metrics":
             continue
         if target == "visualization":
-            is_plot = parts[-1].strip("_") == "visualization"  # Of a table of names.
+            is_plot = parts[-1].strip("_") == "visualization"  # A table of names.
             assert room == "visualization" or is_plot or not at_top, module
         if room in ROOMS and target in ROOMS[1:]:
             assert ROOMS.index(target) <= ROOMS.index(room) or room == "", module
@@ -125,7 +125,7 @@ def test_nothing_heavy_is_imported(statement, absent):
     assert loaded_after(statement).isdisjoint((*heavy, *absent))
 
 
-def test_unknown_names_are_attribute_errors():
+def test_unknown_names_raise_attribute_errors():
     import uncertainty_metrics
     import uncertainty_metrics.numpy
 

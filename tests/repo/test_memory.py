@@ -29,7 +29,7 @@ def rows(mode):
 
 
 def peak(function, arguments):
-    function(*arguments)  # What is imported or cached belongs to no path.
+    function(*arguments)  # Imports and caches do not count.
     tracemalloc.start()
     try:
         function(*arguments)
@@ -39,16 +39,16 @@ def peak(function, arguments):
 
 
 def share_of_forbidden(row, function_of):
-    """Returns the growth of the peak as a share of that of the forbidden array."""
+    """Returns the growth of peak memory, as a share of that of the forbidden array."""
     sizes = row.growth.few
     small, large = (peak(function_of(size), row.data(size)) for size in sizes)
     allowed, forbidden = (row.growth.elements(*size) for size in sizes)
     return (large - small) / (np.dtype(np.float32).itemsize * (forbidden - allowed))
 
 
-@pytest.mark.filterwarnings("ignore")  # Of criteria that random data make unreliable.
+@pytest.mark.filterwarnings("ignore")  # On random data estimates warn.
 @pytest.mark.parametrize("row", rows(harness.NUMPY))
-def test_numpy(row):
+def test_numpy_makes_no_forbidden_array(row):
     share = share_of_forbidden(row, lambda size: row.function(harness.NUMPY, size))
     assert share < memory.SHARE
 
@@ -63,7 +63,7 @@ def largest(function, arguments):
 
 @pytest.mark.parametrize("row", rows(harness.XLA))
 @pytest.mark.first(8)
-def test_tensorflow(row):
+def test_graphs_make_no_forbidden_array(row):
     size = row.growth.few[1]
     arguments = tuple(map(tf.constant, row.data(size)))
     found = largest(row.function(harness.XLA, size), arguments)

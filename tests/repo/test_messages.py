@@ -1,4 +1,4 @@
-"""Every message of an error is a sentence: a verb, and what fits this verb."""
+"""Every error message is a sentence: a verb, and words that fit this verb."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 import uncertainty_metrics
 
 ROOT = Path(uncertainty_metrics.__file__).parent
-# After "must" and each verb, how what is expected does not start.
+# For each verb after "must", a pattern of the words that must not follow it.
 NONSENSE = {
     "be": r"at least (one|two|\d+) (?!and )[a-z]|not |known|changed|updated|different|"
     r"of (a last axis|at least|as many|two|no) ",
@@ -18,7 +18,7 @@ NONSENSE = {
 
 
 def text(node, assigned):
-    """Returns how a string of the source starts; a value in it becomes "0"."""
+    """Returns the start of a string of the source, with "0" for each value in it."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -35,8 +35,9 @@ def text(node, assigned):
 
 
 def messages():
-    """Yields file and line, the verb and the start of what is expected, or the sentence
-    of a plain error, for which the verb is None.
+    """Yields file and line, verb, and the start of the words after the verb.
+
+    For a plain error the verb is None, and its sentence comes last.
     """
     for path in ROOT.rglob("*.py"):
         assigned = {}
@@ -55,7 +56,7 @@ def messages():
                 yield place, (verbs or ["be"])[0], text(node.args[1], assigned)
 
 
-def test_what_is_expected_fits_the_verb():
+def test_words_of_messages_fit_the_verb():
     found = list(messages())
     assert len(found) > 300
     for place, verb, expected in found:

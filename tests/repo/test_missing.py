@@ -1,4 +1,4 @@
-"""What is said where a package is missing, and what works without it."""
+"""Errors name the package that is missing, and the rest works without it."""
 
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
+pytestmark = pytest.mark.exhaustive  # `.ci/run` runs it beside other steps.
 ROOT = pathlib.Path(__file__).parents[2]
 
 BLOCK = """
@@ -47,8 +47,8 @@ assert uncertainty_metrics.numpy is um and "ece" in dir(uncertainty_metrics)
     assert run.returncode == 0, run.stderr
 
 
-# What is used without a package, and what the message says, in the order of one
-# process: nothing that failed to be imported stays.
+# A missing package, the code that needs it, and a part of the message. One process runs
+# them in this order: a failed import must leave nothing behind.
 MESSAGES = [
     ("tensorflow", "um.ece", "uncertainty_metrics.ece needs tensorflow"),
     ("tensorflow", "um.BrierLoss", "uncertainty_metrics.BrierLoss needs tensorflow"),
@@ -86,7 +86,7 @@ def test_missing_packages_are_named():
         assert needed in line
 
 
-def test_tf_keras_is_named_where_it_is_asked_for():
+def test_missing_tf_keras_is_named():
     code = """
 import os
 os.environ["TF_USE_LEGACY_KERAS"] = "1"

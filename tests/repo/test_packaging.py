@@ -38,7 +38,7 @@ def test_wheel_holds_the_package(built):
     assert "Apache-2.0" in text
 
 
-def test_sdist_holds_what_the_wheel_is_made_of(built):
+def test_sdist_holds_the_sources_of_the_wheel(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as file:
         names = {name.partition("/")[2] for name in file.getnames()}

@@ -1,9 +1,9 @@
-"""What the tests of files share."""
+"""A fixture of the tests of the report."""
 
 import pytest
 
 
 @pytest.fixture
 def own_directory(tmp_path, monkeypatch):
-    """Works in an empty directory."""
+    """Runs a test in an empty directory of its own."""
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What the tests of the calibration report share: data, and ways to run it."""
+"""Data for the tests of the calibration report, and functions that run it."""
 
 import contextlib
 import csv
@@ -27,14 +27,14 @@ def examples(n=60, classes=3, seed=0):
 
 
 def calibrated(n, low, high, seed=0, gap=0.0):
-    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    """Returns labels and P(class 1); decisions are right with probability p - gap."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(low, high, n)
     return {"labels": (rng.random(n) < p - gap).astype(int), "probabilities": p}
 
 
 def sure(n, skill=0.0, seed=0):
-    """Labels and P(class 1), the more right the surer where the skill is positive."""
+    """Returns labels and P(class 1); with skill > 0 surer decisions err less often."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.5, 1, n)
     right = rng.random(n) < 0.75 + skill * (p - 0.75)
@@ -42,14 +42,14 @@ def sure(n, skill=0.0, seed=0):
 
 
 def forecasts(rng, n=200, factor=1.0, bias=0.0):
-    """Forecasts whose errors are `factor` times what they say."""
+    """Returns forecasts whose errors are `factor` times as large as they say."""
     mean, stddev = 5 * rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
     target = mean + stddev * (factor * rng.normal(size=n) + bias)
     return {"mean": mean, "stddev": stddev, "target": target}
 
 
 def members(n=120, m=4, classes=3, seed=0):
-    """Labels [n] and probabilities [n, m, classes]."""
+    """Returns labels [n] and probabilities [n, m, classes]."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=[n, 1, classes])
     labels = (logits[:, 0] + rng.gumbel(size=[n, classes])).argmax(axis=-1)
@@ -59,7 +59,7 @@ def members(n=120, m=4, classes=3, seed=0):
 
 
 def of_kind(arrays, kind):
-    """The same predictions as logits, or, of two classes, as those of class 1 alone."""
+    """Returns the predictions as logits or, of two classes, as P(class 1)."""
     labels, p = arrays.values()
     if kind == "logits":
         return {"labels": labels, "logits": np.log(p)}
@@ -72,8 +72,9 @@ def of_kind(arrays, kind):
 
 
 def without(arrays, kept, damaged=()):
-    """The examples that are kept; and all, with weight 0 for the others, of which those
-    given are NaN.
+    """Returns the kept examples; and all examples, with weight 0 for the others.
+
+    Predictions of `damaged` examples, some of the others, are NaN.
     """
     predictions = [name for name in arrays if name != "labels"]
     hidden = {name: np.array(array) for name, array in arrays.items()}
@@ -99,7 +100,7 @@ def write_parquet(name, columns):
 
 
 def read(source, name="a.npz"):
-    """The predictions of a file, or of arrays that are written as one."""
+    """Returns the predictions of a file, or of arrays, which it writes to a file."""
     if not isinstance(source, str):
         np.savez(name, **source)
         source = name
@@ -107,7 +108,7 @@ def read(source, name="a.npz"):
 
 
 def built(first, other=None, num_bins=15):
-    """The numbers of files or arrays as strict JSON has them, without the pictures."""
+    """Returns the numbers of a report as strict JSON gives them, without pictures."""
     return shown(first, other, num_bins)[0]
 
 
@@ -116,7 +117,7 @@ def strict(constant):
 
 
 def shown(first, other=None, num_bins=15):
-    """The numbers as strict JSON has them and the text, without the pictures."""
+    """Returns the numbers as strict JSON gives them, and the text, without pictures."""
     other = None if other is None else read(other, "b.npz")
     found = report.build(read(first), num_bins, other)
     text = report.as_json(found)
@@ -124,7 +125,7 @@ def shown(first, other=None, num_bins=15):
 
 
 def without_progress(text):
-    """What is said on stderr but how far the work is, which a slow machine may say."""
+    """Returns the text without lines of progress, which only a slow machine prints."""
     return re.sub(r"^\.\.\. .*\n", "", text, flags=re.MULTILINE)
 
 
@@ -159,19 +160,19 @@ def words(text):
 
 
 def lines_of(text, *start):
-    """The lines of a text that start with these words."""
+    """Returns the lines of a text that start with these words."""
     return [
         line for line in text.splitlines() if line.split()[: len(start)] == [*start]
     ]
 
 
 def values(section):
-    """The numbers of a table of the report."""
+    """Returns the numbers of a table of the report."""
     return {name: row["value"] for name, row in section.items()}
 
 
 def approximately(expected):
-    """As `pytest.approx`, for dicts and lists in each other."""
+    """Returns `pytest.approx` for nested dicts and lists."""
     if isinstance(expected, dict):
         return {name: approximately(value) for name, value in expected.items()}
     if isinstance(expected, list):

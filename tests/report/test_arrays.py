@@ -1,4 +1,4 @@
-"""`um.report`: what it takes, what it returns, and its verdict."""
+"""`um.report`: its arguments, its result, and its verdict."""
 
 import html
 import json
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 class Frame:
-    """As much of a data frame as the report asks for."""
+    """The part of a data frame that the report reads."""
 
     def __init__(self, values, columns):
         self._values, self.columns = np.array(values), columns
@@ -51,7 +51,7 @@ class Series:
         return self._values
 
 
-# Fewer than what is mended, which takes long.
+# Too few examples for the section on mending, which takes long.
 LABELS, P = examples(n=45).values()
 MANY, P_OF_MANY = examples(n=80).values()
 NAMES = np.array(["cat", "ant", "owl"])
@@ -59,7 +59,7 @@ WHOLE = {"labels": LABELS, "probabilities": P}
 
 
 def numbers(*arguments, **options):
-    """All that a report tells, but what it is called and what it notes."""
+    """Returns the numbers of a report, without its name and its notes."""
     found = um.report(*arguments, **options).to_dict()
     return {k: v for k, v in found.items() if k not in ("source", "notes")}
 
@@ -97,7 +97,7 @@ def test_arrays_equal_files(quick):
     ],
     ids=["list", "column", "series", "frame"],
 )
-def test_forms_of_labels(labels):
+def test_labels_may_be_lists_columns_series_or_frames(labels):
     assert numbers(labels, P) == numbers(LABELS, P)
 
 
@@ -108,7 +108,7 @@ def test_columns_name_the_classes():
     expected = numbers(LABELS, P)
     assert found["scoring_rules"] == expected["scoring_rules"]
     assert of_classes(expected) == ["0", "1", "2"]
-    # Their order is that of the columns, whatever that is.
+    # Columns may have any order, and the classes of the report follow it.
     other = um.report(text, Frame(P[:, [2, 0, 1]], NAMES[[2, 0, 1]].tolist())).to_dict()
     rows = other["calibration"]["classes"]
     assert rows == {
@@ -124,7 +124,7 @@ def test_columns_name_the_classes():
         um.report(text, Frame(P, ["ant", "dog", "elk"]))
 
 
-def test_text_without_names_is_in_sorted_order():
+def test_classes_of_text_labels_are_in_sorted_order():
     ordered = np.sort(NAMES)
     found = um.report(ordered[LABELS], P).to_dict()
     assert of_classes(found) == ordered.tolist()
@@ -144,7 +144,7 @@ def test_text_without_names_is_in_sorted_order():
         um.report(binary, P[:, 1])
 
 
-def test_other_predictions():
+def test_members_and_forecasts_are_reported_too():
     arrays = members()
     found = um.report(**arrays).to_dict()
     assert found["data"]["members"] == 4
@@ -161,7 +161,7 @@ def test_other_predictions():
     assert of_file["tiles"] == found["tiles"]
 
 
-def test_compare():
+def test_comparison_has_the_numbers_of_both_models():
     other = np.roll(P, 1, axis=1)
     found = um.report(LABELS, P, name="a", compare={"b": other}).to_dict()
     assert (found["source"], found["comparison"]["other"]["source"]) == ("a", "b")
@@ -224,7 +224,7 @@ def test_bad_arguments(case):
     assert "\n" not in str(raised.value)
 
 
-# What it returns.
+# The result.
 
 
 def test_numbers_are_plain_and_a_copy(quick):
@@ -254,7 +254,7 @@ def test_numbers_are_plain_and_a_copy(quick):
     assert "Infinity" not in text
 
 
-def test_notebook_and_text(monkeypatch):
+def test_result_is_shown_in_notebooks_and_as_text(monkeypatch):
     found = um.report(LABELS, P, name="<model>")
     shown = found._repr_html_()
     assert shown.startswith('<iframe srcdoc="')
@@ -277,7 +277,7 @@ def test_notebook_and_text(monkeypatch):
     assert um.report(LABELS, P).summary()
 
 
-def test_it_needs_the_numpy_half_alone(capfd):
+def test_report_needs_the_numpy_half_alone(capfd):
     code = (
         "import sys; sys.modules |= dict.fromkeys(('tensorflow', 'keras', 'pandas'))\n"
         "import uncertainty_metrics as um\n"
@@ -324,7 +324,7 @@ def test_constant_forecasts():
     assert found["model"] == pytest.approx(model)
     assert found["constant"] == pytest.approx(constant)
     assert found["gain"] == pytest.approx(constant - model)
-    # Without weights, that of the t-test of pairs, but of a Normal distribution.
+    # Without weights the statistic is that of a paired t-test, taken as Normal.
     found = numbers(MANY, P_OF_MANY)["scoring_rules"]["constant"]
     z = stats.ttest_rel(
         np.sum((np.bincount(MANY) / 80 - one_hot) ** 2, axis=1),
@@ -343,7 +343,7 @@ def test_constant_forecasts():
 
 
 @pytest.mark.parametrize("n", [1, 9, 49])
-def test_few_are_too_few_to_say(n):
+def test_fewer_than_50_examples_are_too_few_to_say(n):
     p = np.full(n, 0.9)
     for found in (
         um.report(np.arange(n) % 2, p),
@@ -355,12 +355,12 @@ def test_few_are_too_few_to_say(n):
         assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
 
 
-def test_fifty_are_enough_to_say():
+def test_50_examples_are_enough_to_say():
     tiles = um.report(np.arange(50) % 2, np.full(50, 0.9)).to_dict()["tiles"]
     assert "Too few to say" not in [tile["value"] for tile in tiles[:3]]
 
 
-def test_grades():
+def test_tiles_of_good_and_bad_models():
     fine = tiles_of(**calibrated(2000, 0.5, 1))
     off = tiles_of(**calibrated(2000, 0.5, 1, gap=0.2))
     assert [tile["value"] for tile in fine[1:]][::2] == [
@@ -384,7 +384,7 @@ def test_grades():
         (0.0506, "May be calibrated", "good"),
     ],
 )
-def test_borderline_is_called_so(p, value, level):
+def test_p_values_from_1_to_5_percent_are_borderline(p, value, level):
     found = um.report(**calibrated(200, 0.5, 1, gap=0.2)).to_dict()
     found["bayesian_ece"]["p_value"] = p
     found["scoring_rules"]["constant"]["p_value"] = p
@@ -395,8 +395,8 @@ def test_borderline_is_called_so(p, value, level):
 
 
 def test_p_values_hold_where_hardly_any_is_wrong():
-    # Two wrong of 1000 where 0.3 are expected: P = 0.037, which is not clear. A Normal
-    # sum would have a standard deviation of 0.55, and clear.
+    # Of 1000 two are wrong where 0.3 are expected: P = 0.037, which is not clear. A
+    # Normal sum with its standard deviation of 0.55 would make it clear.
     labels = np.arange(1000) >= 2
     found = um.report(labels, np.full(1000, 0.9997)).to_dict()
     expected = stats.binom.sf(1, 1000, 0.0003)
@@ -460,7 +460,7 @@ def test_one_index_in_two_orders():
     labels.index, frame.index = Index([0, 1, 2]), Index([2, 0, 1])
     with pytest.raises(ValueError, match="the same index in two orders; pass"):
         um.report(labels, frame)
-    for index in ([0, 1, 2], [7, 8, 9]):  # That of another table says nothing.
+    for index in ([0, 1, 2], [7, 8, 9]):  # The same, or unrelated.
         frame.index = Index(index)
         assert um.report(labels, frame).to_dict()["calibration"]["accuracy"] == 1
 
@@ -474,7 +474,7 @@ def test_one_index_in_two_orders():
     ],
 )
 @pytest.mark.parametrize("side", ["too small", "too large"])
-def test_mending_of_a_regression_is_borderline(p, value, level, side):
+def test_tile_of_mending_a_regression(p, value, level, side):
     n = 400
     tail = p / 2 if side == "too large" else 1 - p / 2
     z = stats.norm.ppf((np.arange(n) + 0.5) / n)
@@ -494,7 +494,7 @@ def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
     decisions = _inputs.decisions
     monkeypatch.setattr(_inputs, "decisions", counting)
     monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 1000)
-    many = 20_500  # Of which mending takes some.
+    many = 20_500  # Mending samples some of them.
     made = um.report(**of_kind(examples(many, 2), kind))
     assert made._figures
     assert found.count(many) == 1

@@ -1,4 +1,4 @@
-"""The calibration report of several: ensembles, and two models side by side."""
+"""The calibration report of ensembles, and of two models side by side."""
 
 import pathlib
 
@@ -26,6 +26,7 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _picture_table
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -88,7 +89,7 @@ def test_ensemble(kind, weighted):
         assert f"{row['value']:.4f} {row['meaning']}" in text
     assert all(len(line) <= 88 for line in out.splitlines())
 
-    # All else is as if the file held the mean.
+    # The rest of the report is that of the mean of the members.
     expected = built({"labels": labels, "probabilities": mean, **weights})
     assert expected["data"].pop("members") == 1
     assert "ensemble" not in expected
@@ -108,12 +109,12 @@ def test_ensemble_of_the_same_member():
     assert found["mutual_information"] == pytest.approx(0, abs=1e-12)
     assert found["ensemble_disagreement"] == 0
     assert "does not clearly change the accuracy" in section["verdict"]
-    # Of one member there is nothing to compare.
+    # One member is not an ensemble.
     of_one = built({"labels": labels, "probabilities": p})
     assert of_one == built({"labels": labels, "probabilities": p[:, 0]})
 
 
-# One of three members errs on 60 of 100 examples; unsure of it, or the surest.
+# On 60 of 100 examples one of three members is wrong: unsure, or the surest of all.
 UNSURE = [[0.3, 0.9, 0.9], [0.9, 0.3, 0.9], [0.9, 0.9, 0.3], [0.9] * 3, [0.9] * 3]
 SURE = [[0.0, 0.6, 0.6], [0.6, 0.0, 0.6], [0.6, 0.6, 0.0], [0.9] * 3, [0.9] * 3]
 RIGHT = [[0.6, 0.9], [0.9, 0.6], [0.75, 0.75]]
@@ -148,7 +149,7 @@ def test_verdict_on_calibration_of_an_ensemble(scale, change):
 
 
 def test_ensembles_of_small_probabilities():
-    # Of probabilities 0 is 0, of logits nothing is too small.
+    # A probability of 0 is impossible; logits can express any small probability.
     p = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.25, 0.75]]])
     z = np.array([[[1000.0, 0.0], [3000.0, 0.0]]])
     with np.errstate(divide="ignore"):
@@ -168,7 +169,7 @@ def test_ensembles_of_small_probabilities():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_ensembles_keep_the_precision_of_their_bins(dtype):
-    p = np.full([2, 2, 1], 0.6, dtype)  # An edge, which float64 tells from it.
+    p = np.full([2, 2, 1], 0.6, dtype)  # On an edge of this type only.
     found, expected = (
         built({"labels": [1, 0], "probabilities": predictions}, num_bins=10)
         for predictions in (p, p.mean(axis=1))
@@ -210,7 +211,7 @@ def test_compare_an_ensemble_with_a_single_model():
 
 
 def test_compare_models_of_the_same_examples():
-    # The second is the first, with confidence 1.
+    # The second model decides like the first, with a confidence near 1.
     data = calibrated(2000, 0.6, 0.9)
     sure = {"labels": data["labels"], "probabilities": np.full(2000, 0.999)}
     np.savez("a.npz", **data)
@@ -251,7 +252,8 @@ def test_compare_models_of_the_same_examples():
         cells = [float(word) for word in line.split()[1:]]
         assert cells == pytest.approx(list(row.values()), abs=5e-5)
 
-    # It is the report of the second file, and that of the first is what it was alone.
+    # The part `other` is the report of the second file, and the rest is the report of
+    # the first file.
     other = section["other"]
     of_second = built("b.npz", num_bins=8)
     assert {name: of_second[name] for name in other} == other
@@ -260,10 +262,12 @@ def test_compare_models_of_the_same_examples():
     tiles = [*alone["tiles"], found["tiles"][-1]]
     assert {**alone, "tiles": tiles, "comparison": section} == found
     alone, both = pathlib.Path("a"), pathlib.Path(report.DEFAULT_DIRECTORY)
-    # The pictures are drawn of one, and of both.
+    # Pictures show one model, or both.
     blue, red = [0x00, 0x44, 0x88], [0xCC, 0x55, 0x66]
     for directory, colors in ((alone, [blue]), (both, [blue, red])):
-        picture = matplotlib.image.imread(directory / "posteriors.png")[..., :3]
+        picture = matplotlib.image.imread(directory / _picture_table.POSTERIORS.file)[
+            ..., :3
+        ]
         assert min(picture.shape[:2]) > 400
         for color in (blue, red):
             there = np.abs(picture - np.array(color) / 255).max(-1) < 0.02
@@ -315,7 +319,7 @@ def test_paired_differences(weighted):
         assert row["low"] <= row["estimate"] <= row["high"]
         cells = [f"{row[key]:.4f}" for key in ("estimate", "low", "high")]
         assert lines_of(out, name, *cells)
-    # The models err alike: the difference is known better than either score.
+    # The models make similar errors: the difference is more certain than each score.
     gaps = 2 * ((labels - p) ** 2 - (labels - other) ** 2)
     weight = weights.get("sample_weight", np.ones(800))
     mean = np.average(gaps, weights=weight)
@@ -335,19 +339,19 @@ def test_calibrated_models_are_not_ranked_by_noise():
     assert section["verdict"].startswith("The data cannot tell")
     assert "the posterior of the first is lower" in section["verdict"]
     assert "error as that of the second" in section["verdict"]
-    # There are no differences of other examples.
+    # Differences need the same examples.
     assert section["differences"] == {}
     assert "first - second" not in out
 
 
-def test_few_examples_are_said_where_they_lose():
+def test_a_loser_with_few_examples_is_told_so():
     few, many = calibrated(500, 0.6, 1.0, gap=0.3), calibrated(5000, 0.6, 1.0)
     verdict = built(few, many)["comparison"]["verdict"]
     assert verdict.startswith("The second model has the lower calibration error")
     assert verdict.endswith("few examples make an ECE larger.")
 
 
-def test_better_calibrated_is_not_better():
+def test_lower_calibration_error_is_not_called_better():
     # The frequency of the classes against a sharp, overconfident model.
     labels = np.repeat([0, 1], 500)
     right = np.arange(1000) % 10 > 0
@@ -359,7 +363,7 @@ def test_better_calibrated_is_not_better():
         "A lower calibration error does not make a better model: on these examples "
         "Brier score and negative log-likelihood are lower for the second."
     )
-    # Nor need the two scores agree: one sure mistake makes the latter infinite.
+    # The two scores may disagree: one sure mistake makes the likelihood infinite.
     p[0] = 1.0
     section = built(frequency, {"labels": labels, "probabilities": p})["comparison"]
     assert section["quality"].endswith(
@@ -424,8 +428,8 @@ def test_names_in_legends(first, second, expected):
         15,
         report.Predictions(second, labels, "probabilities", p),
     )
-    for picture in ("posteriors.png", "risk_coverage_diagram.png"):
-        texts = figures[picture].legends[0].get_texts()
+    for picture in (_picture_table.POSTERIORS, _picture_table.RISK_COVERAGE):
+        texts = figures[picture.file].legends[0].get_texts()
         assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 
 

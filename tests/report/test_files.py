@@ -1,4 +1,4 @@
-"""The report and files: hostile ones are refused, its own are written whole or not."""
+"""Files: hostile input is refused, and the report is written whole or not at all."""
 
 import contextlib
 import dataclasses
@@ -47,7 +47,7 @@ def listing():
 # Written whole or not at all.
 
 
-def test_files_are_written_beside_and_put_in_place_json_last(monkeypatch, quick):
+def test_complete_files_replace_old_ones_and_json_is_last(monkeypatch, quick):
     placed = []
 
     def replace(source, target):
@@ -104,7 +104,7 @@ def test_a_directory_in_the_way_leaves_the_old_report(name, capsys, quick):
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("call", ["mkdir", "fsync", "replace"])
-def test_what_cannot_be_written_leaves_nothing(call, code, capsys, monkeypatch, quick):
+def test_failed_writes_leave_nothing(call, code, capsys, monkeypatch, quick):
     good()
     before = listing()
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_written_leaves_nothing(call, code, capsys, monkeypatch, 
 
 
 @pytest.mark.parametrize("arguments", [["--out", ""], ["--out", "a\0b"]])
-def test_no_directory(arguments, capsys, quick):
+def test_wrong_output_directories_fail(arguments, capsys, quick):
     before = listing()
     fails(capsys, *arguments)
     assert listing() == before
@@ -126,7 +126,7 @@ def test_no_directory(arguments, capsys, quick):
 
 @pytest.mark.parametrize("place", ["build", "_png", "replace"])
 @pytest.mark.first(1)
-def test_an_interrupt_is_no_traceback(place, capsys, monkeypatch):
+def test_an_interrupt_prints_one_line(place, capsys, monkeypatch):
     assert main(["report", good()]) == 0
     before = listing()
     capsys.readouterr()
@@ -142,7 +142,7 @@ def test_an_interrupt_is_no_traceback(place, capsys, monkeypatch):
     assert listing() == before
 
 
-# What the terminal cannot take.
+# Output that the terminal does not accept.
 
 
 class _Terminal(io.TextIOWrapper):
@@ -155,7 +155,9 @@ class _Terminal(io.TextIOWrapper):
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "utf-8"])
-def test_what_the_terminal_cannot_encode_is_escaped(encoding, monkeypatch, quick):
+def test_characters_that_the_terminal_cannot_encode_are_escaped(
+    encoding, monkeypatch, quick
+):
     monkeypatch.setattr(sys, "stdout", terminal := _Terminal(encoding))
     assert main(["report", good("日本.npz"), "--out", "é"]) == 0
     expected = {
@@ -184,7 +186,7 @@ class _Full(io.RawIOBase):
         (errno.EPIPE, 1, ""),
     ],
 )
-def test_a_terminal_that_takes_nothing(
+def test_a_full_or_closed_terminal_is_an_error(
     code, returned, said, monkeypatch, capsys, quick
 ):
     stream = _Terminal("utf-8", io.BufferedWriter(_Full(code)))
@@ -197,7 +199,7 @@ def test_a_terminal_that_takes_nothing(
         stream.close()
 
 
-# Names that would steer the terminal.
+# Names with characters that control the terminal.
 
 SPITEFUL = "a\x1b[2Jb\x07\x9bc\u202egnp\u2066\u200f\u2028d\rz"
 ESCAPED = "a\\x1b[2Jb\\x07\\x9bc\\u202egnp\\u2066\\u200f\\u2028d\\rz"
@@ -220,7 +222,7 @@ def test_names_are_shown_escaped(capsys):
     assert is_plain(page)
     assert f"<title>Calibration report: {ESCAPED}.npz</title>" in page
     found = json.loads((pathlib.Path(SPITEFUL) / "report.json").read_text("utf-8"))
-    assert found["source"] == name  # The file itself, to whom it may concern.
+    assert found["source"] == name  # JSON has the name as it is.
 
 
 def test_names_in_errors_are_escaped(capsys):
@@ -254,7 +256,7 @@ def test_names_that_are_no_text_are_shown_escaped(capsys, quick):
 
 
 def hostile(**changes):
-    """Writes `p.npz`, whose arrays are bytes or as they should be."""
+    """Writes `p.npz` of good arrays, but for the given bytes."""
     contents = {k: saved(array) for k, array in examples(20).items()}
     content = archive((contents | changes).items())
     pathlib.Path("p.npz").write_bytes(content)
@@ -262,7 +264,7 @@ def hostile(**changes):
 
 
 @pytest.mark.parametrize("case", HOSTILE_ARRAYS)
-def test_hostile_arrays(case, capsys, recwarn):
+def test_hostile_arrays_fail_in_one_line(case, capsys, recwarn):
     assert len(hostile(labels=HOSTILE_ARRAYS[case]())) < MiB
     tracemalloc.start()
     try:
@@ -277,14 +279,14 @@ def test_hostile_arrays(case, capsys, recwarn):
     assert [str(warning.message) for warning in recwarn] == []
 
 
-def test_what_is_not_used_is_not_unpacked():
+def test_unused_arrays_are_not_unpacked():
     hostile(other=HOSTILE_ARRAYS["a bomb"](), **{"../labels": b"text"})
     found = report.read_predictions("p.npz")
     assert found.left_out == ("../labels", "other")
 
 
 def contents_of(kind):
-    """Returns a file of each kind."""
+    """Returns the bytes of a good file of a kind."""
     data = examples(8)
     file = io.BytesIO()
     if kind == "csv":
@@ -318,7 +320,7 @@ def test_bit_flips_give_a_result_or_one_line(kind, rng, recwarn):
     assert [str(warning.message) for warning in recwarn] == []
 
 
-def test_parquet_that_grows(capsys):
+def test_parquet_that_unpacks_to_too_much_fails(capsys):
     zeros = np.zeros(20_000_000, np.int8)
     columns = {"label": zeros, "probability": zeros.astype(np.float32)}
     write_parquet("p.parquet", columns)
@@ -335,7 +337,7 @@ def test_many_columns_take_linear_time(capsys):
     pathlib.Path("p.csv").write_text(f"label,{','.join(names)}\n0,{row}\n")
     start = time.process_time()
     found = report.read_predictions("p.csv")
-    assert time.process_time() - start < 3  # 35 s where each name is looked for.
+    assert time.process_time() - start < 3  # 35 s if it searched each name.
     assert found.values.shape == (1, 15_000)
     assert len(found.left_out) == 15_000
     pathlib.Path("p.csv").write_text(f"{','.join(names)}\n{row}\n")

@@ -17,7 +17,7 @@ import pytest
 
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _document, _html, _svg
+from uncertainty_metrics._report import _document, _html, _picture_table, _svg
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}
@@ -26,20 +26,21 @@ VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 KINDS = ("classifier", "ensembles", "regressions", "odd")
+# In the order of the page.
 CLASSIFIER = [
-    "reliability_diagram",
-    "posteriors",
-    "mended_reliability_diagram",
-    "risk_coverage_diagram",
+    _picture_table.RELIABILITY,
+    _picture_table.POSTERIORS,
+    _picture_table.MENDED,
+    _picture_table.RISK_COVERAGE,
 ]
 PICTURES = {
     "classifier": CLASSIFIER,
-    "ensembles": [*CLASSIFIER, "ensemble_calibration_diagram"],
-    "regressions": ["reliability_diagram", "pit_histogram", "uncertainty_vs_error"],
+    "ensembles": [*CLASSIFIER, _picture_table.ENSEMBLE],
+    "regressions": list(_picture_table.PICTURES["regression"]),
     "odd": CLASSIFIER,
 }
 FEWER = f"fewer_{40 * 'w'}.npz"
-# A name that would be markup, and that no screen is wide enough for.
+# A name that looks like markup, and is wider than any screen.
 ODD = f"<b onload='x'>&amp;\"{150 * 'w'}.npz"
 
 
@@ -131,7 +132,7 @@ def test_structure(reports, kind):
     rows = [row for row in page.tags["tr"] if "tbody" in row["inside"]]
     assert len(rows) == sum(cell["scope"] == "row" for cell in page.tags["th"])
     assert len(page.tags["figcaption"]) == len(page.tags["figure"])
-    # The verdict, then what it rests on, then the rest.
+    # The verdict comes first, then contents, pictures and lists.
     places = [
         text.index(what) for what in ('class="verdict"', "<nav", "<figure", "<dl")
     ]
@@ -160,7 +161,7 @@ def svgs_of(directory):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pictures(reports, kind):
-    files = [reports[kind] / f"{name}.png" for name in PICTURES[kind]]
+    files = [reports[kind] / row.file for row in PICTURES[kind]]
     assert sorted(reports[kind].glob("*.png")) == sorted(files)
     assert {file.read_bytes()[:8] for file in files} == {b"\x89PNG\r\n\x1a\n"}
     pictures = [
@@ -169,20 +170,25 @@ def test_pictures(reports, kind):
         if tag["class"] == "picture"
     ]
     svgs = svgs_of(reports[kind])
-    for picture, svg, name in zip(pictures, svgs, PICTURES[kind], strict=True):
+    numbers = numbers_of(reports[kind])
+    for picture, svg, row in zip(pictures, svgs, PICTURES[kind], strict=True):
         assert picture["inside"][-1] == "figure"
         assert picture["role"] == "img"
+        assert picture["aria-label"] == row.alt(numbers)
         assert len(picture["aria-label"]) > 40
         check_svg(svg)
-        assert ("<pattern" in svg) == (kind in HATCHED.get(name, ()))
+        assert ("<pattern" in svg) == (kind in HATCHED.get(row.file, ()))
 
 
 # What is hatched in pictures: gaps of a single model, and overlaps of two.
-HATCHED = {"reliability_diagram": ("classifier", "odd"), "posteriors": ("ensembles",)}
+HATCHED = {
+    _picture_table.RELIABILITY.file: ("classifier", "odd"),
+    _picture_table.POSTERIORS.file: ("ensembles",),
+}
 
 
 def check_svg(svg):
-    """Asserts that a picture is text, marks that tell numbers, and no paper."""
+    """Asserts that a picture has text, marks that tell numbers, and no background."""
     root = ElementTree.fromstring(svg)
     tags = {it.tag.rpartition("}")[2] for it in root.iter()}
     assert tags <= SVG
@@ -192,7 +198,7 @@ def check_svg(svg):
     # Marks tell their numbers.
     titles = [it.text for it in root.iter() if it.tag.endswith("}title")]
     assert [title for title in titles if re.search(r"\d\.\d", title)]
-    # Every colour is that of the page's text, or a variable with a value for the dark.
+    # Every colour is the text colour of the page, or a variable with a dark value.
     style = next(it.text for it in root.iter() if it.tag.endswith("}style"))
     assert style.startswith("@media screen and (prefers-color-scheme: dark) {")
     dark = re.findall(r"--c([0-9a-f]{6}): #[0-9a-f]{6};", style)
@@ -215,7 +221,7 @@ def check_svg(svg):
             x, y = np.array(corners, float).T
             assert np.ptp(x) < width / 2
             assert np.ptp(y) < height / 10
-    # What is referred to is there.
+    # The ids are exactly those that are referred to.
     names = {element.get("id") for element in root.iter()} - {None}
     assert names == set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
 
@@ -224,7 +230,7 @@ def test_pictures_are_the_same_every_time(reports, tmp_path):
     before = page_of(reports["regressions"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(reports["regressions"].parent)
-        # Whatever the user's style is.
+        # The style of the user does not matter.
         patch.setitem(matplotlib.rcParams, "font.size", 30)
         patch.setitem(matplotlib.rcParams, "text.color", "red")
         arguments = ["narrow.npz", "--compare", "right.npz", "--out", str(tmp_path)]
@@ -233,7 +239,7 @@ def test_pictures_are_the_same_every_time(reports, tmp_path):
         models = map(report.read_predictions, ("narrow.npz", "right.npz"))
         figures = report.draw(next(models), other=next(models))
     assert page_of(tmp_path) == before
-    # Nor do the other files change it.
+    # Saving the other files does not change the pictures.
     assert [*map(_svg.svg, figures.values())] == svgs_of(tmp_path)
     names = re.findall(r'id="(p\w+)-0"', before)
     assert len(names) == len(set(names)) == 3
@@ -324,7 +330,7 @@ def test_colors_on_dark_paper():
     for color in (*_series._COLORS, "#4477aa", "#cc3311", "#4682b4", "#4c4c4c"):
         dark = _svg._dark(color)
         assert contrast(dark, paper) > 3
-        # Of its hue, as far as a screen can show it.
+        # The hue is the same, as far as a screen can show it.
         hues = matplotlib.colors.rgb_to_hsv(
             [matplotlib.colors.to_rgb(it) for it in (color, dark)]
         )
@@ -335,7 +341,7 @@ def test_colors_on_dark_paper():
 
 
 def leaves(found, key=""):
-    """The verdicts, notes and values of a report, but not what a file alone holds."""
+    """Yields verdicts, notes and values of a report, but not what only JSON holds."""
     for name, value in found.items():
         if isinstance(value, dict) and name not in ("other", "options"):
             yield from leaves(value, name)
@@ -363,14 +369,14 @@ def test_page_tells_all_of_the_report(reports, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_is_made_of_the_numbers_alone(reports, kind):
     directory = reports[kind]
-    names = (f"{name}.png" for name in PICTURES[kind])
+    names = (row.file for row in PICTURES[kind])
     pictures = dict(zip(names, svgs_of(directory), strict=True))
     assert _html.page(numbers_of(directory), pictures) == page_of(directory)
     titles = [section.title for section in _document.sections(numbers_of(directory))]
     assert ("Comparison of two models" in titles) == kind.endswith("s")
 
 
-def test_names_are_text(reports):
+def test_names_are_escaped(reports):
     text = page_of(reports["odd"])
     assert html.escape(ODD) in text
     assert ODD not in text
@@ -378,7 +384,7 @@ def test_names_are_text(reports):
     assert not {"b", "i"} & set(Page(text).tags)
 
 
-def test_the_parser_of_these_tests_finds_what_is_wrong():
+def test_the_parser_finds_wrong_tags():
     for wrong in ("<p><b></p>", "<div>", "</p>"):
         with pytest.raises((AssertionError, IndexError)):
             Page(wrong)
@@ -449,7 +455,7 @@ onload = () => {
 
 @pytest.fixture(scope="module")
 def measured(reports, tmp_path_factory):
-    """What a browser finds on the pages, by kind and width, and its messages."""
+    """Returns what a browser measures on pages, by kind and width, and its messages."""
     if BROWSER is None:
         pytest.skip("needs Chromium")
     directory = tmp_path_factory.mktemp("browser")

@@ -1,4 +1,4 @@
-"""What the calibration report reads, and what it refuses in a line."""
+"""Files that the calibration report reads, and files that it refuses in one line."""
 
 import pathlib
 import pickle
@@ -30,7 +30,7 @@ LABELS, P = members().values()
 
 
 @pytest.mark.parametrize("key", ["probabilities", "probs", "logits"])
-def test_keys_of_npz(key):
+def test_keys_of_npz_are_read(key):
     labels, p = GOOD.values()
     weight = np.arange(1.0, 61.0)
     values = np.log(p) if key == "logits" else p
@@ -58,7 +58,7 @@ def test_tables_equal_npz(case, ending, rng):
     if column:
         arrays = of_kind(examples(), kind)
         columns = {**weight, label: arrays["labels"]}
-        # The columns say which class they are of, whatever their order.
+        # Names of columns tell the class, so their order does not matter.
         columns |= {column.format(k): arrays[kind][:, k] for k in (2, 0, 1)}
     else:
         made = forecasts(rng, 60)
@@ -87,7 +87,7 @@ def test_csv_of_two_classes_by_one_column(column):
     assert value == pytest.approx(um.ece(labels, p), rel=1e-9)
 
 
-def test_what_is_left_out_is_said():
+def test_columns_left_out_are_noted():
     write_csv(
         "p.csv",
         ["label", "p0", "p1", "weights", "image"],
@@ -99,7 +99,7 @@ def test_what_is_left_out_is_said():
     assert f"Note: {note}" in out
 
 
-def test_rows_that_do_not_sum_to_one_are_said():
+def test_rows_that_do_not_sum_to_one_are_noted():
     found = built({"labels": [0, 1], "probabilities": [[0.5, 0.25], [0.75, 0.5]]})
     note = "The probabilities of an example sum to 0.75 to 1.25, not to 1."
     assert found["notes"] == [note]
@@ -132,7 +132,7 @@ def test_parquet_has_numbers_of_any_type():
     assert found.values.tolist() == [float(np.float32(p)) for p in (0.9, 0.2, 0.6)]
 
 
-# What it refuses.
+# Files and arguments that it refuses.
 
 
 def changed(arrays, name, index, value):
@@ -317,7 +317,7 @@ def test_corrupt_parquet(capsys):
 
 
 def hide(monkeypatch, package):
-    """Makes a package that is installed one that is not."""
+    """Makes the import of an installed package fail."""
     loaded = [name for name in sys.modules if name.partition(".")[0] == package]
     for module in (package, *loaded):
         monkeypatch.setitem(sys.modules, module, None)
@@ -330,7 +330,7 @@ def hide(monkeypatch, package):
         ("matplotlib", [], "error: This needs matplotlib"),
     ],
 )
-def test_what_is_not_installed_names_its_extra(
+def test_missing_packages_name_their_extra(
     package, arguments, told, capsys, monkeypatch
 ):
     pathlib.Path("p.parquet").write_bytes(b"PAR1")
@@ -402,7 +402,7 @@ def test_bad_arguments(arguments, capsys):
 @pytest.mark.parametrize(
     "case", ["lengths", "NaN", "no labels", "label too large", "weights"]
 )
-def test_errors_name_the_file_of_two(case, capsys):
+def test_errors_name_the_bad_file_of_two(case, capsys):
     arrays, message = BAD_NPZ[case]
     np.savez("good.npz", **GOOD)
     np.savez("bad.npz", **arrays)

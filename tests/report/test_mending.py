@@ -1,4 +1,4 @@
-"""The report on what mending would give, and on a promised risk."""
+"""The sections of the report on mending and on a promised risk."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,16 @@ from tests.report.reports import (
     words,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _sections_mending
+from uncertainty_metrics._report import _picture_table, _sections_mending
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 MAPS = ("temperature", "vector", "isotonic")
+MAPS_OF_TWO_CLASSES = (*MAPS, "venn_abers")
 
 
 def forecasts(n=400, classes=3, factor=1.0, seed=0):
-    """Labels and logits that are `factor` times as large as is right."""
+    """Returns labels, and logits that are `factor` times as large as is right."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(n, classes))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -44,12 +45,23 @@ def temperature_of(labels, logits, weights):
     return np.exp(-found.x)
 
 
+def with_one_more(p, labels, weights, rest, i, label):
+    """Returns the value at example i of the fit to the rest and i with this label."""
+    fit = IsotonicRegression()
+    fit.fit(
+        np.append(p[rest], p[i]),
+        np.append(labels[rest], label),
+        sample_weight=np.append(weights[rest], 1.0),
+    )
+    return fit.predict(p[[i]])[0]
+
+
 def naive(labels, p, weights, num_bins):
     """The section by a loop over folds, with other people's fits, of two classes."""
     folds = _sections_mending.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
-    found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS}}
+    found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS_OF_TWO_CLASSES}}
     held = np.empty(two.shape, bool)
     for rest, fold in PredefinedSplit(folds).split():
         given = labels[rest], np.log(two[rest]), weights[rest]
@@ -62,6 +74,9 @@ def naive(labels, p, weights, num_bins):
         isotonic = IsotonicRegression(out_of_bounds="clip")
         isotonic.fit(p[rest], labels[rest], sample_weight=weights[rest])
         found["isotonic"][fold] = isotonic.predict(p[fold])
+        for i in fold:
+            ends = [with_one_more(p, labels, 7 * weights, rest, i, y) for y in (0, 1)]
+            found["venn_abers"][i] = ends[1] / (1 - ends[0] + ends[1])
         scores = np.sort(1 - two[rest, labels[rest]])
         limit = scores[int(np.ceil((len(rest) + 1) * 0.9 - 1e-9)) - 1]
         held[fold] = 1 - two[fold] <= limit
@@ -78,7 +93,7 @@ def naive(labels, p, weights, num_bins):
         }
     which = "inf" in (row["negative_log_likelihood"] for row in scores.values())
     gains = {}
-    for name in MAPS:
+    for name in MAPS_OF_TWO_CLASSES:
         gain = each["as it is"][which] - each[name][which]
         mean = np.average(gain, weights=weights)
         error = np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)) / np.sum(weights)
@@ -100,16 +115,25 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
             key: value if value == "inf" else pytest.approx(value, rel=1e-7)
             for key, value in scores[name].items()
         }
-        if name == "isotonic":  # Rounding may move a pool to the next bin.
+        # Rounding may move a pool to the next bin.
+        if name in ("isotonic", "venn_abers"):
             expected["ece"] = pytest.approx(scores[name]["ece"], abs=0.02)
         assert row == expected
-    assert list(section["scores"]) == ["as it is", *MAPS]
+    assert list(section["scores"]) == ["as it is", *MAPS_OF_TWO_CLASSES]
     assert section["examples"] == 300
     for name, row in section["gains"].items():
         assert row == pytest.approx(gains[name], rel=1e-6)
     sets = section["sets"]["metrics"]
     assert sets["coverage"]["value"] == pytest.approx(coverage, abs=1e-12)
     assert sets["mean_set_size"]["value"] == pytest.approx(size, abs=1e-12)
+
+
+def test_venn_abers_calibration_is_tried_for_two_classes_only():
+    assert list(built(forecasts())["mending"]["gains"]) == list(MAPS)
+    section = built(forecasts(classes=2))["mending"]
+    assert list(section["gains"]) == list(MAPS_OF_TWO_CLASSES)
+    likelihood = section["scores"]["venn_abers"]["negative_log_likelihood"]
+    assert likelihood < 1  # It is finite, because no probability is 0.
 
 
 def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
@@ -136,7 +160,7 @@ def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
 
 
 def test_a_calibrated_model_needs_no_mending():
-    # At two standard errors the best of three is clear in a few of 100 at most.
+    # By chance the best of three maps gains two standard errors in a few of 100.
     clear = [
         _sections_mending.mended(read(forecasts(200, seed=seed)), 15).section
         for seed in range(20)
@@ -172,7 +196,7 @@ def test_infinite_likelihoods_leave_the_brier_score():
     assert section["criterion"] == "brier_score_zero_based"
     said = "compared by the Brier score, as isotonic calibration gives some labels"
     assert said in words(out)
-    # Two levels of confidence leave nobody a probability of 0.
+    # With two levels of confidence no label has probability 0.
     labels = np.tile([1, 1, 1, 1, 0], 40)
     p = np.repeat([0.9, 0.8], 100)
     section = built({"labels": labels, "probabilities": p})["mending"]
@@ -200,11 +224,11 @@ def test_too_few_to_say(arrays, reason):
     assert f"Too few to say: {reason}" in words(out)
     assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
     assert section["sets"]["metrics"] == {}
-    assert "mended_reliability_diagram.png" not in report.draw(read(arrays))
+    assert _picture_table.MENDED.file not in report.draw(read(arrays))
 
 
-def test_maps_that_cannot_be_fitted_are_told():
-    # Always right, and of three classes one that never is.
+def test_maps_that_cannot_be_fitted_are_noted():
+    # The model is always right, and one of the three classes never comes.
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=80)
     logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
@@ -217,7 +241,7 @@ def test_maps_that_cannot_be_fitted_are_told():
     assert section["sets"]["metrics"]["coverage"]["value"] > 0.7
 
 
-def test_many_examples_are_drawn_from(monkeypatch):
+def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
     monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
     section = built(arrays)["mending"]
@@ -231,7 +255,7 @@ def test_many_examples_are_drawn_from(monkeypatch):
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    (legend,) = figures["mended_reliability_diagram.png"].subfigs[0].legends
+    (legend,) = figures[_picture_table.MENDED.file].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
     best = built(forecasts(factor=3))["mending"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"
@@ -267,7 +291,7 @@ def test_promised_threshold(kind):
     coverage = um.coverage_at_risk(**arrays, risk=0.05)
     assert 0.1 < values["coverage_at_threshold"] < coverage
     assert promise["verdict"] in words(out)
-    # Equal weights are none; of others nothing is promised.
+    # Equal weights change nothing; with other weights nothing is promised.
     equal = built({**arrays, "sample_weight": np.full(600, 3.0)})
     assert equal["selective_prediction"]["promise"] == promise
     weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})

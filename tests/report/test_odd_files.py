@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy import _archive
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-# Of all good files: the labels 1, 0, 1, 1 and P(class 1) in percent.
+# All good files have these labels, and these P(class 1) in percent.
 LABELS, PERCENT = [1, 0, 1, 1], [75, 50, 25, 100]
 
 
@@ -47,7 +47,7 @@ NAMES_OF_LABELS = (
 
 
 def table(*names, labels=LABELS, **more):
-    """A file with these columns of predictions, of both classes or of class 1."""
+    """Returns a file with these columns: labels, and P of all classes or class 1."""
     columns = (P0, P1) if len(names) == 3 else (P1,)
     return rows(labels, *columns, header=names, **more)
 
@@ -194,7 +194,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("case", GOOD)
-def test_good_files(case):
+def test_good_files_are_read(case):
     name, content, *choice = GOOD[case]
     content = content if isinstance(content, bytes) else content.encode()
     with open(name, "wb") as file:
@@ -218,11 +218,11 @@ def test_large_files_are_read_alike(case, monkeypatch):
     real = _tables.CsvTable._by_arrow
     monkeypatch.setattr(_tables.CsvTable, "_by_arrow", by_arrow)
     monkeypatch.setattr(_tables, "_LARGE", 0)
-    test_good_files(case)
+    test_good_files_are_read(case)
     assert (read[-1] is None) == (case in ("decimal commas", "lines of spaces"))
 
 
-def test_large_files_that_are_wrong_say_so(monkeypatch, capsys):
+def test_large_bad_files_say_what_was_found(monkeypatch, capsys):
     monkeypatch.setattr(_tables, "_LARGE", 0)
     for case in ("fields", "a cell missing", "a label missing", "percent", "UTF-16"):
         test_bad_files_say_what_was_found(case, capsys)
@@ -445,7 +445,7 @@ def test_bad_files_say_what_was_found(case, capsys):
 def test_class_names_are_shown():
     with open("p.csv", "w") as file:
         file.write(THREE)
-    # A class without a label is found by its prefix, or told.
+    # The column of a class without a label needs a prefix, or the names of classes.
     choice = Choice(classes=("ant", "cat", "owl"))
     found = report.read_predictions("p.csv", choice)
     built = report.build(found)
@@ -496,7 +496,7 @@ def test_confidences_are_suspected(rng):
     assert noted(labels=np.ones_like(labels), values=p) == []
 
 
-def test_what_is_left_out_is_told():
+def test_columns_left_out_are_noted():
     name, content = GOOD["columns left out"]
     with open(name, "w") as file:
         file.write(content)
@@ -504,14 +504,14 @@ def test_what_is_left_out_is_told():
     assert note == "Left out, as their names mean nothing here: (no name), image."
 
 
-def test_a_packed_file_that_grows(capsys, monkeypatch):
+def test_a_packed_file_that_unpacks_to_too_much_fails(capsys, monkeypatch):
     monkeypatch.setattr(_archive, "MAX_BYTES", 2**16)
     with gzip.open("p.csv.gz", "wb") as file:
         file.write(b"label,p\n" + b"0,0.5\n" * 2**20)
     assert "more than 128 times" in fails(capsys, "p.csv.gz")
 
 
-def test_long_work_says_where_it_is(monkeypatch, capsys):
+def test_long_work_shows_progress(monkeypatch, capsys):
     from uncertainty_metrics._report import _command
 
     monkeypatch.setattr(_command, "_PATIENCE", -1.0)

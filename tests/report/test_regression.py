@@ -10,10 +10,10 @@ from scipy import stats
 
 from tests.report.reports import fails, forecasts, lines_of, numbers, run, values, words
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _sections_intervals
+from uncertainty_metrics._report import _picture_table, _sections_intervals
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
-PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")
+PICTURES = [picture.file for picture in _picture_table.PICTURES["regression"]]
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -30,17 +30,17 @@ def model(arrays, source="here", kind="stddev"):
 
 
 def built(arrays, other=None, num_bins=15):
-    """The numbers, as strict JSON has them."""
+    """Returns the numbers of a report as strict JSON gives them."""
     other = None if other is None else model(other, "there")
     found = report.build(model(arrays), num_bins, other)
     return json.loads(json.dumps(found, allow_nan=False))
 
 
-# Numbers, by SciPy and properscoring.
+# Numbers against SciPy and properscoring.
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_numbers(weighted, rng):
+def test_numbers_equal_scipy_and_properscoring(weighted, rng):
     arrays = forecasts(rng, factor=1.3)
     w = np.ones(200)
     if weighted:
@@ -130,7 +130,7 @@ def test_temperature_by_chance(rng):
     assert [low, high] == pytest.approx(stats.chi2(30).ppf([0.025, 0.975]) / 30)
 
 
-# What it says.
+# Verdicts.
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_shapes_and_types(rng):
     assert of_variance["scoring_rules"] == expected["scoring_rules"]
 
 
-# Two of them.
+# Two models.
 
 
 def test_comparison(rng):

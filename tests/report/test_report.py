@@ -39,6 +39,7 @@ from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._calibration_spec import CalibrationSpec, grid
 from uncertainty_metrics._report import (
+    _picture_table,
     _sections_classifier,
     _sections_intervals,
     _sections_selective,
@@ -48,11 +49,11 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-PICTURES = (
-    "reliability_diagram.png",
-    "risk_coverage_diagram.png",
-    "posteriors.png",
-    "mended_reliability_diagram.png",
+# The files of the shipped predictions, which are those of no ensemble.
+PICTURES = tuple(
+    picture.file
+    for picture in _picture_table.PICTURES["classification"]
+    if picture is not _picture_table.ENSEMBLE
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
@@ -60,7 +61,7 @@ METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
-    """The report of the shipped predictions: its text, and its directory."""
+    """Returns the text and the directory of the report of the shipped predictions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("shipped"))
         return run(), pathlib.Path(report.DEFAULT_DIRECTORY).resolve()
@@ -70,7 +71,7 @@ def files_of(directory):
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-# What it does.
+# The files that it writes.
 
 
 def test_shipped_predictions(shipped):
@@ -133,7 +134,7 @@ def test_json_and_pictures_hold_the_data(shipped):
     assert diagram["counts"] == statistics.counts[0].tolist()
     shown_accuracies = [value or 0.0 for value in diagram["accuracies"]]
     assert shown_accuracies == statistics.accuracies[0].tolist()
-    assert diagram["accuracies"][0] is None  # Below 1/3 is no decision.
+    assert diagram["accuracies"][0] is None  # None is below 1/3.
 
     pictures = []
     for directory in (shipped[1], pathlib.Path("there/below")):
@@ -150,7 +151,7 @@ def test_json_and_pictures_hold_the_data(shipped):
 @pytest.mark.parametrize(
     ("correct", "n", "confidence", "start"),
     [
-        # Of 100; 2 standard errors are about 0.1.
+        # With 100 examples 2 standard errors are about 0.1.
         (50, 100, 0.9, "Overconfident on average, by 40.0 percentage points"),
         (90, 100, 0.6, "Underconfident on average, by 30.0 percentage points"),
         (80, 100, 0.85, "Neither clearly overconfident nor underconfident"),
@@ -161,7 +162,7 @@ def test_verdict(correct, n, confidence, start):
     labels = np.repeat([1, 0], [correct, n - correct])
     arrays = {"labels": labels, "probabilities": np.full(n, confidence)}
     assert built(arrays)["calibration"]["verdict"].startswith(start)
-    # Nor does the scale of weights make examples of nothing.
+    # Large weights are not more examples.
     arrays["sample_weight"] = np.full(n, 1e6)
     assert built(arrays)["calibration"]["verdict"].startswith(start)
 
@@ -229,7 +230,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     for name, column in points.items():
         assert column == getattr(curve, name)[chosen].tolist()
     assert points["coverages"][-1] == 1.0
-    # So that a reader finds the risk at any coverage in percent.
+    # The curve tells the risk at every percent of coverage.
     first = next(i for i, c in enumerate(points["coverages"]) if c > 0.3 - 1e-9)
     assert points["risks"][first] == um.risk_at_coverage(**arrays, coverage=0.3)
 
@@ -243,7 +244,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     assert found_ends == approximately(
         dict(zip(("low", "estimate", "high"), ends, strict=True))
     )
-    kept = weights.get("sample_weight", np.ones(250)) > 0  # The others are not drawn.
+    kept = weights.get("sample_weight", np.ones(250)) > 0  # Only these are drawn.
     drawn = {name: array[kept] for name, array in arrays.items()}
     for name, (metric, options) in BOOTSTRAPPED.items():
         interval = resampling.bootstrap(metric, **drawn, **options, alpha=0.05, seed=0)
@@ -280,7 +281,7 @@ def test_infinite_nll_is_said_and_valid_json(kind):
     p = np.array([[1, 0], [1, 0], [0.5, 0.5], [0, 1], [1, 0]])
     with np.errstate(divide="ignore"):
         arrays = of_kind({"labels": [0, 1, 1, 0, 1], "probabilities": p}, kind)
-    # The last is wrong, but left out.
+    # The last label is impossible too, but has weight 0.
     arrays["sample_weight"] = [1, 1, 1, 1, 0]
     found, out = shown(arrays, arrays)
     section = found["scoring_rules"]
@@ -297,19 +298,19 @@ def test_infinite_nll_is_said_and_valid_json(kind):
 # The posterior of the ECE.
 
 
-def test_the_same_weight_for_all_is_as_many_examples():
+def test_equal_weights_count_as_so_many_examples():
     data = calibrated(50, 0.6, 1, gap=0.2)
     a = built({name: np.repeat(array, 3) for name, array in data.items()})
     b = built({**data, "sample_weight": np.full(50, 3.0)})
     a, b = a["bayesian_ece"], b["bayesian_ece"]
     assert a["interval"] == pytest.approx(b["interval"], rel=1e-9)
-    # But that is no more evidence of miscalibration.
+    # But equal weights are no more evidence of miscalibration.
     assert b["ece_by_chance"] > 1.5 * a["ece_by_chance"]
 
 
 @weighted_or_not
 def test_ece_by_chance(weighted):
-    # Of what calibrated models show, the mean and two standard deviations.
+    # The level is two standard deviations above the mean ECE of calibrated models.
     rng = np.random.default_rng(1)
     p = rng.uniform(0.5, 1, 400)
     weight = rng.exponential(size=400) if weighted else None
@@ -344,7 +345,7 @@ CHANCE = re.compile(
 
 
 def test_verdicts_on_chance_agree_with_what_they_show():
-    # In one bin, of 160,000 decisions of confidence 0.75, the fifth decimal decides.
+    # Of 160,000 decisions in one bin, with confidence 0.75, the fifth decimal decides.
     n = 160_000
     p = np.full(n, 0.75)
     found = []
@@ -353,7 +354,7 @@ def test_verdicts_on_chance_agree_with_what_they_show():
         section = _sections_classifier._bayesian_ece(here, right / n - 0.75, 10)
         ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
         level = section["p_value"]
-        # Of |N(0, v)|, within the error of 10,000 draws.
+        # By chance the ECE is |N(0, v)|; 10,000 draws give p up to an error.
         z = (right / n - 0.75) / (0.75 * 0.25 / n) ** 0.5
         assert level == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
         assert shown == ("< 0.001" if level < 0.0005 else f"= {level:.3f}")
@@ -366,13 +367,13 @@ def test_verdicts_on_chance_agree_with_what_they_show():
 
 
 @pytest.mark.parametrize("auroc", [0.5325, 0.4675])
-def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
+def test_values_that_look_like_chance_count_as_chance(auroc, monkeypatch):
     monkeypatch.setattr(_sections_selective, "_auroc", lambda curve: auroc)
     monkeypatch.setattr(_sections_selective, "_auroc_by_chance", lambda *_: 0.5324)
     data = _inputs.examples(**calibrated(100, 0.5, 1))
     verdict = _sections_selective.selective_prediction(data, 100.0)["verdict"]
     assert verdict.startswith("Confidence does not clearly tell")
-    # Nor is a gap of 0.0304 above one of 0.0303.
+    # Neither is a gap of 0.0304 clearly above a limit of 0.0303.
     accuracy = 0.75
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
@@ -382,7 +383,7 @@ def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
     assert verdict.startswith("Neither clearly")
 
 
-def test_much_to_draw_takes_fewer_draws():
+def test_large_data_take_fewer_draws():
     predictions = read(calibrated(50, 0.5, 1))
     for bins, draws in ((200, 5000), (1000, 1000), (10_000, 100)):
         assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
@@ -419,7 +420,7 @@ def test_errors_of_single_classes():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("n", "classes"), [(1500, 5), (90, 3), (1200, 2)])
-def test_bins_that_share_a_sort_are_those_of_each(n, classes, dtype):
+def test_bins_from_a_shared_sort_equal_separate_bins(n, classes, dtype):
     labels, p = examples(n, classes).values()
     p = np.round(p, 2) if n == 1200 else p  # With ties.
     data = _inputs.examples(labels, p.astype(dtype))
@@ -441,7 +442,7 @@ def test_bins_that_share_a_sort_are_those_of_each(n, classes, dtype):
 
 
 @weighted_or_not
-def test_intervals_of_many_are_as_the_bootstrap_has_them(weighted, monkeypatch):
+def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeypatch):
     weights = np.arange(2000) % 5 / 4 if weighted else None
     data = _inputs.examples(**examples(2000), sample_weight=weights)
     given = data, _sections_intervals.scores_of(data), 15
@@ -465,16 +466,16 @@ def test_an_example_alone_has_no_intervals():
         assert found["comparison"]["differences"] == {}
         assert "One example alone has no intervals." in out
     assert "from" not in out.split()
-    # Nor has one that is left beside others of weight 0.
+    # One example beside others of weight 0 has none either.
     one = {"labels": [1, 0], "probabilities": [0.7, 0.2], "sample_weight": [2, 0]}
     assert built(one)["intervals"] == found["intervals"]
 
 
 @pytest.mark.parametrize("shape", [[60, 1], [12, 5]])
-def test_intervals_are_of_examples_whatever_their_shape(shape):
+def test_intervals_do_not_depend_on_the_shape_of_examples(shape):
     arrays = of_kind(examples(classes=2), "binary")
     shaped = {name: array.reshape(shape) for name, array in arrays.items()}
-    shaped["sample_weight"] = np.full(shape[0], 1e6)  # Nor does their scale matter.
+    shaped["sample_weight"] = np.full(shape[0], 1e6)  # Their scale does not matter.
     assert built(shaped)["intervals"] == approximately(built(arrays)["intervals"])
 
 
@@ -487,7 +488,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("case", HIDDEN)
-def test_what_weight_0_hides_is_not_read(case, recwarn):
+def test_examples_of_weight_0_are_not_read(case, recwarn):
     arrays, damaged, infinite = HIDDEN[case]
     given = [name for name in arrays if name not in ("labels", "target")]
     kept = ~np.isin(np.arange(len(arrays[given[0]])), damaged + infinite)
@@ -502,7 +503,7 @@ def test_what_weight_0_hides_is_not_read(case, recwarn):
 
 
 def test_intervals_of_infinite_scores_are_undefined(recwarn):
-    # Of the first, all resamples without the second example are finite.
+    # The second example of `a` is impossible: resamples without it are finite.
     a = {"labels": [1, 0, 1], "probabilities": [0.8, 1.0, 0.6]}
     b = {"labels": [1, 0, 1], "probabilities": [0.8, 0.1, 0.6]}
     undefined = {"low": None, "estimate": "inf", "high": None}
@@ -519,7 +520,7 @@ def test_intervals_of_infinite_scores_are_undefined(recwarn):
 # The command.
 
 
-def test_pyplot_and_the_global_seed_are_left_alone():
+def test_pyplot_and_the_global_seed_do_not_change():
     from matplotlib import pyplot
 
     pyplot.close("all")
@@ -533,7 +534,7 @@ def test_pyplot_and_the_global_seed_are_left_alone():
 
 
 def own_process(*arguments):
-    """Runs Python; returns its exit code, text and errors but those of matplotlib."""
+    """Runs Python; returns exit code, output, and errors except of matplotlib."""
     root = pathlib.Path(package.__file__).parent.parent
     ran = subprocess.run(
         [sys.executable, *arguments],
@@ -542,7 +543,7 @@ def own_process(*arguments):
         check=False,
         env={**os.environ, "PYTHONPATH": str(root)},
     )
-    # The first use of matplotlib on a machine may speak of its fonts.
+    # On its first use on a machine matplotlib may print a message about fonts.
     rows = without_progress(ran.stderr).splitlines()
     said = [row for row in rows if "atplotlib" not in row]
     return ran.returncode, ran.stdout, said
@@ -558,7 +559,7 @@ def test_process_of_its_own_is_quiet_and_needs_no_tensorflow(shipped):
         f"code = main(['report']) or main(['report', *{compare}])\n"
         "sys.exit(code or ('matplotlib.pyplot' in sys.modules and 'pyplot') or 0)\n"
     )
-    # Two runs are equal.
+    # Another run prints and writes the same.
     assert own_process("-c", code) == (0, shipped[0] + run(*compare), [])
     out = pathlib.Path(report.DEFAULT_DIRECTORY)
     assert files_of(out) == files_of(shipped[1])

@@ -14,7 +14,7 @@ def selective(arrays):
     return built(arrays)["selective_prediction"]
 
 
-def test_short_curves_are_whole():
+def test_short_curves_keep_all_points():
     section = selective({"labels": [0, 1, 1, 0], "probabilities": [0.9, 0.8, 0.7, 0.2]})
     assert section["curve"] == {
         "coverages": [0.25, 0.75, 1.0],
@@ -75,7 +75,7 @@ def test_without_right_and_wrong_there_is_no_auroc(label, start, expected, n):
 
 @weighted_or_not
 def test_auroc_by_chance(weighted):
-    # Of confidences that tell nothing, the mean and two standard deviations.
+    # The level is 0.5 plus two standard deviations of confidences that tell nothing.
     rng = np.random.default_rng(2)
     p = rng.uniform(0.5, 1, 300)
     labels = np.arange(300) % 5 > 0

@@ -1,4 +1,4 @@
-"""Here tensors are compared with NumPy, so they must not ask it."""
+"""These tests compare tensors with NumPy, so tensors must not compute through NumPy."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from uncertainty_metrics.ops import _inputs
 
 @pytest.fixture(autouse=True)
 def no_shortcut(monkeypatch):
-    """Eager calls take no shortcut through NumPy, but in the test that says so."""
+    """Switches off the shortcut of eager calls through NumPy."""
     monkeypatch.setattr(_inputs, "SHORTCUT", False)

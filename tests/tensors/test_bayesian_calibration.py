@@ -1,4 +1,4 @@
-"""The Bayesian ECE in both halves: on tensors the distribution of the NumPy draws."""
+"""The Bayesian ECE: draws on tensors have the distribution of NumPy's draws."""
 
 import random
 
@@ -20,13 +20,13 @@ def seed_of(rng):
 
 
 def arguments(rng, dtype=np.float32, **options):
-    """Arguments of the function, through all corners of the data."""
+    """Makes arguments of the function, with all corner cases of the data."""
     data = catalogue.data(rng, dtype=dtype)
     return {"probabilities": data.predictions, "labels_true": data.labels, **options}
 
 
 def check_same_distribution(samples, expected):
-    """Compares draws in distribution, by a bound that holds for any seed."""
+    """Asserts that draws have the same distribution, with bounds for any seed."""
     samples = np.asarray(samples, np.float64)
     assert np.all(np.isfinite(samples))
     error = np.sqrt(np.var(samples) / len(samples) + np.var(expected) / len(expected))
@@ -74,7 +74,7 @@ def test_draws_have_the_distribution_of_numpy(mode, bins, alpha, dtype, rng):
     check_same_distribution(samples, expected)
 
 
-def test_options_have_the_distribution_of_numpy(rng):
+def test_draws_with_all_options_have_the_distribution_of_numpy(rng):
     labels = rng.integers(0, 3, [2, 5, 4])
     labels[0, 1] = 255
     options = {
@@ -101,7 +101,9 @@ def test_options_have_the_distribution_of_numpy(rng):
     ],
 )
 @pytest.mark.first(3)
-def test_float32_never_underflows(jit_compile, bins, alpha, rng):
+def test_float32_draws_are_finite_for_extreme_scores_and_priors(
+    jit_compile, bins, alpha, rng
+):
     @tf.function(jit_compile=jit_compile, reduce_retracing=True)
     def function(scores, labels, seed):
         return um.bayesian_expected_calibration_error(
@@ -117,7 +119,7 @@ def test_float32_never_underflows(jit_compile, bins, alpha, rng):
     scores = np.array([0.0, 0.01, 0.5, 0.999, 1.0], np.float32)
     batches = [*scores[:, None], *([] if jit_compile else [np.tile(scores, 200)])]
     for outcome in (0, 1):
-        for batch in batches:  # One example at each edge, and all of them.
+        for batch in batches:  # Single examples at each edge, and all together.
             labels = tf.fill(batch.shape, outcome)
             draws = function(tf.constant(batch), labels, tf.constant(seed_of(rng)))
             assert draws.dtype == tf.float32
@@ -126,7 +128,7 @@ def test_float32_never_underflows(jit_compile, bins, alpha, rng):
 
 @BOTH
 @pytest.mark.parametrize("weight", [1e-30, 1e30])
-def test_extreme_weights_are_finite(room, weight, rng):
+def test_draws_of_extreme_weights_are_finite(room, weight, rng):
     samples = room.bayesian_expected_calibration_error(
         15, **arguments(rng, sample_weight=weight)
     )
@@ -154,7 +156,7 @@ def test_a_seed_gives_the_same_draws_eager_and_in_graphs(rng):
     ):
         np.testing.assert_array_equal(function(same), expected)
     compiled = tf.function(function)
-    # The same draws, of sums that may differ in the last bit.
+    # The draws are the same, but the sums may differ in the last bit.
     np.testing.assert_allclose(compiled(tf.constant(seed)), expected, rtol=1e-6)
     np.testing.assert_allclose(function(-1), compiled(tf.constant(-1)), rtol=1e-6)
     for other in (seed + 1, [seed, 1], [1, seed], -seed - 1):
@@ -165,7 +167,7 @@ XLA = pytest.param(True, marks=pytest.mark.exhaustive)
 
 
 @pytest.mark.parametrize("jit_compile", [None, False, XLA])
-def test_without_a_seed_every_run_draws_anew(jit_compile, rng):
+def test_every_run_without_a_seed_draws_anew(jit_compile, rng):
     options = arguments(rng)
 
     def function():
@@ -196,7 +198,7 @@ def test_no_global_seed_is_set(rng, monkeypatch):
 
 
 @BOTH
-def test_weights_and_ignored_labels(room, rng):
+def test_weights_count_as_repeated_examples_and_ignored_labels_not_at_all(room, rng):
     data = catalogue.data(rng, dtype=np.float32)
     seed = seed_of(rng)
 
@@ -241,7 +243,7 @@ def test_bad_data_raises(room, bad):
 @pytest.mark.parametrize("jit_compile", [False, XLA])
 def test_bad_values_in_a_graph_give_nan(jit_compile):
     bad = ["nan probability"]
-    if not jit_compile:  # Compilation takes its time.
+    if not jit_compile:  # Compiling more cases would take long.
         bad += ["label too large", "infinite logit", "negative weight", "zero weights"]
 
     @tf.function(jit_compile=jit_compile)
@@ -260,7 +262,7 @@ def test_bad_values_in_a_graph_give_nan(jit_compile):
 def test_missing_labels_raise(room):
     data = {"probabilities": [[0.5, 0.5]]}
     for missing in ({}, {"labels_true": None}):
-        with pytest.raises(ValueError, match=r"`labels_true` must be given.*None"):
+        with pytest.raises(ValueError, match=r"Either `labels_true` with .* must"):
             room.bayesian_expected_calibration_error(5, **data, **missing)
     with pytest.raises(ValueError, match=r"`labels_true` must be .*np\.unique"):
         room.bayesian_expected_calibration_error(5, **data, labels_true=["cat"])
@@ -273,8 +275,8 @@ def test_missing_labels_raise(room):
         *(("num_ece_samples", value) for value in (0, -1, 2.5, None, True)),
         *(("prior_alpha", value) for value in (0, -1.0, np.nan, np.inf, "a", True)),
         *(("prior_alpha", [1, 2]), ("seed", 1.5), ("seed", "a"), ("seed", [0.5, 1])),
-        *(("seed", value) for value in (True, [1], [1, 2, 3])),  # Of tensors.
-        ("seed", -1),  # Of arrays.
+        *(("seed", value) for value in (True, [1], [1, 2, 3])),  # Tensors alone.
+        ("seed", -1),  # NumPy alone.
     ],
 )
 def test_bad_options_raise(name, value):
@@ -293,7 +295,7 @@ def test_bad_options_raise(name, value):
 
 
 @BOTH
-def test_probability_of_lower_of_any_arguments(room):
+def test_probability_of_lower_takes_any_arrays_and_refuses_bad_ones(room):
     function = room.probability_of_lower_calibration_error
     assert float(function([1, 1], [1, 2])) == 0.75
     assert float(function([0.1], np.ones(3))) == 1
@@ -307,7 +309,7 @@ def test_probability_of_lower_of_any_arguments(room):
         assert function(narrow, wide).dtype == tf.float64
 
 
-def test_probability_of_lower_in_a_graph_of_unknown_sizes():
+def test_probability_of_lower_works_in_a_graph_of_unknown_sizes():
     function = tf.function(
         um.probability_of_lower_calibration_error,
         input_signature=[tf.TensorSpec([None]), tf.TensorSpec([None])],

@@ -1,4 +1,4 @@
-"""The container of bin statistics: shapes, addition, edges."""
+"""Bin statistics: shapes, addition, edges."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ BY_CLASS = {"max_prob": False, "class_conditional": True}
     ],
 )
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
-def test_shapes(room, options, groups, scheme, rng):
+def test_arrays_have_a_row_for_each_group(room, options, groups, scheme, rng):
     arguments = catalogue.data(rng).arguments()
     stats = room.bin_statistics(
         **arguments, binning_scheme=scheme, num_bins=6, **options
@@ -55,7 +55,7 @@ def test_shards_sum_to_the_whole(room, rng):
 
 
 @ROOMS
-def test_what_does_not_add_raises(room, rng):
+def test_adding_other_statistics_raises(room, rng):
     arguments = catalogue.data(rng).arguments()
     even = room.bin_statistics(**arguments)
     adaptive = room.bin_statistics(**arguments, binning_scheme="adaptive")
@@ -91,7 +91,7 @@ def test_statistics_by_hand(room):
     np.testing.assert_allclose(stats.accuracies, [[0, 0, 0, 0.5, 1.0]])
 
 
-def test_a_score_at_the_threshold_is_dropped():
+def test_a_score_at_the_threshold_is_left_out():
     def hits(room):
         statistics = room.bin_statistics(
             np.array([0, 1]),
@@ -111,10 +111,22 @@ def test_a_score_at_the_threshold_is_dropped():
         np.testing.assert_array_equal(compiled(), [[0, 0], [1, 0]])
 
 
-def test_confidences_of_zeros_are_not_negative(rng):
+def test_score_sums_of_zeros_are_not_negative(rng):
     probabilities = rng.uniform(1 / 15, 1, [50, 40])
-    probabilities[::2] = 0  # In the first bin, by what the sums of all others leave.
+    # The sum of the first bin is computed as a difference, total minus all others.
+    probabilities[::2] = 0
     statistics = um_np.bin_statistics(
         np.arange(50) % 40, probabilities, num_bins=15, **BY_CLASS
     )
     assert np.all(statistics.score_sums >= 0)
+
+
+def test_drift_from_tensors_equals_drift_from_arrays(rng):
+    data = [catalogue.lattice(rng, 200).arguments() for _ in range(2)]
+    ours, theirs = (
+        [room.bin_statistics(**arguments) for arguments in data] for room in (um, um_np)
+    )
+    expected = um_np.calibration_drift(*theirs).to_dict()
+    for periods in (ours, (ours[0], theirs[1])):
+        for name, value in um.calibration_drift(*periods).to_dict().items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6)

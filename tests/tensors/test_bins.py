@@ -1,4 +1,4 @@
-"""Both rooms put every score into the same bin, and it is the right one."""
+"""Both halves put every score into the right bin."""
 
 import fractions
 
@@ -27,7 +27,7 @@ def corner_scores(num_bins, dtype, rng):
 
 @pytest.mark.parametrize("num_bins", EVEN_BINS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-def test_even_bins_are_right_closed_to_the_bit(num_bins, dtype, rng):
+def test_even_bins_are_closed_on_the_right_to_the_last_bit(num_bins, dtype, rng):
     scores = corner_scores(num_bins, dtype, rng)
     edges = np.linspace(0, 1, num_bins + 1).astype(dtype)
     expected = np.array([np.sum(score > edges[1:-1]) for score in scores])
@@ -39,7 +39,7 @@ def test_even_bins_are_right_closed_to_the_bit(num_bins, dtype, rng):
         np.testing.assert_array_equal(index(tf.constant(scores), num_bins), expected)
 
 
-def test_bfloat16_edges_are_rounded_too(rng):
+def test_bfloat16_scores_are_compared_with_rounded_edges(rng):
     scores = tf.cast(corner_scores(15, "float32", rng), tf.bfloat16)
     edges = np.linspace(0, 1, 16).astype(tf.bfloat16.as_numpy_dtype).astype(np.float64)
     values = np.asarray(scores).astype(np.float64)
@@ -50,7 +50,7 @@ def test_bfloat16_edges_are_rounded_too(rng):
     )
 
 
-def test_examples_of_the_specification():
+def test_scores_at_edges_have_the_specified_bins():
     for dtype in (np.float32, np.float64):
         scores = np.array([0.0, 0.2, 0.4, 1.0], dtype)
         np.testing.assert_array_equal(np_binning.even_index(scores, 5), [0, 0, 1, 4])
@@ -82,7 +82,7 @@ def test_adaptive_bins_hold_equal_mass(num_bins, weights, rng):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_one_may_be_rounded_up_but_not_much(dtype):
+def test_probabilities_may_exceed_1_by_rounding_only(dtype):
     one = np.ones((), dtype)
     above = np.nextafter(one, one + one)
     much = one + 8 * np.finfo(dtype).eps

@@ -1,4 +1,4 @@
-"""NumPy and TensorFlow agree, row by row, eager and compiled."""
+"""Sweeps over all rows: TensorFlow agrees with NumPy, eager and compiled."""
 
 import copy
 import operator
@@ -33,11 +33,11 @@ def assert_close(row, value, expected, atol):
 
 
 def numpy_value(row, case, **arguments):
-    return row.array(getattr(um_np, row.name)(**arguments, **case))
+    return row.array(row.find(um_np)(**arguments, **case))
 
 
 def tensorflow_value(row, case, **arguments):
-    return row.array(getattr(um, row.name)(**arguments, **case))
+    return row.array(row.find(um)(**arguments, **case))
 
 
 @every_case
@@ -54,7 +54,7 @@ def test_eager_equals_numpy(row, case, dtype, weighted, rng):
 
 
 @every_row
-def test_shortcut_through_numpy_has_the_values_of_tensors(row, rng, monkeypatch):
+def test_shortcut_through_numpy_gives_the_values_of_tensors(row, rng, monkeypatch):
     case = row.cases[-1]
     for dtype, weighted in ((np.float32, True), (np.float64, False)):
         arguments = row.data(rng, dtype=dtype).arguments(weighted)
@@ -65,8 +65,8 @@ def test_shortcut_through_numpy_has_the_values_of_tensors(row, rng, monkeypatch)
         assert_close(row, value, expected, atol=ATOL[dtype])
 
 
-# So many cases of each function, by default of float64: those of float32 are compiled
-# by XLA below.
+# The number of random cases for each function. By default they are float64; XLA runs
+# float32 cases below.
 GOOD = [
     pytest.param(np.float64, 3),
     *(
@@ -100,7 +100,7 @@ def test_results_are_structures_of_tensors(row, rng):
 
 
 @first_of_kernel(catalogue.FUNCTION_ROWS)
-def test_other_functions_compiled_by_xla(row):
+def test_other_functions_compiled_by_xla_equal_numpy(row):
     if row.half is not None or row.random:
         pytest.skip("has no twin, or XLA draws other numbers")
     problem = functions.check_good(row, 0, np.float32, graph=True, jit_compile=True)
@@ -108,7 +108,7 @@ def test_other_functions_compiled_by_xla(row):
 
 
 @every_row
-def test_result_has_the_precision_of_the_predictions(row, rng):
+def test_result_has_the_dtype_of_the_predictions(row, rng):
     case = row.cases[-1]
 
     def leaf(result):
@@ -120,7 +120,7 @@ def test_result_has_the_precision_of_the_predictions(row, rng):
 
     for dtype, expected in (("float16", "float32"), ("float64", "float64")):
         arguments = row.data(rng, dtype=dtype).arguments()
-        result = getattr(um, row.name)(**arguments, **case)
+        result = row.find(um)(**arguments, **case)
         assert leaf(result).dtype == expected
 
 
@@ -128,7 +128,7 @@ def test_result_has_the_precision_of_the_predictions(row, rng):
 def test_options_equal_numpy(row, case, rng):
     data = row.data(rng, n=24)
     labels = np.where(data.labels == 1, 255, data.labels)
-    logits = rng.normal(size=[24, 3]) * 3  # Not on edges, where rounding decides.
+    logits = rng.normal(size=[24, 3]) * 3  # No score is at an edge of a bin.
     logits[5, 1] = -np.inf
     shape = [2, 3, 4]
     predicted = rng.integers(0, 3, shape)
@@ -149,7 +149,7 @@ def test_options_equal_numpy(row, case, rng):
 
 
 @every_case
-def test_binary_equals_numpy(row, case, rng):
+def test_binary_forms_equal_numpy(row, case, rng):
     labels = rng.integers(0, 2, 20).astype(np.float32)
     p = np.round(rng.uniform(size=20), 1).astype(np.float32)
     forms = [{"probabilities": p[:, None]}, {"logits": rng.normal(size=20)}]
@@ -165,14 +165,14 @@ def test_binary_equals_numpy(row, case, rng):
 
 
 @every_row
-def test_half_precision_agrees(row, rng):
+def test_half_precision_equals_numpy(row, rng):
     data, case = row.data(rng), row.cases[-1]
-    data.predictions[0] = [0.3, 0.4, 0.3]  # Where a threshold lies.
+    data.predictions[0] = [0.3, 0.4, 0.3]  # Scores at a threshold.
     above = np.where(data.predictions == 1, np.float16(1.001), data.predictions)
     for predictions, dtype in (
         (data.predictions, tf.bfloat16),
         (data.predictions, tf.float16),
-        (above, tf.float16),  # By rounding.
+        (above, tf.float16),  # Above 1 by rounding.
     ):
         probabilities = tf.cast(predictions, dtype)
         arguments = {"labels": data.labels, "probabilities": probabilities}
@@ -187,7 +187,7 @@ def test_half_precision_agrees(row, rng):
 
 
 def in_graph(row, cases, jit_compile=False, signature=None):
-    """Returns a function of tensors by name that runs all the cases in one graph."""
+    """Returns a function of named tensors that runs all cases in one graph."""
 
     def function(tensors, options):
         results = [row.find(um)(**tensors, **options, **case) for case in cases]
@@ -219,8 +219,10 @@ def assert_nan(results):
 
 
 def bad_values(row, usual):
-    """Yields data with wrong values, and options: of labels, rows of probabilities and
-    weights that one graph takes, or of other arguments.
+    """Yields data with wrong values, and options.
+
+    The usual data are labels, rows of probabilities and weights, which one graph can
+    take. All other data are not usual.
     """
     for bad in set(catalogue.VALUES) & set(row.bad_data()):
         data, _ = catalogue.bad_data(bad)
@@ -239,7 +241,8 @@ FLOAT64 = pytest.param(np.float64, marks=pytest.mark.exhaustive)
 @pytest.mark.parametrize("dtype", [np.float32, FLOAT64])
 def test_graph_equals_numpy_and_is_nan_where_values_are_wrong(row, dtype, rng):
     arguments = row.data(rng, dtype=dtype).arguments(True)
-    # Labels of a type that may hold wrong ones, batches of any size: one trace.
+    # With float labels, which can have wrong values, and any batch size, one trace is
+    # enough.
     types = dict(zip(arguments, ([None], [None, 3], [None]), strict=True))
     types = {
         name: tf.TensorSpec(shape, dtype if name == "probabilities" else tf.float64)
@@ -259,7 +262,7 @@ def test_graph_equals_numpy_and_is_nan_where_values_are_wrong(row, dtype, rng):
 
 @first_of_kernel(catalogue.FUNCTIONS)
 def test_xla_equals_numpy_and_is_nan_where_a_label_is_wrong(row, rng):
-    # One case of each row: compiling is slow, and the graphs are the same.
+    # One case of each row is enough: compiling is slow, and the graphs are the same.
     arguments = row.data(rng, dtype=np.float32).arguments(True)
     labels = arguments["labels"].astype(float)
     cases = row.cases[:1]
@@ -281,7 +284,7 @@ def test_bad_values_of_other_arguments_are_nan_in_a_graph(row):
 @pytest.mark.parametrize("dynamic", [(0,), (1,), (0, 2)])
 @first_of_kernel(catalogue.FUNCTIONS)
 @pytest.mark.first(6)
-def test_sizes_that_are_static_in_some_arguments(row, dynamic, rng):
+def test_sizes_may_be_static_in_some_arguments_only(row, dynamic, rng):
     arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
     tensors = {name: tf.constant(value) for name, value in arguments.items()}
     signature = {
@@ -312,14 +315,14 @@ def test_bad_shapes_raise_while_a_graph_is_built(row):
         arguments, word = catalogue.bad_data(bad)
 
         def function(arguments=arguments):
-            return row.array(getattr(um, row.name)(**arguments, **row.cases[0]))
+            return row.array(row.find(um)(**arguments, **row.cases[0]))
 
         with pytest.raises(ValueError, match=word):
             tf.function(function, autograph=False)()
 
 
 class Foreign:
-    """A tensor of another framework that does not convert to NumPy."""
+    """A tensor of another framework that cannot be converted to NumPy."""
 
     def __init__(self, error):
         self.error = error
@@ -329,7 +332,7 @@ class Foreign:
 
 
 @every_row
-def test_foreign_tensors_and_text_name_the_argument(row):
+def test_errors_for_foreign_tensors_and_text_name_the_argument(row):
     good = {"labels": [0, 1], "probabilities": [[0.5, 0.5]] * 2}
     for error in (RuntimeError("call detach()"), TypeError("unsupported BFloat16")):
         for name in good:
@@ -343,11 +346,11 @@ def test_foreign_tensors_and_text_name_the_argument(row):
 
 @each_with(
     "name",
-    # TensorFlow draws by seeds of its own.
+    # TensorFlow has other rules for seeds.
     lambda row: [k for k in row.bad_options if not (row.random and k == "seed")],
     catalogue.TWINS,
 )
-def test_bad_options_say_what_numpy_says(row, name, rng):
+def test_bad_options_raise_the_message_of_numpy(row, name, rng):
     arguments = row.draw(rng, (8,))
     for bad in row.wrong_values(name):
         told = []
@@ -400,14 +403,14 @@ def test_aliases_are_the_same_object(row):
 @pytest.mark.parametrize("name", ["probabilities", "logits"])
 def test_gradient_equals_finite_differences(row, name, rng):
     labels = rng.integers(0, 3, 6)
-    predictions = rng.dirichlet(np.ones(3), 6)  # No ties, where decisions change.
+    predictions = rng.dirichlet(np.ones(3), 6)  # Without ties, where decisions jump.
     data = {"labels": labels, "sample_weight": rng.uniform(0.5, 2, 6)}
     if name == "logits":
         predictions = 3 * np.log(predictions)
     for case in row.cases:
 
         def value(predictions, case=case):
-            result = getattr(um, row.name)(**data, **{name: predictions}, **case)
+            result = row.find(um)(**data, **{name: predictions}, **case)
             return tf.reduce_sum([tf.sin(part) for part in tf.nest.flatten(result)])
 
         variable = tf.constant(predictions)
@@ -428,7 +431,7 @@ def test_objects_can_be_copied(row, rng):
 
 
 def with_nan(row, arguments):
-    """Returns the floating arguments, each in turn replaced by NaN."""
+    """Returns arguments by the name of the float array that is replaced by NaN."""
     given = {
         name: {**arguments, name: np.full(array.shape, np.nan)}
         for name, array in arguments.items()
@@ -441,7 +444,7 @@ def with_nan(row, arguments):
 
 
 @each(catalogue.CALLABLES)
-def test_nan_of_16_bits_raises_without_a_warning(row, rng):
+def test_nan_in_16_bits_raises_without_a_warning(row, rng):
     arguments = row.draw(rng, (8,))
     rooms = {"numpy": [um_np], "tensors": [um], None: [um_np, um]}[row.half]
     with warnings.catch_warnings():

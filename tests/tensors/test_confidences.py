@@ -1,4 +1,4 @@
-"""Confidences that an answer is right, `correct=` and `confidences=`."""
+"""The arguments `correct=` and `confidences=`: was the answer right, and how sure."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import uncertainty_metrics.numpy as um_np
 from tests.fuzz.outcomes import flat
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
-# The functions that take them, and options that they need.
+# The functions that take these arguments, and the options that they need.
 FUNCTIONS = {
     "ece": {},
     "mce": {},
@@ -40,26 +40,26 @@ MISSING = (
 
 
 def answers(rng, n=60):
-    """Whether answers are right, and confidences, multiples of 1/8."""
+    """Makes whether answers are right, and confidences, which are multiples of 1/8."""
     confidences = rng.integers(0, 9, n) / 8
     return (rng.random(n) < confidences**2).astype(np.int32), confidences
 
 
 def of_labels(name, correct, confidences):
-    """The arguments that are documented to be the same."""
+    """Returns the arguments of classes that are documented to give the same value."""
     labels = "labels_true" if name.startswith("bayesian") else "labels"
     given = {labels: correct, "probabilities": confidences}
     if labels == "labels":
         return given | {"positive_class": True}
-    # This function has no option for the score of class 1: the larger score of two
-    # classes is the confidence if it is at least 1/2.
+    # This function has no `positive_class`. It takes the larger score of two classes,
+    # which is the confidence if that is at least 1/2.
     return given
 
 
 @ROOMS
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_values_are_those_of_class_1(room, name, weighted, rng):
+def test_values_equal_those_of_class_1(room, name, weighted, rng):
     correct, confidences = answers(rng)
     if name.startswith("bayesian"):
         confidences = np.maximum(confidences, 0.5)
@@ -69,14 +69,14 @@ def test_values_are_those_of_class_1(room, name, weighted, rng):
     function = getattr(room, name)
     value = flat(function(correct=correct == 1, confidences=confidences, **more))
     if name.startswith("bayesian"):
-        # Right and wrong are labels 1 and 0 of decisions that are all class 1.
+        # All decisions are class 1, so that right and wrong are the labels 1 and 0.
         more["labels_predicted"] = np.ones(60, np.int32)
     expected = flat(function(**of_labels(name, correct, confidences), **more))
     np.testing.assert_array_equal(value, expected)
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ONLY_NUMPY])
-def test_graphs_have_the_values(name, rng):
+def test_graphs_have_the_eager_values(name, rng):
     correct, confidences = answers(rng)
     function = tf.function(
         lambda y, p: getattr(um, name)(correct=y, confidences=p, **FUNCTIONS[name])
@@ -95,7 +95,7 @@ def test_graphs_have_the_values(name, rng):
         assert np.all(np.isnan(flat(function(correct, 100 * confidences))))
 
 
-def test_a_confidence_of_3_tenths_is_not_7_tenths():
+def test_a_confidence_below_one_half_is_not_flipped():
     correct, confidences = [0, 0, 1, 0], [0.3, 0.3, 0.3, 0.3]
     for room in (um, um_np):
         error = room.ece(correct=correct, confidences=confidences)
@@ -105,7 +105,7 @@ def test_a_confidence_of_3_tenths_is_not_7_tenths():
         assert float(np.sum(curve.counts[0][:5])) == 4
 
 
-def test_sketches_and_intervals_take_them(rng):
+def test_sketches_and_the_bootstrap_take_confidences(rng):
     correct, confidences = answers(rng, 500)
     data = {"correct": correct, "confidences": confidences}
     sketch = um_np.ScoreSketch()
@@ -131,7 +131,7 @@ def test_sketches_and_intervals_take_them(rng):
 
 @ROOMS
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_does_not_go_together(room, name, rng):
+def test_missing_and_conflicting_arguments_raise(room, name, rng):
     correct, confidences = answers(rng)
     function, more = getattr(room, name), FUNCTIONS[name]
     labels = "labels_true" if name.startswith("bayesian") else "labels"
@@ -167,7 +167,7 @@ BAD = {
 
 @ROOMS
 @pytest.mark.parametrize("case", BAD)
-def test_wrong_values_are_named(room, case):
+def test_wrong_values_raise(room, case):
     good = {"correct": [1, 0, 1], "confidences": [0.5, 0.25, 0.75]}
     wrong, message = BAD[case]
     with pytest.raises(ValueError, match=message):
@@ -175,7 +175,7 @@ def test_wrong_values_are_named(room, case):
 
 
 @ROOMS
-def test_what_has_no_weight_is_not_looked_at(room):
+def test_examples_of_weight_0_may_have_any_values(room):
     error = room.ece(
         correct=[1, 7, 0], confidences=[0.75, 0.5, 40.0], sample_weight=[1, 0, 0]
     )
@@ -183,7 +183,7 @@ def test_what_has_no_weight_is_not_looked_at(room):
 
 
 @ROOMS
-def test_choices_of_classes_are_refused(room):
+def test_options_of_classes_are_refused(room):
     data = {"correct": [1, 0], "confidences": [0.5, 0.25]}
     with pytest.raises(ValueError, match="`max_prob` must be True with `confidences`"):
         room.bin_statistics(**data, max_prob=False)

@@ -8,9 +8,9 @@ from conformance.run import run
 from tests import conformance
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # Few data.
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Warnings of too few data.
 @pytest.mark.parametrize("definition", conformance.definitions_of_tensors(um, um_np))
-def test_vectors(definition):
+def test_functions_have_the_values_of_the_vectors(definition):
     function = conformance.function(um, definition)
     wrong = {
         case: found for case, right, found in run(definition, function) if not right

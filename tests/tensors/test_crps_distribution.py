@@ -73,13 +73,13 @@ def test_closed_form_equals_the_integral(name, parameters):
     scores = crps_distribution(labels, distribution)
     assert float(crps_distribution(labels[3], distribution)) == pytest.approx(scores[3])
     assert _closed_form_crps.lookup(distribution) is not None
-    # Of the scale, the rounding of the labels costs as much as they are larger.
+    # Rounding a label costs more relative to the scale, the farther away the label is.
     np.testing.assert_allclose(scores, reference(frozen, labels), rtol=2e-8)
 
 
 @table(CLOSED)
 @pytest.mark.first(6)
-def test_float32_and_gradients_in_the_extremes(name, parameters):
+def test_float32_scores_and_gradients_are_precise_in_the_extremes(name, parameters):
     parameters = [float(np.float32(p)) for p in parameters]
     labels = labels_for(FROZEN[name](*parameters)).astype(np.float32)
     labels = np.concatenate([labels, [0, 1, -1, 1e6, 1e-30]]).astype(np.float32)
@@ -97,7 +97,8 @@ def test_float32_and_gradients_in_the_extremes(name, parameters):
         assert np.all(np.isfinite(exact))
         largest = np.max(np.abs(exact))
         np.testing.assert_allclose(single, exact, rtol=1e-4, atol=2e-5 * largest)
-    # log(y) - loc is rounded to the spacing of the larger, in units of the scale.
+    # log(y) - loc has the rounding error of the larger of the two, divided by the
+    # scale.
     rounding = 3e-5 if name == "LogNormal" else 2e-6
     np.testing.assert_allclose(results[1][0], results[0][0], rtol=rounding)
 
@@ -119,13 +120,13 @@ MODERATE = {
     ),
     "TruncatedNormal": [(0.3, 1.2, -0.5, 2.0), (-4.0, 1.2, 0.5, 8.0)],
     "Poisson": [(2.5,), (1200.0,)],
-    "Weibull": [(1.7, 1.2)],  # By quadrature.
+    "Weibull": [(1.7, 1.2)],  # This one is computed by quadrature.
 }
 
 
 @table(MODERATE)
 @pytest.mark.first(8)
-def test_gradients_against_finite_differences(name, parameters):
+def test_gradients_equal_finite_differences(name, parameters):
     def score(y, *parameters):
         return crps_distribution(y, getattr(tfd, name)(*parameters))
 
@@ -168,11 +169,12 @@ def test_counts_equal_the_sum(distribution, frozen):
     labels = [*REALS, *np.round(around(mean, deviation))[1:-1], mean]
     expected = [sum_of_cells(frozen.cdf, frozen.sf, y, 3000) for y in labels]
     scores = crps_distribution(labels, distribution)
-    # At a tiny rate the score at 0 is a difference of numbers of the rate's size.
+    # At a tiny rate, the score at 0 is a difference of two numbers as large as the
+    # rate.
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-10 * mean)
 
 
-def test_poisson_of_a_large_rate():
+def test_poisson_of_a_large_rate_equals_the_sum():
     rate, labels = 1e6, around(1e6, 1e3)[1:-1]
     frozen, first, last = st.poisson(rate), int(rate - 2e4), int(rate + 2e4)
     for y in (rate - 1500.5, rate, rate + 800.25):
@@ -184,18 +186,19 @@ def test_poisson_of_a_large_rate():
         tf.fill(labels.shape, tf.constant(rate, tf.float32)),
     )
     exact = crps_distribution(labels, tfd.Poisson(double(rate)))
-    np.testing.assert_allclose(single, exact, rtol=1e-4)  # Labels are rounded.
+    np.testing.assert_allclose(single, exact, rtol=1e-4)  # Rounds the labels.
     assert np.all(np.isfinite(slope))
 
 
 def test_finite_distributions_by_hand():
-    # Cells of F: [1, 3) has 0.2, [3, 7.5) has 0.5; a label of 4 cuts the second.
+    # The CDF is 0.2 in the cell [1, 3) and 0.5 in [3, 7.5). The label 4 is in the
+    # second.
     outcomes, probabilities = double([1.0, 3.0, 7.5]), double([0.2, 0.3, 0.5])
     distribution = tfd.FiniteDiscrete(outcomes, probs=probabilities)
     scores = crps_distribution([4.0, -1.0, 9.5], distribution)
     within, below = 2 * 0.04 + 1 * 0.25 + 3.5 * 0.25, 2 + 2 * 0.64 + 4.5 * 0.25
     np.testing.assert_allclose(scores, [within, below, 2 * 0.04 + 4.5 * 0.25 + 2])
-    # The ranked probability score.
+    # This is the ranked probability score.
     score = crps_distribution([1, 0], tfd.Categorical(probs=[0.2, 0.3, 0.5]))
     np.testing.assert_allclose(score, [0.04 + 0.25, 0.64 + 0.25], rtol=1e-6)
     for bernoulli in (tfd.Bernoulli(probs=0.3), tfd.Bernoulli(np.log(0.3 / 0.7))):
@@ -216,7 +219,7 @@ def test_empirical_is_the_ensemble_score(rng):
 # Eager, graph, XLA.
 
 
-# One of each closed form, and some without one, whose graphs are large.
+# One distribution for each closed form. `OTHERS` have none, and their graphs are large.
 FORMS = {
     **{name: cases[0] for name, cases in CLOSED.items()},
     "Bernoulli": (None, 0.3),
@@ -232,7 +235,7 @@ LARGE = [
     *("Beta", "Chi2", "Gamma", "GeneralizedExtremeValue", "Poisson", "StudentT"),
     *(*OTHERS, "mixed Laplace", "TruncatedNormal", "censored Normal"),
 ]
-# Whose gradients take much longer to compile than the scores.
+# The gradients of these take much longer to compile than the scores.
 DEAR_GRADIENTS = ["Gumbel", "Cauchy", "LogNormal"]
 
 
@@ -274,7 +277,7 @@ def test_compiled_equals_eager(large, jit_compile, values_alone):
             np.testing.assert_allclose(actual, value, rtol, atol=1e-12, err_msg=name)
 
 
-def test_nan_in_a_graph():
+def test_bad_values_are_nan_in_a_graph():
     @tf.function
     def run(labels, loc, scale):
         return crps_distribution(labels, tfd.Normal(loc, scale))
@@ -296,7 +299,7 @@ def test_nan_in_a_graph():
     assert np.isnan(result[1])
 
 
-def test_bad_rows_leave_the_gradients_of_others_alone():
+def test_bad_rows_do_not_change_the_gradients_of_others():
     @tf.function
     def run(scale):
         return with_gradients(
@@ -307,7 +310,7 @@ def test_bad_rows_leave_the_gradients_of_others_alone():
     assert slopes == pytest.approx([0.2336950, 0.0], rel=1e-6)
 
 
-# What is wrong with them the distributions say, but not in a graph.
+# These distributions check their parameters themselves, but not in a graph.
 TOLD_EAGERLY = [tfd.TwoPieceNormal(0.0, -1.0, 1.0), tfd.Triangular(0.0, 1.0, 3.0)]
 
 
@@ -338,10 +341,10 @@ each_without_a_score = pytest.mark.parametrize(
         tfd.MixtureSameFamily(
             tfd.Categorical(probs=[0.5, 0.5]), tfd.Normal([0.0, 0.0], [1.0, 0.0])
         ),
-        # No plausible wrong number by quadrature, or by a sum.
-        tfd.Binomial(1e8, probs=0.3),  # Wider than the window.
-        tfd.Zipf(2.2),  # Too heavy a tail.
-        tfd.Pareto(double(0.4), double(1.0)),  # Infinite.
+        # For these, quadrature or a sum would give a plausible wrong number.
+        tfd.Binomial(1e8, probs=0.3),  # Has more values than are summed.
+        tfd.Zipf(2.2),  # Has too heavy a tail.
+        tfd.Pareto(double(0.4), double(1.0)),  # Has an infinite score.
         tfd.Weibull(np.nan, 1.0),
         *TOLD_EAGERLY,
     ],
@@ -350,27 +353,28 @@ each_without_a_score = pytest.mark.parametrize(
 
 
 @each_without_a_score
-def test_without_a_score(distribution):
+def test_distributions_without_a_score_raise(distribution):
     name = type(distribution).__name__
     with pytest.raises(ValueError, match=rf"`distribution` must .*Received: {name}"):
         crps_distribution([0.5, 2.0], distribution)
 
 
 @each_without_a_score
-@pytest.mark.first(18)  # `test_nan_in_a_graph` has one by quadrature.
-def test_without_a_score_in_a_graph(distribution):
+# `test_bad_values_are_nan_in_a_graph` has one by quadrature.
+@pytest.mark.first(18)
+def test_distributions_without_a_score_are_nan_in_a_graph(distribution):
     if distribution not in TOLD_EAGERLY:
         result = tf.function(lambda y: crps_distribution(y, distribution))([0.5, 2.0])
         assert np.all(np.isnan(result))
 
 
-def test_student_t_without_a_finite_score():
+def test_score_of_student_t_is_infinite_up_to_one_half_degree_of_freedom():
     df = tf.constant([0.3, 0.5, 0.51])
     scores = crps_distribution(0.0, tfd.StudentT(df, 0.0, 1.0)).numpy()
     assert np.isinf(scores).tolist() == [True, True, False]
 
 
-def test_generalized_pareto_of_a_heavy_tail_and_at_its_ends():
+def test_generalized_pareto_is_infinite_for_heavy_tails_and_has_known_limits():
     forecast = tfd.GeneralizedPareto(double(1.0), double(2.0), double([2.5, 2.0, 1.9]))
     scores = crps_distribution(double([3.0] * 3), forecast).numpy()
     assert np.isinf(scores).tolist() == [True, True, False]
@@ -384,7 +388,9 @@ def test_generalized_pareto_of_a_heavy_tail_and_at_its_ends():
         np.testing.assert_allclose(crps_distribution(labels, forecast), expected)
 
 
-def test_generalized_extreme_value_of_a_heavy_tail_and_at_its_limits(rng):
+def test_generalized_extreme_value_is_infinite_for_heavy_tails_and_has_known_limits(
+    rng,
+):
     shapes = double([2.5, 2.0, 1.9])
     forecast = tfd.GeneralizedExtremeValue(double(1.0), double(2.0), shapes)
     scores = crps_distribution(double([3.0] * 3), forecast).numpy()
@@ -403,7 +409,7 @@ def test_generalized_extreme_value_of_a_heavy_tail_and_at_its_limits(rng):
 
 
 def censored(loc, scale, low, high, below=0.0, above=0.0):
-    """A TruncatedNormal with masses at its ends."""
+    """Returns a TruncatedNormal with masses at its ends."""
     weights, parts = (
         [1 - below - above],
         [named("TruncatedNormal", (loc, scale, low, high))],
@@ -416,7 +422,7 @@ def censored(loc, scale, low, high, below=0.0, above=0.0):
 
 
 def test_truncated_and_censored_normals_equal_scoringrules(rng):
-    # Of a mean far outside scoringrules loses digits, in the end all.
+    # The means are near the interval: far outside, scoringrules loses its precision.
     labels, loc = 2 * rng.normal(size=60), rng.uniform(-2, 3, 60)
     scale = rng.uniform(0.7, 2, 60)
     labels[:2] = -1.0, 2.0
@@ -429,14 +435,14 @@ def test_truncated_and_censored_normals_equal_scoringrules(rng):
     scores = crps_distribution(double(labels), censored(*parameters, below, above))
     expected = scoringrules.crps_cnormal(labels, *parameters)
     np.testing.assert_allclose(scores, expected, rtol=1e-8)
-    # Other masses than those of a censored Normal, as of a hurdle.
+    # The masses need not be those of a censored Normal, for example in a hurdle model.
     below, above = rng.dirichlet([1, 1, 1], 60).T[:2]
     scores = crps_distribution(double(labels), censored(*parameters, below, above))
     expected = scoringrules.crps_gtcnormal(labels, *parameters, below, above)
     np.testing.assert_allclose(scores, expected, rtol=1e-8)
 
 
-def test_points_anywhere_beside_a_truncated_normal():
+def test_mixtures_of_a_truncated_normal_and_points_equal_the_integral():
     parts = [
         tfd.Deterministic(double(-3.0)),
         named("TruncatedNormal", (0.3, 1.2, -1.0, np.inf)),
@@ -456,8 +462,9 @@ def test_points_anywhere_beside_a_truncated_normal():
     )
 
 
-def test_truncation_beyond_all_digits():
-    # An exponential of the mean `scale^2 / (low - loc)`, of which the CRPS is a half.
+def test_truncated_normals_far_in_the_tail_are_exponential():
+    # The tail is exponential with the mean `scale^2 / (low - loc)`; its CRPS is half of
+    # that.
     loc, scale = double([-1.0, -1e9, 1.0]), double([1e-9, 1.0, 1e-3])
     forecast = tfd.TruncatedNormal(loc, scale, double(2.0), double(np.inf))
     scores = crps_distribution(double(2.0), forecast)
@@ -467,7 +474,7 @@ def test_truncation_beyond_all_digits():
     np.testing.assert_allclose(crps_distribution(REALS, forecast), uniform, rtol=1e-12)
 
 
-def test_gradients_where_a_label_is_at_an_end():
+def test_gradients_for_labels_at_an_end_equal_finite_differences():
     def score(y, low, high, loc):
         return crps_distribution(y, tfd.TruncatedNormal(loc, double(1.2), low, high))
 
@@ -483,7 +490,7 @@ def test_gradients_where_a_label_is_at_an_end():
 # Arguments.
 
 
-def test_shapes():
+def test_batch_shapes_broadcast_to_the_labels():
     def score(labels, batch):
         forecast = tfd.Normal(tf.ones(batch, tf.float64), 1.0)
         return crps_distribution(np.ones(labels), forecast)
@@ -508,7 +515,7 @@ def test_shapes():
             score(labels, batch)
 
 
-def test_a_batch_of_unknown_size():
+def test_a_batch_of_unknown_size_equals_scoringrules():
     run = tf.function(
         lambda y, loc: crps_distribution(y, tfd.Normal(loc, 1.0)),
         input_signature=[tf.TensorSpec([None, 2]), tf.TensorSpec([None, 1])],
@@ -518,14 +525,14 @@ def test_a_batch_of_unknown_size():
     np.testing.assert_allclose(run(labels, labels[:, :1]), expected, rtol=1e-6)
 
 
-def test_types():
+def test_result_has_the_dtype_of_the_distribution():
     assert crps_distribution([1, 2], tfd.Normal(0.0, 1.0)).dtype == tf.float32
     assert crps_distribution([1, 2], tfd.Normal(double(0), 1.0)).dtype == tf.float64
     assert crps_distribution([1, 2], tfd.Categorical([0.0, 1.0])).dtype == tf.float32
     score = crps_distribution(0.0, named("Normal", (0.0, 1.0), tf.float16))
     assert score.dtype == tf.float16
     assert float(score) == pytest.approx(0.2336950, abs=2e-4)
-    # A Python number is not rounded to float32 on its way.
+    # A Python number is not rounded to float32 in between.
     expected = scoringrules.crps_normal(0.1, 0.0, 1.0)
     score = crps_distribution([0.1], tfd.Normal(double(0.0), 1.0))
     assert float(score[0]) == pytest.approx(expected, rel=1e-14)
@@ -552,12 +559,12 @@ NORMAL = tfd.Normal(0.0, 1.0)
         (0.0, tfd.Skellam(1.0, 2.0), ValueError, "`cdf`. Received: Skellam"),
     ],
 )
-def test_wrong_arguments(labels, distribution, error, message):
+def test_wrong_arguments_raise(labels, distribution, error, message):
     with pytest.raises(error, match=message):
         crps_distribution(labels, distribution)
 
 
-def test_subclasses():
+def test_subclasses_use_a_closed_form_only_if_it_is_right():
     class Renamed(tfd.Normal):
         pass
 
@@ -574,7 +581,8 @@ def test_subclasses():
     expected = crps_distribution(1.0, tfd.Normal(0.0, 0.5))
     score = crps_distribution(1.0, doubled)
     assert float(score) == pytest.approx(float(expected), rel=1e-6)
-    # An Exponential is a Gamma, a LogNormal a transformed one, to Python.
+    # In TFP, Exponential is a subclass of Gamma, and LogNormal of
+    # TransformedDistribution.
     for name, form in (
         ("Exponential", _closed_form_crps.exponential),
         ("LogNormal", _closed_form_crps.log_normal),
@@ -583,7 +591,7 @@ def test_subclasses():
         assert _closed_form_crps.lookup(named(name, CLOSED[name][0])) is form
 
 
-def test_concentrations_out_of_reach_are_named():
+def test_concentrations_below_the_limit_raise():
     forecast = tfd.GeneralizedExtremeValue(0.0, 1.0, [0.1, -20.0])
     with pytest.raises(ValueError, match=r"concentration above -20.*Received: .*-20"):
         crps_distribution([0.5, 0.5], forecast)

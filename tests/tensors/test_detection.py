@@ -1,4 +1,4 @@
-"""Detection in TensorFlow: NumPy = eager = graph = XLA, and what is refused."""
+"""Detection metrics on tensors: equal to NumPy, eager and compiled; bad data."""
 
 import numpy as np
 import pytest
@@ -34,15 +34,15 @@ def make(row, rng, dtype, n=50):
 
 
 def both(row, case, labels, scores, **options):
-    """Returns the values of both rooms."""
+    """Returns the values of both halves."""
     return (
-        getattr(um, row.name)(labels, scores, **case, **options),
-        getattr(um_np, row.name)(labels, scores, **case, **options),
+        row.find(um)(labels, scores, **case, **options),
+        row.find(um_np)(labels, scores, **case, **options),
     )
 
 
 @every_case
-def test_integers_keep_their_order(row, case, rng):
+def test_integer_scores_equal_numpy(row, case, rng):
     labels, scores, _ = make(row, rng, np.float64)
     labels = labels == 1
     for wide in ((8 * scores).astype(np.int8), (8 * scores + 2**40).astype(np.int64)):
@@ -71,11 +71,11 @@ def test_tensors_equal_numpy(row, case, dtype, jit_compile, rng):
         np.testing.assert_allclose(result, expected, rtol=0, atol=ATOL[dtype])
         assert result.dtype == dtype
     if jit_compile and case is not row.cases[0]:
-        return  # Compiling is slow, and the graphs are the same.
+        return  # The graphs are the same, and compiling is slow.
 
     def value(labels, scores, weights):
         options = {"sample_weight": weights, "ignore_index": 255}
-        return getattr(um, row.name)(labels, scores, **case, **options)
+        return row.find(um)(labels, scores, **case, **options)
 
     types = (labels.dtype, dtype, np.float64)
     signature = None if jit_compile else [tf.TensorSpec([None], t) for t in types]
@@ -115,37 +115,37 @@ BAD_SHAPES = (
 
 
 @every_row
-def test_bad_data_raises_alike(row):
+def test_bad_data_raises_the_same_message_in_both_halves(row):
     shapes = [(arguments, {}, word) for arguments, word in BAD_SHAPES]
     for arguments, options, word in (*bad_values(), *shapes):
         messages = []
         for room in (um, um_np):
             with pytest.raises(ValueError, match=word) as raised:
-                getattr(room, row.name)(*arguments, **options)
+                row.find(room)(*arguments, **options)
             assert "Received" in str(raised.value)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
     for room in (um, um_np):
         with pytest.raises(ValueError, match="sample_weight"):
-            getattr(room, row.name)([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 1])
+            row.find(room)([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 1])
         with pytest.raises(TypeError, match="scores"):
-            getattr(room, row.name)([0, 1], ["a", "b"])
+            row.find(room)([0, 1], ["a", "b"])
 
 
 @every_row
-def test_one_class_alone(row):
+def test_labels_of_one_class_raise_except_for_aupr(row):
     arguments = ([1, 1, 1], [0.1, 0.2, 0.3])
     for room in (um, um_np):
         if row.name == "aupr":
             assert float(room.aupr(*arguments)) == 1.0
             continue
         with pytest.raises(ValueError, match="`labels` must be 0 for at least one"):
-            getattr(room, row.name)(*arguments)
+            row.find(room)(*arguments)
 
 
 @every_row
 def test_bad_data_is_nan_in_a_graph(row):
-    function = tf.function(getattr(um, row.name), autograph=False)
+    function = tf.function(row.find(um), autograph=False)
     for arguments, options, word in bad_values():
         tensors = [tf.constant(argument, tf.float64) for argument in arguments]
         options = {
@@ -155,4 +155,4 @@ def test_bad_data_is_nan_in_a_graph(row):
         assert np.isnan(function(*tensors, **options)), word
     for arguments, word in BAD_SHAPES:
         with pytest.raises(ValueError, match=word):
-            tf.function(getattr(um, row.name), autograph=False)(*arguments)
+            tf.function(row.find(um), autograph=False)(*arguments)

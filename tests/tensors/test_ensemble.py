@@ -1,4 +1,4 @@
-"""Ensembles in TensorFlow equal those in NumPy: eager, in a graph, under XLA."""
+"""Functions of ensembles on tensors equal NumPy: eager, in graphs and under XLA."""
 
 import functools
 import itertools
@@ -21,7 +21,7 @@ from tests.ensembles import (
     members,
 )
 from uncertainty_metrics.numpy.ensemble import distances
-from uncertainty_metrics.ops import _pairs
+from uncertainty_metrics.ops import _member_pairs
 from uncertainty_metrics.tensors.ensemble import uncertainty
 
 TOLERANCE = {np.float32: 1e-6, np.float64: 1e-13}
@@ -32,15 +32,16 @@ def assert_close(value, expected, tolerance=1e-6):
 
 
 def case(name, case="", make=None, **options):
-    """Returns a case: `make` makes arrays of a generator and a type, which have 6
-    examples on the first axis, or on the second where the members come first.
+    """Returns a case, whose `make` makes arrays from a generator and a dtype.
+
+    The 6 examples are on the first axis, or on the second if members come first.
     """
     make = make or functools.partial(ensembles.arguments, name)
     return pytest.param(name, make, options, id=f"{name}-{case}")
 
 
 def one(key, make, *shape):
-    """Returns a function that makes one array."""
+    """Returns a function that makes one named array."""
     return lambda rng, dtype: {key: make(rng, dtype, *shape)}
 
 
@@ -79,7 +80,7 @@ FIRST = [
     else case(name)
     for name in NAMES
 ]
-# Cases whose graphs differ from the first of their function.
+# These cases have other graphs than the first case of their function.
 OTHER_PATHS = [
     case(
         "expected_entropy",
@@ -108,7 +109,7 @@ every_first = pytest.mark.parametrize(("name", "make", "options"), FIRST)
 
 
 def flat(result):
-    """Returns the parts of a result."""
+    """Returns the values of a dict, or the result itself."""
     return list(result.values()) if isinstance(result, dict) else result
 
 
@@ -128,7 +129,7 @@ def test_eager_equals_numpy(name, make, options, dtype, rng):
 
 @pytest.mark.parametrize(("name", "make", "options"), OTHER_PATHS)
 def test_graph_equals_numpy(name, make, options, rng):
-    """In a graph that does not know the number of examples, the first axis."""
+    """The graph does not know the size of the first axis, the number of examples."""
     arrays = make(rng, np.float32)
     specs = {k: tf.TensorSpec([None, *v.shape[1:]], v.dtype) for k, v in arrays.items()}
     run = tf.function(
@@ -139,7 +140,7 @@ def test_graph_equals_numpy(name, make, options, rng):
 
 
 @every_first
-def test_other_types(name, make, options, rng):
+def test_float16_lists_and_integers_equal_numpy(name, make, options, rng):
     arrays = make(rng, np.float16)
     expected = call(um_np, name, arrays, options)
     half = call(um, name, arrays, options)
@@ -158,7 +159,7 @@ def test_other_types(name, make, options, rng):
     "name", ["logit_kl_divergence", "disagreement", "kl_divergence"]
 )
 @pytest.mark.parametrize("shapes", [([6, 3], [None, None]), ([None, 3], [6, None])])
-def test_sizes_that_one_of_two_tells(name, shapes, rng):
+def test_sizes_may_be_static_in_one_of_two_arguments(name, shapes, rng):
     first, second = rng.dirichlet(np.ones(3), [2, 6]).astype(np.float32)
     function = getattr(um, name)
     run = tf.function(
@@ -167,7 +168,7 @@ def test_sizes_that_one_of_two_tells(name, shapes, rng):
     np.testing.assert_array_equal(run(first, second), function(first, second))
 
 
-def test_members_that_only_the_graph_sees(rng):
+def test_number_of_members_may_be_unknown_to_the_graph(rng):
     z = logits(rng, np.float32)
     signature = [tf.TensorSpec([None, None, 4])]
     for name in SCORES:
@@ -190,17 +191,17 @@ def test_members_that_only_the_graph_sees(rng):
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_blocks_make_no_difference(name, rng, monkeypatch):
+def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
     z = logits(rng, np.float32)
     whole = np.array(getattr(um, name)(z))
     monkeypatch.setattr(uncertainty, "_BLOCK", 200)
     np.testing.assert_allclose(np.array(getattr(um, name)(z)), whole, atol=5e-7)
 
 
-def test_large_ensembles_are_compiled(rng, monkeypatch):
+def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())
-    monkeypatch.setattr(_pairs, "_LARGE", 0)
+    monkeypatch.setattr(_member_pairs, "_LARGE", 0)
     assert_close(list(um.average_pairwise_diversity(probs).values()), expected)
 
 
@@ -209,11 +210,11 @@ def test_large_ensembles_are_compiled(rng, monkeypatch):
 
 @functools.cache
 def compiled_diversities():
-    return tf.function(_pairs.diversities, jit_compile=True)
+    return tf.function(_member_pairs.diversities, jit_compile=True)
 
 
 @pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 0.4, 0.9])
-def test_float32_divergences_keep_their_digits(distance, rng):
+def test_float32_divergences_are_precise(distance, rng):
     p = rng.dirichlet(np.ones(6), 4).astype(np.float32)
     p[0, 0] = 0
     noise = 1 - distance * rng.uniform(size=[5, 4, 6])
@@ -226,13 +227,13 @@ def test_float32_divergences_keep_their_digits(distance, rng):
     for value, (i, j) in zip(exact, pairs, strict=True):
         result = um.kl_divergence(probs[i], probs[j])
         np.testing.assert_allclose(result, value, rtol=1e-6)
-    for run in (_pairs.diversities, compiled_diversities()):
+    for run in (_member_pairs.diversities, compiled_diversities()):
         result = run(tf.constant(probs))[1]
         np.testing.assert_allclose(result, np.mean(exact, axis=0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("distance", [1e-4, 0.01, 0.5])
-def test_float32_divergences_of_logits_keep_their_digits(distance, rng):
+def test_float32_divergences_of_logits_are_precise(distance, rng):
     first = (3 * rng.normal(size=[8, 5]) + 20).astype(np.float32)
     second = (first + distance * rng.normal(size=[8, 5])).astype(np.float32)
     p, q = (references.softmax(z) for z in (first, second))
@@ -245,11 +246,12 @@ def test_float32_divergences_of_logits_keep_their_digits(distance, rng):
 @pytest.mark.parametrize(
     ("dtype", "size"), [(np.float32, 1e8), (np.float32, 3e38), (np.float64, 1e30)]
 )
-def test_divergence_of_large_and_masked_logits(dtype, size):
+def test_divergence_of_large_and_masked_logits_by_hand(dtype, size):
     first = np.array([[1, 1, -1], [0, 0, -np.inf], [0, 0, -1e9]], dtype)
     first[0] *= dtype(size)
     second = np.array([[0, 1, 2], [0, 1, -np.inf], [0, 1, -1e9]], dtype)
-    # KL([.5, .5, 0] || q), q of three classes, then of two.
+    # This is KL([.5, .5, 0] || q), where q has three classes in the first row, then
+    # two.
     norms = np.log(1 + np.exp(1) + np.array([np.exp(2), 0, 0]))
     expected = norms - 0.5 - np.log(2)
     for room in (um_np, um):
@@ -257,7 +259,7 @@ def test_divergence_of_large_and_masked_logits(dtype, size):
         np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
-def test_float32_knowledge_of_small_and_large_alphas(rng):
+def test_float32_knowledge_of_small_and_large_alphas_equals_numpy(rng):
     scales = 10.0 ** np.arange(-30, 31, 3)
     alphas = (scales[:, None] * rng.uniform(0.5, 2, [21, 3])).astype(np.float32)
     expected = np.array(um_np.knowledge_uncertainty(alphas))
@@ -274,7 +276,7 @@ def test_float32_knowledge_of_small_and_large_alphas(rng):
     np.testing.assert_allclose(result, expected, atol=3e-7)
 
 
-def test_information_is_never_negative(rng):
+def test_mutual_information_is_never_negative(rng):
     z = np.repeat(logits(rng, np.float32, (500, 1, 10)), 3, axis=1)
     z += 1e-4 * rng.normal(size=z.shape).astype(np.float32)
     result = um.mutual_information(z)
@@ -324,8 +326,8 @@ def test_gradients_equal_finite_differences(name, form, aggregate, rng):
     np.testing.assert_allclose(gradient(total, values), expected, atol=1e-8, rtol=1e-6)
 
 
-def test_gradients_where_a_member_rules_the_label_out():
-    # -log((0 + p) / 2) falls as fast in the first member as in the second.
+def test_gradients_by_hand_if_a_member_gives_the_label_probability_0():
+    # -log((a + b) / 2) has the same slope in both members, even at a = 0.
     p = [[[0.0, 1.0], [0.5, 0.5]]]
     result = gradient(lambda p: um.ensemble_cross_entropy([0], None, p), p)
     assert_close(result, [[[-2.0, 0.0], [-2.0, 0.0]]])
@@ -350,7 +352,7 @@ def test_gradients_of_equal_and_zero_vectors_are_finite(name):
 # Bad input.
 
 GOOD = np.full([2, 3, 4], 0.25)
-# Three examples, of which each is as wrong as the others.
+# Three examples whose rows all look like probabilities.
 CERTAINLY = np.random.default_rng(0).dirichlet(np.ones(4), [3, 3])
 PAIR = np.full([2, 4], 0.25)
 OF_TWO = ["disagreement", "logit_kl_divergence"]
@@ -360,8 +362,9 @@ THREE = np.array([0, 1, 2])
 
 
 def changed(array, *values, count=1):
-    """Returns the array with each of the values in place of its last numbers, which are
-    those of its last example.
+    """Returns for each value a copy of the array whose last numbers are the value.
+
+    The last numbers are in the last example.
     """
     arrays = [np.array(array, np.float64) for _ in values]
     for array, value in zip(arrays, values, strict=True):
@@ -372,7 +375,7 @@ def changed(array, *values, count=1):
 def bad(names, word, *arguments, **options):
     """Yields bad arguments of each function, and a word of the message.
 
-    An argument in a tuple is one of several.
+    A tuple of arguments stands for one case each.
     """
     names = [names] if isinstance(names, str) else names
     given = [*arguments, *options.values()]
@@ -428,9 +431,7 @@ def test_bad_values_raise_the_message_of_numpy(name, word, arguments, options):
 
 @functools.cache
 def traced(name, kinds, keys, jit_compile=False):
-    """Returns a function of arrays, the arguments of kind "array"; once for all bad
-    values of them.
-    """
+    """Returns a graph of the arguments of kind "array", the same for all values."""
     position = len(kinds) - len(keys)
 
     def function(arrays):
@@ -454,7 +455,7 @@ def run_in_graph(name, arguments, options, jit_compile=False):
 def test_bad_values_are_nan_in_a_graph(name, word, arguments, options):
     result = run_in_graph(name, arguments, options)
     if result.shape[-1:] == (2,) and name not in CROSS_ENTROPIES:
-        assert not np.any(np.isnan(result[..., 0]))  # Of another example.
+        assert not np.any(np.isnan(result[..., 0]))  # The other example is good.
         result = result[..., 1]
     assert np.all(np.isnan(result))
 
@@ -521,7 +522,9 @@ BAD_SHAPES = [
 
 
 @pytest.mark.parametrize(("name", "word", "arguments", "options"), BAD_SHAPES)
-def test_bad_shapes_raise_at_once(name, word, arguments, options):
+def test_bad_shapes_raise_in_eager_calls_and_while_tracing(
+    name, word, arguments, options
+):
     messages = []
     for function in (
         getattr(um_np, name),
@@ -536,7 +539,7 @@ def test_bad_shapes_raise_at_once(name, word, arguments, options):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_text_is_a_type_error(name, rng):
+def test_text_raises_a_type_error(name, rng):
     arrays = ensembles.arguments(name, rng)
     for key in set(arrays) - {"labels"}:
         text = np.full(arrays[key].shape, "a")
@@ -546,7 +549,7 @@ def test_text_is_a_type_error(name, rng):
 
 
 @pytest.mark.parametrize("name", CROSS_ENTROPIES)
-def test_examples_that_do_not_count_score_0(name):
+def test_examples_that_do_not_count_have_a_score_of_0(name):
     for options in ({"sample_weight": [0, 0]}, {"ignore_index": 0}):
         for room in (um_np, um):
             scores = getattr(room, name)([0, 0], GOOD, None, False, **options)

@@ -1,4 +1,4 @@
-"""Metrics of groups, and of labels that are each 0 or 1, on tensors."""
+"""Metrics by group and multilabel metrics on tensors."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LABELLED = [row for row in ROWS if row.takes("multilabel")]
 
 
 def data_of(row, rng):
-    """Returns arguments with groups, of which that of 2 is empty."""
+    """Returns arguments with groups from 0 to 3, of which group 2 is empty."""
     arguments = row.data(rng, dtype=np.float32).arguments(True)
     arguments["sample_weight"] = arguments["sample_weight"].astype(np.float32)
     return {**arguments, "groups": rng.choice([0, 1, 3], 40)}
@@ -55,7 +55,7 @@ def test_multilabel_equals_numpy(row, rng, monkeypatch):
 
 
 @catalogue.first_of_kernel(ROWS)
-def test_groups_in_a_graph_of_any_number_of_examples(row, rng):
+def test_groups_equal_numpy_in_a_graph_of_any_number_of_examples(row, rng):
     arguments = data_of(row, rng)
     types = {
         name: tf.TensorSpec([None, *np.shape(value)[1:]], tf.constant(value).dtype)
@@ -81,7 +81,7 @@ EXHAUSTIVE = [
 
 
 @pytest.mark.parametrize("name", ["ece", *EXHAUSTIVE])
-def test_groups_compiled_by_xla(name, rng):
+def test_groups_compiled_by_xla_equal_numpy(name, rng):
     arguments = data_of(ROWS[0], rng)
 
     @tf.function(jit_compile=True, autograph=False)
@@ -96,11 +96,10 @@ def test_groups_compiled_by_xla(name, rng):
     "change",
     [
         *({"groups": [0, 1, 4]}, {"groups": [0, 1, 1.5]}, {"groups": [0, 1]}),
-        *({"groups": ["a", "b", "a"]}, {"groups": None}, {"num_groups": None}),
-        {"num_groups": 2.5},
+        *({"groups": ["a", "b", "a"]}, {"groups": None}, {"num_groups": 2.5}),
     ],
 )
-def test_wrong_groups_are_told_as_numpy_does(change):
+def test_wrong_groups_raise_the_message_of_numpy(change):
     data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
     given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
     for name in ("ece", "brier_score", "accuracy"):
@@ -114,7 +113,13 @@ def test_wrong_groups_are_told_as_numpy_does(change):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
 
 
-def test_cells_of_too_many_groups_are_refused():
+def test_tensors_need_the_number_of_groups():
+    for name in ("ece", "brier_score", "accuracy"):
+        with pytest.raises(ValueError, match=r"`groups` and `num_groups` .* together"):
+            getattr(um, name)([0, 1], [0.2, 0.6], groups=[0, 1])
+
+
+def test_too_many_cells_of_groups_and_bins_raise():
     with pytest.raises(ValueError, match="`num_groups` must be so small that"):
         um.ece([0, 1], [0.2, 0.7], groups=[0, 1], num_groups=10**6, num_bins=10**4)
 

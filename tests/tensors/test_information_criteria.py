@@ -34,7 +34,7 @@ def all_criteria(logp):
 
 
 def assert_equal(result, expected, dtype, atol=1.0):
-    """`atol` is relative to the tolerance of the dtype."""
+    """Asserts equality; `atol` is a multiple of the tolerance of the dtype."""
     for part, whole in zip(result, expected, strict=True):
         assert part.dtype == dtype
         np.testing.assert_allclose(
@@ -52,13 +52,13 @@ def test_equals_numpy(name, dtype, m, rng):
         for logp in (whole, whole[:1]):  # One instance has no standard error.
             result = TENSORFLOW[name](logp)
             expected = NUMPY[name](logp.astype(np.float64))
-            # Cancellation is relative to the numbers that cancel.
+            # The error of a difference is relative to the numbers that are subtracted.
             assert_equal(result, expected, dtype, atol=max(1, scale**2))
 
 
 @QUIET
 @every_dtype
-def test_psis_loo_of_ties_and_of_draws_that_agree(dtype, rng):
+def test_psis_loo_of_ties_and_equal_draws_equals_numpy(dtype, rng):
     logp = rng.normal(size=(6, 60)).astype(dtype)
     logp[1] = -2.5
     logp[2] = np.round(logp[2])
@@ -67,14 +67,14 @@ def test_psis_loo_of_ties_and_of_draws_that_agree(dtype, rng):
     result = tf_criteria.psis_loo(logp)
     assert_equal(result, np_criteria.psis_loo(logp), dtype)
     assert np.isinf(result.pareto_k[1])
-    logp = np.zeros([1, 1111], dtype)  # Where the formulas of the fit are limits.
+    logp = np.zeros([1, 1111], dtype)  # The formulas of the fit would divide by 0.
     logp[:, :100] = -np.log(2)
     assert_equal(tf_criteria.psis_loo(logp), np_criteria.psis_loo(logp), dtype)
 
 
 @QUIET
 @every_dtype
-def test_relative_efficiency(dtype, rng):
+def test_relative_efficiency_equals_numpy(dtype, rng):
     logp = rng.normal(size=(6, 200)).astype(dtype)
     for reff in (0.2, 3):
         result = tf_criteria.psis_loo(logp, reff)
@@ -86,7 +86,7 @@ def test_relative_efficiency(dtype, rng):
 @QUIET
 @every_criterion
 @every_dtype
-def test_more_axes(name, dtype, rng):
+def test_further_axes_equal_numpy(name, dtype, rng):
     logp = rng.normal(size=(5, 40, 2, 3)).astype(dtype)
     result = TENSORFLOW[name](logp)
     assert result.estimate.shape == result.sem.shape == [2, 3]
@@ -97,8 +97,8 @@ def test_more_axes(name, dtype, rng):
 
 @QUIET
 @every_criterion
-def test_other_forms_of_the_same_data(name, rng):
-    logp = np.round(rng.normal(size=(4, 30)) * 8) / 8  # What bfloat16 holds exactly.
+def test_all_forms_of_the_data_give_the_same_result(name, rng):
+    logp = np.round(rng.normal(size=(4, 30)) * 8) / 8  # Exact in bfloat16.
     expected = NUMPY[name](logp)
     forms = [
         logp.tolist(),
@@ -137,7 +137,7 @@ def test_gradient_equals_finite_differences(name, dtype, rng):
     expected = references.slopes(
         lambda values: sum(NUMPY[name](values)[:2]), logp.astype(np.float64)
     )
-    # Draws that agree are where the tail begins: there is no derivative for some.
+    # Equal draws are at the start of the tail, where the estimate has no derivative.
     kept = [0, 2] if name == "psis_loo" else [0, 1, 2]
     assert np.all(np.isfinite(gradient))
     atol = 1e-7 if dtype == np.float64 else 1e-5
@@ -148,7 +148,7 @@ def test_gradient_equals_finite_differences(name, dtype, rng):
 @every_criterion
 @every_dtype
 def test_graph_of_unknown_sizes_equals_numpy(name, dtype, rng):
-    # The tail of PSIS-LOO has a static length.
+    # PSIS-LOO needs a static number of draws, since its tail has a static length.
     m = 50 if name == "psis_loo" else None
     run = tf.function(
         lambda logp: tuple(TENSORFLOW[name](logp)),
@@ -218,7 +218,7 @@ def test_eager_execution_warns_as_numpy_does(name, rng):
 
 
 def bad_logps():
-    """Yields what its values or its shape make wrong, and what is said of it."""
+    """Yields logp with bad values or shapes, and the message."""
     for value in (np.nan, np.inf, -np.inf):
         logp = np.zeros([3, 4, 2])
         logp[2, 1, 0] = value
@@ -236,7 +236,7 @@ def bad_logps():
 
 
 @every_criterion
-def test_bad_data_raise_alike(name):
+def test_bad_data_raise_the_same_message_in_both_halves(name):
     for logp, said in bad_logps():
         messages = []
         for room in (NUMPY, TENSORFLOW):

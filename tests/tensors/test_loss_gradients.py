@@ -1,4 +1,4 @@
-"""Gradients of the scoring rules and of the losses: right, and finite anywhere."""
+"""Gradients of scoring rules and losses: right, and finite everywhere."""
 
 import dataclasses
 import functools
@@ -13,19 +13,19 @@ import uncertainty_metrics as um
 
 INF = math.inf
 DTYPES = ("float64", "float32")
-GENERIC = 4  # Examples at which scores are smooth.
+GENERIC = 4  # The number of examples at which scores are smooth.
 QUANTILES = (0.1, 0.5, 0.8)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A score of examples, and arguments of it that have gradients.
+    """A score of examples, and arguments in which it has gradients.
 
     Attributes:
-      name: for the test.
-      score: called with integer labels, if there are any, and arguments.
-      data: makes arguments of GENERIC examples.
-      extremes: arguments of more examples, at which it need only be finite.
+      name: the id of the case in the tests.
+      score: a function of integer labels, if there are any, and the arguments.
+      data: makes arguments for GENERIC examples.
+      extremes: arguments of more examples, at which gradients need only be finite.
       labels: integer labels of all examples.
     """
 
@@ -43,7 +43,7 @@ class Case:
 
 
 def reals(*shapes):
-    """Returns a maker of arguments, no two numbers of an example within 0.05."""
+    """Returns a maker of arguments that has no ties within an example."""
 
     def make(rng):
         sizes = [math.prod(shape) for shape in shapes]
@@ -82,7 +82,7 @@ def with_scale_parameters(rng):
 
 
 def loss(name, *options, **more):
-    """Returns the scores of a loss, which needs to be asked to keep float64."""
+    """Returns the scores of a loss as a function, which keeps the dtype."""
 
     @functools.cache
     def of_type(dtype):
@@ -100,7 +100,7 @@ LOGITS = [
     *([1e30, -1e30, 0], [0, -INF, -INF], [-INF, 0, 1e3]),
 ]
 LABELS = (0, 2, 1, 2, *(0, 2, 1, 1, 0, 2))
-# Labels, means and scales.
+# Each row is a label, a mean and a scale.
 NORMALS = [
     *([0, 0, 0], [1, 0, 0], [-3, 1, 0], [1, 0, 1e-6], [-1, 0, 1e-12], [0, 0, 1e-38]),
     *([1, 0, 1e-38], [1e15, -1e15, 1e-6], [-1e15, 1e15, 0], [0, 0, 1e30], [1, 1, 1e-6]),
@@ -134,7 +134,7 @@ CLOUDS = [
 
 
 def columns(rows, *widths):
-    """Returns arguments: parts of the rows, without an axis for a width of 0."""
+    """Splits rows into arguments; one with a width of 0 has no axis of its own."""
     rows = np.array(rows, np.float64)
     parts = np.split(rows, np.cumsum([max(w, 1) for w in widths])[:-1], axis=1)
     return [
@@ -147,7 +147,7 @@ def with_scale(values, errors=(0, 1, -3)):
 
 
 def each(function, argument, **options):
-    """Returns the scores of labels and one kind of predictions."""
+    """Returns a function of labels and one kind of predictions, without aggregation."""
     return lambda y, p: function(y, **{argument: p}, aggregate=False, **options)
 
 
@@ -177,7 +177,7 @@ CASES = {
         each(NLL, P),
         dirichlet,
         [CERTAIN],
-        (*LABELS[:4], *(0, 1, 2, 1, 2, 1)),  # Possible ones.
+        (*LABELS[:4], *(0, 1, 2, 1, 2, 1)),  # Labels that are possible.
     ),
     "negative_log_likelihood-logits": (each(NLL, X), THREE, [LOGITS], LABELS),
     "ranked_probability_score-probabilities": (
@@ -300,7 +300,7 @@ CASES = {
 }
 CASES = [Case(name, *parts) for name, parts in CASES.items()]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-# One of each arithmetic, which the default run compiles.
+# One case for each kind of arithmetic, which the default run compiles.
 KERNELS = (
     *("BrierLoss-ignored", "negative_log_likelihood-logits"),
     *("ranked_probability_score-logits", "crps_score-almost_fair-weighted"),
@@ -318,7 +318,7 @@ def scores_and_gradients(case, arguments):
 
 @pytest.fixture(scope="module")
 def results(request):
-    """Returns a function of dtype and `jit_compile`, of results by name of the case."""
+    """Returns a function of dtype and `jit_compile` that runs all cases, by name."""
     seed = request.config.getoption("--seed")
 
     @functools.cache
@@ -333,7 +333,7 @@ def results(request):
         return made
 
     def all_of(cases, batches):
-        # Of all cases at once, to compile once.
+        # All cases are in one graph, which compiles once.
         return [
             scores_and_gradients(case, batch)
             for case, batch in zip(cases, batches, strict=True)
@@ -369,11 +369,11 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
 
     for index, argument in enumerate(arguments):
         for place in np.ndindex(argument.shape[1:]):
-            # The examples do not depend on each other.
+            # Examples are independent, so one shift serves all of them.
             shift = np.zeros_like(argument)
             shift[(slice(None), *place)] = step
             slopes = scores(argument + shift, index) - scores(argument - shift, index)
-            if slopes.ndim > 1:  # A score for each quantile.
+            if slopes.ndim > 1:  # There is a score for each quantile.
                 slopes = slopes.sum(axis=1)
             gradient = gradients[index][(slice(GENERIC), *place)]
             np.testing.assert_allclose(
@@ -389,14 +389,14 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_all_is_finite(dtype, results):
+def test_scores_and_gradients_are_finite(dtype, results):
     for name, (_, scores, gradients) in results(dtype).items():
         assert scores.dtype == dtype, name
         for values in (scores, *gradients):
             assert np.all(np.isfinite(values)), name
 
 
-# Many cases in one test, for one process to compile.
+# Many cases are in one test, so that one process compiles them together.
 @pytest.mark.parametrize(
     ("dtype", "names"),
     [("float64", KERNELS), *((dtype, None) for dtype in DTYPES)],
@@ -407,14 +407,14 @@ def test_compiled_equals_eager(dtype, names, results):
     tolerance = 1e-9 if dtype == "float64" else 2e-5
     for name, (_, compiled, slopes) in results(dtype, True, names).items():
         _, scores, gradients = results(dtype)[name]
-        # One cloud is all but flat.
+        # One cloud of samples is nearly flat, which costs precision.
         bound = max(tolerance, 1e-5 * (name == "dawid_sebastiani_score"))
         pairs = zip((compiled, *slopes), (scores, *gradients), strict=True)
         for actual, expected in pairs:
             np.testing.assert_allclose(actual, expected, bound, bound, err_msg=name)
 
 
-# The limits, by hand.
+# Limits by hand.
 
 
 def gradients_of(score, *arguments, dtype="float32"):
@@ -431,20 +431,20 @@ def close(actual, desired):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scale", [0.0, 1e-38, 1e-12])
-def test_crps_of_a_point_is_the_absolute_error(scale, dtype):
+def test_gradients_of_the_crps_of_a_point_are_those_of_the_absolute_error(scale, dtype):
     labels, means = [1.0, -3.0, 2.0], [0.0, 0.0, 2.0]
     y, mean, stddev = gradients_of(
         um.crps_normal_score, labels, means, [scale] * 3, dtype=dtype
     )
     close(y, [1, -1, 0])
     close(mean, [-1, 1, 0])
-    # Where y is not the mean, the spread only makes the score smaller.
+    # If y is not the mean, a larger spread makes the score smaller.
     root = 1 / math.sqrt(math.pi)
     close(stddev, [-root, -root, math.sqrt(2) * root - root])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_crps_of_a_vague_forecast_grows_with_its_scale(dtype):
+def test_gradients_of_the_crps_of_a_vague_forecast_by_hand(dtype):
     slope = (math.sqrt(2) - 1) / math.sqrt(math.pi)
     y, mean, stddev = gradients_of(
         um.crps_normal_score, [3.0], [1.0], [1e30], dtype=dtype
@@ -459,8 +459,8 @@ def test_crps_of_a_vague_forecast_grows_with_its_scale(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_second_derivatives_of_the_normal_crps(dtype):
-    """That of the mean is twice the density: Newton steps need it."""
+def test_second_derivative_of_the_normal_crps_is_twice_the_density(dtype):
+    """Newton steps need the second derivative in the mean."""
     y, mean, scale = (tf.constant(v, dtype) for v in ([0.7], [0.2], [1.3]))
     with tf.GradientTape() as outer:
         outer.watch(mean)
@@ -473,7 +473,7 @@ def test_second_derivatives_of_the_normal_crps(dtype):
     close(outer.gradient(slope, mean), [2 * density])
 
 
-def test_brier_and_likelihood_by_hand():
+def test_gradients_of_brier_and_likelihood_by_hand():
     labels = [0, 1, 1]
     p = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     one_hot = np.eye(2)[labels]
@@ -510,7 +510,7 @@ def test_equal_samples_and_vectors_share_the_gradient(estimator):
     y, samples = gradients_of(score, [0.0, 0.0, 1.0], [[2.0] * 4, [0.0] * 4, [0.0] * 4])
     close(y, [-1, 0, 1])
     close(samples, [[0.25] * 4, [0] * 4, [-0.25] * 4])
-    # Among others: the two in the middle have the average of their two ranks.
+    # The two equal samples in the middle have the average of their two ranks.
     for weights in (None, [2.0] * 4):
         weighted = functools.partial(score, member_weights=weights)
         _, samples = gradients_of(weighted, [-9.0], [[0.0, 1.0, 1.0, 2.0]])
@@ -525,7 +525,7 @@ def test_equal_samples_and_vectors_share_the_gradient(estimator):
         close(samples, [[[0.3, 0.4]] * 2, [[0, 0]] * 2])
 
 
-def test_subgradients_at_ties():
+def test_gradients_at_ties_are_subgradients():
     y, q = gradients_of(
         lambda y, q: um.pinball_loss(y, q, QUANTILES), [0.0], [[0.0] * 3]
     )
@@ -542,8 +542,8 @@ def test_subgradients_at_ties():
 
 @pytest.mark.parametrize("transform", ["softplus", "exp"])
 @pytest.mark.parametrize("parameter", [-1e30, -1e3, -104.0, -50.0, -28.0, -20.0])
-def test_likelihood_recovers_from_a_tiny_scale(transform, parameter):
-    """The scale is pushed up by errors, and down where there are none."""
+def test_gradients_of_the_likelihood_enlarge_a_tiny_scale(transform, parameter):
+    """An error pushes the scale up; without an error it goes down."""
     loss = um.GaussianNLLLoss(transform, reduction="none")
     (slopes,) = gradients_of(
         lambda p: loss(np.float32([1e-3, 0.0]), p), [[0.0, parameter]] * 2

@@ -1,4 +1,4 @@
-"""What is particular to scores of multivariate forecasts, in both rooms."""
+"""Properties of the scores of multivariate forecasts, in both halves."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def both_raise(word, function, *arguments, **options):
 
 
 def test_the_true_correlation_scores_best(rng):
-    """On average over many forecasts, by more than 4 sigma."""
+    """On average over many forecasts, by more than 4 standard errors."""
     n, m = 4000, 40
     shapes = {r: np.linalg.cholesky([[1, r], [r, 1]]).T for r in (-0.6, 0.0, 0.6)}
     y = rng.normal(size=[n, 2]) @ shapes[0.6]
@@ -36,13 +36,13 @@ def test_the_true_correlation_scores_best(rng):
 @ROOMS
 def test_variogram_score_by_hand(room):
     y, samples = np.array([0.0, 4.0]), np.array([[0.0, 1.0], [9.0, 0.0]])
-    # (4^p - (1^p + 9^p) / 2)^2, for (1, 2) and for (2, 1).
+    # Both pairs, (1, 2) and (2, 1), have (4^p - (1^p + 9^p) / 2)^2.
     for p, expected in ((0.5, 0.0), (1, 2.0), (2, 2 * 25.0**2)):
         score = room.variogram_score(y, samples, p)
         np.testing.assert_allclose(score, expected, atol=1e-12)
     weights = [[7.0, 1.0], [0.5, 7.0]]
     np.testing.assert_allclose(room.variogram_score(y, samples, 1, weights), 1.5)
-    # What all coordinates share does not count, nor does anything of one alone.
+    # A shift of all coordinates does not count, and one coordinate has no pairs.
     shift = np.array([[5.0], [-1.0]])
     same = room.variogram_score(y + 3, samples + shift, 1)
     np.testing.assert_allclose(same, 2.0)
@@ -51,14 +51,14 @@ def test_variogram_score_by_hand(room):
 
 @ROOMS
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_variogram_score_of_tiny_and_huge_numbers(room, scale, rng):
+def test_variogram_score_scales_with_tiny_and_huge_numbers(room, scale, rng):
     labels, samples = rng.normal(size=[5, 3]), rng.normal(size=[5, 7, 3])
     given = (labels * scale).astype(np.float32), (samples * scale).astype(np.float32)
     expected = um_np.variogram_score(labels, samples)
     found = np.asarray(room.variogram_score(*given)) / scale
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     score = room.variogram_score(np.zeros(2), np.array([[1e200, 0.0]]), 2)
-    assert float(score) == np.inf  # (1e400)^2
+    assert float(score) == np.inf  # The score would be (1e400)^2.
     same = np.full([3, 2], 1e200)
     assert float(room.variogram_score(same[0], same, 2)) == 0
 
@@ -77,7 +77,7 @@ def test_wrong_orders_and_weights_of_variograms_raise():
 
 
 @ROOMS
-def test_dawid_sebastiani_score_of_one_dimension(room, rng):
+def test_dawid_sebastiani_score_of_one_dimension_equals_the_formula(room, rng):
     y, samples = rng.normal(size=6), rng.normal(size=[6, 9])
     mean, variance = samples.mean(axis=1), samples.var(axis=1, ddof=1)
     expected = np.log(variance) + (y - mean) ** 2 / variance
@@ -86,8 +86,8 @@ def test_dawid_sebastiani_score_of_one_dimension(room, rng):
 
 
 @ROOMS
-def test_dawid_sebastiani_score_in_other_coordinates(room, rng):
-    """Adds the logarithm of the determinant, however long and thin the cloud is."""
+def test_dawid_sebastiani_score_in_other_coordinates_adds_a_constant(room, rng):
+    """The constant is the logarithm of the squared determinant, for any cloud."""
     y, samples = rng.normal(size=[4, 3]), rng.normal(size=[4, 12, 3])
     expected = room.dawid_sebastiani_score(y, samples)
     for units, shift in (([1.0, 2.0, 4.0], 5.0), ([1e-12, 1.0, 1e9], 0.0)):
@@ -106,7 +106,7 @@ def test_a_covariance_without_an_inverse_raises(rng):
     wrong = []
     for dtype in (np.float64, np.float32):
         changed = samples.astype(dtype)
-        changed[2, :, 1] = 0.1  # Of which the mean is another number.
+        changed[2, :, 1] = 0.1  # The mean of these is not exactly 0.1.
         wrong.append(changed)
         changed = samples.astype(dtype)
         changed[2, :, 1] = 2 * changed[2, :, 0] + 1

@@ -1,4 +1,4 @@
-"""Scores of logits on tensors: what is refused, and gradients."""
+"""Scores of logits on tensors: bad arguments and gradients."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ BAD_VALUES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_bad_logits(name):
+def test_bad_logits_raise_and_are_nan_in_a_graph(name):
     for logits, word in BAD_SHAPES + BAD_VALUES:
         messages = []
         for room in (um, um_np):
@@ -40,19 +40,19 @@ def test_bad_logits(name):
     assert list(np.isnan(mixed)) == [False, True]
 
 
-def test_bad_temperatures():
+def test_bad_temperatures_raise():
     for room in (um, um_np):
         for wrong in (0, -1.0, np.nan, np.inf, None, "hot", True):
             with pytest.raises(
                 ValueError, match="`temperature` must be finite and > 0"
             ):
                 room.energy(GOOD, temperature=wrong)
-    # Beyond float32 there is no silent NaN.
+    # A temperature outside float32 raises instead of giving NaN.
     with pytest.raises(ValueError, match="too large or too small"):
         um.energy(tf.constant(GOOD), temperature=1e-300)
 
 
-def test_gradients():
+def test_gradients_equal_finite_differences():
     logits = tf.constant(GOOD, tf.float64)
     for name in NAMES:
         with tf.GradientTape() as tape:

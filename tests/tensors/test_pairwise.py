@@ -1,4 +1,4 @@
-"""The spread of samples, against the sum over all pairs of them."""
+"""The spread of samples, against the sum over all their pairs."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from uncertainty_metrics.ops import _pairwise
 from uncertainty_metrics.ops._pairwise import pairwise_spread
 
 MODES = ("eager", "xla", "graph")
-# Of the spread, not of the samples; the sum over m samples rounds more than once.
+# Relative to the spread, not to the samples. A sum over m samples rounds many times.
 TOLERANCE = {"float32": 1e-6, "float64": 1e-14}
 
 
@@ -45,7 +45,7 @@ def assert_right(samples, fair, value, gradient):
     tolerance = TOLERANCE[samples.dtype.name]
     assert np.asarray(value).dtype == np.asarray(gradient).dtype == samples.dtype
     np.testing.assert_allclose(value, want_value, rtol=tolerance)
-    # Neighbours differ by 2 / m of the largest: each must be the right one.
+    # Derivatives of neighbours differ by 2 / m of the largest, so a wrong rank shows.
     np.testing.assert_allclose(gradient, want_gradient, atol=tolerance / 10)
 
 
@@ -53,7 +53,7 @@ def hard_rows(rng, dtype):
     """Returns rows [n, 36] whose order, ties, range or offset make them hard."""
     m = 36
     eps = np.finfo(dtype).eps
-    # Neighbouring floats: no approximate key tells them apart.
+    # Neighbouring floats: an approximate key for sorting could not tell them apart.
     near = (1 + eps * np.arange(m)).astype(dtype)
     ties = rng.integers(-2, 3, size=(4, m))
     rows = [
@@ -73,7 +73,7 @@ def hard_rows(rng, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.first(2)
-def test_hard_rows(rng, mode, dtype):
+def test_hard_rows_equal_the_sum_over_pairs(rng, mode, dtype):
     samples = tf.constant(hard_rows(rng, dtype))
 
     def function(x):
@@ -84,7 +84,7 @@ def test_hard_rows(rng, mode, dtype):
 
 
 def test_by_hand():
-    samples = tf.constant([4.0, 1.0, 2.0])  # distances 3, 2, 1
+    samples = tf.constant([4.0, 1.0, 2.0])  # The distances are 3, 2 and 1.
     value, gradient = value_and_gradient(samples, True)
     assert value.numpy() == 1.0
     np.testing.assert_allclose(gradient, [1 / 3, -1 / 3, 0])
@@ -98,7 +98,7 @@ def test_by_hand():
     [("eager", m) for m in range(1, 131)] + [("xla", m) for m in (1, 2, 3, 4, 7, 130)],
 )
 @pytest.mark.first(3)
-def test_number_of_samples(rng, mode, m):
+def test_any_number_of_samples_equals_the_sum_over_pairs(rng, mode, m):
     samples = tf.constant(rng.normal(size=(5, m)), tf.float32)
     value, gradient = run(lambda x: value_and_gradient(x, False), mode, samples)
     assert_right(samples, False, value, gradient)
@@ -106,7 +106,7 @@ def test_number_of_samples(rng, mode, m):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.first(2)
-def test_corners(rng, mode):
+def test_order_does_not_matter_and_extreme_sizes_work(rng, mode):
     row = rng.normal(size=7).astype(np.float32)
     permuted = tf.constant(np.stack([rng.permutation(row) for _ in range(20)]))
     upstream = tf.constant(rng.normal(size=20), tf.float32)
@@ -123,10 +123,10 @@ def test_corners(rng, mode):
     value, gradient, of_single, of_empty = run(
         function, mode, permuted, tf.ones([2, 1]), tf.zeros([0, 2, 5])
     )
-    assert len(set(value.numpy())) == 1  # The order does not matter.
+    assert len(set(value.numpy())) == 1  # All orders have the same value.
     _, slopes = over_all_pairs(permuted, True)
     np.testing.assert_allclose(gradient, upstream[:, None] * slopes, rtol=1e-6)
-    for part in of_single:  # One sample has no fair spread.
+    for part in of_single:  # The fair spread of one sample is undefined.
         assert np.isnan(part).all()
     assert [part.shape for part in of_empty] == [[0, 2], [0, 2, 5]]
 
@@ -135,7 +135,7 @@ def test_corners(rng, mode):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.first(3)
-def test_rows_that_are_not_finite_stay_alone(rng, mode, dtype, m):
+def test_rows_that_are_not_finite_do_not_change_others(rng, mode, dtype, m):
     samples = rng.normal(size=(9, 20)).astype(dtype)
     samples[1, 3] = np.nan
     samples[3] = np.nan
@@ -158,7 +158,7 @@ def test_rows_that_are_not_finite_stay_alone(rng, mode, dtype, m):
 @pytest.mark.parametrize("shape", [[None, None, 7], [None, None, None], None])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.first(3)
-def test_unknown_shapes(rng, shape, dtype):
+def test_shapes_may_be_unknown_to_the_graph(rng, shape, dtype):
     samples = tf.constant(rng.integers(0, 9, size=(3, 2, 7)), dtype)
     value, gradient = run(
         lambda x: value_and_gradient(x, False),
@@ -170,7 +170,9 @@ def test_unknown_shapes(rng, shape, dtype):
 
 
 @pytest.mark.parametrize("mode", ["graph", "xla"])
-def test_long_rows_are_sorted_otherwise(rng, mode, monkeypatch):
+def test_long_rows_without_a_sorting_network_equal_the_sum_over_pairs(
+    rng, mode, monkeypatch
+):
     monkeypatch.setattr(_pairwise, "MAX_NETWORK", 16)
     samples = tf.constant(rng.integers(0, 9, size=(3, 17)), tf.float32)
     value, gradient = run(lambda x: value_and_gradient(x, True), mode, samples)
@@ -192,7 +194,7 @@ def test_second_derivatives_are_zero(rng, mode):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.first(1)
-def test_in_a_strategy(rng, compiled):
+def test_spread_works_in_a_strategy(rng, compiled):
     if len(tf.config.list_logical_devices("CPU")) < 2:
         pytest.skip("one logical CPU")
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
@@ -209,7 +211,7 @@ def test_in_a_strategy(rng, compiled):
         assert_right(samples, True, value, gradient)
 
 
-def test_inside_map(rng):
+def test_spread_works_inside_map_fn(rng):
     samples = tf.constant(rng.normal(size=(4, 3, 8)), tf.float32)
     value = tf.map_fn(lambda x: pairwise_spread(x, True), samples)
     vectorized = tf.vectorized_map(lambda x: pairwise_spread(x, True), samples)
@@ -219,7 +221,7 @@ def test_inside_map(rng):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numpy(rng, dtype):
+def test_numpy_equals_the_sum_over_pairs(rng, dtype):
     samples = hard_rows(rng, dtype)
     want, want_gradient = over_all_pairs(samples, True)
     value = numpy_pairwise.pairwise_spread(samples, True)

@@ -1,4 +1,4 @@
-"""CRPS without a closed form: integrals, sums and mixtures."""
+"""The CRPS of distributions without a closed form: integrals, sums and mixtures."""
 
 import mpmath
 import numpy as np
@@ -23,8 +23,11 @@ from tests.distributions import (
     table,
     with_gradients,
 )
-from uncertainty_metrics.ops import _special
-from uncertainty_metrics.tensors.distributions import _closed_form_crps, _quadrature
+from uncertainty_metrics.tensors.distributions import (
+    _closed_form_crps,
+    _quadrature,
+    _special,
+)
 from uncertainty_metrics.tensors.distributions.distribution_scores import (
     crps_distribution,
 )
@@ -34,7 +37,7 @@ tfb = tfp.bijectors
 
 
 def test_quadrature_has_the_gradients_of_the_closed_form():
-    # With a label at the median, where the second integral is empty.
+    # One label is the median, where the second integral is empty.
     inputs = [double(around(0.0, 3.0)), *[tf.fill([11], double(p)) for p in (0.0, 3.0)]]
     results = [
         with_gradients(lambda y, *p, score=score: score(y, tfd.Normal(*p)), *inputs)
@@ -44,7 +47,7 @@ def test_quadrature_has_the_gradients_of_the_closed_form():
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-14)
 
 
-# With a closed form, in float64 alone.
+# These have a closed form, so quadrature is tested in float64 only.
 CLOSED = {
     **{"Normal": [(5, 1e-6)], "Laplace": [(-3, 1e6)], "Gamma": [(0.05, 2)]},
     **dict.fromkeys(("Gumbel", "Cauchy", "Uniform", "LogNormal"), ((1, 2),)),
@@ -91,13 +94,14 @@ def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
             crps_distribution([0.5, 2.0], distribution)
 
 
-# Weights, and the name and the parameters of each component.
+# Each mixture has weights, and for each component its name and parameters.
 MIXTURES = [
-    ([0.2, 0.8], [("Normal", (0, 1)), ("Normal", (5, 0.5))]),  # In closed form.
+    # This one has a closed form.
+    ([0.2, 0.8], [("Normal", (0, 1)), ("Normal", (5, 0.5))]),
     ([0.9, 0.1], [("Laplace", (0, 0.01)), ("Laplace", (1, 0.01))]),
     ([0.5, 0.5], [("StudentT", (4, 0, 0.1)), ("StudentT", (4, 10, 0.1))]),
     ([0.5, 0.5], [("Laplace", (0, 1)), ("Laplace", (30, 1))]),
-    # Three scales at one place.
+    # Three very different scales at one place.
     ([0.2, 0.3, 0.5], [("Laplace", (0, s)) for s in (1e-6, 1, 1e6)]),
     ([0.2, 0.8], [("Logistic", (-1e3, 1e-4)), ("Normal", (2, 1e3))]),
     ([1 - 1e-3, 1e-3], [("Laplace", (0, 1)), ("Laplace", (1e6, 0.25))]),
@@ -118,13 +122,13 @@ MIXTURES = [
         [("Normal", (-1e3, 1e-6)), ("Normal", (0, 3)), ("Normal", (2, 1e3))],
     ),
     ([1e-9, 1 - 1e-9], [("Normal", (0, 1)), ("Normal", (1, 1))]),
-    # Right of the narrow one both tails are heavy.
+    # To the right of the narrow component, both have heavy tails.
     ([0.002, 0.998], [("StudentT", (1.5, 10, 0.02)), ("StudentT", (1.5, 1, 3))]),
 ]
 
 
 def mixtures(weights, components, dtype=tf.float64):
-    """The mixture as TFP's classes have it."""
+    """Yields the mixture in each class of TFP that can hold it."""
     weights = tf.constant(weights, dtype)
     parts = [named(name, parameters, dtype) for name, parameters in components]
     yield tfd.Mixture(tfd.Categorical(probs=weights), parts)
@@ -140,7 +144,7 @@ def nested(mixture):
     return tfd.MixtureSameFamily(tfd.Categorical(probs=double([0.3, 0.7])), batch)
 
 
-# What leaves a mixture as it is but for a factor.
+# Wrappers that change a mixture by a factor at most, and the factor.
 WRAPPERS = [
     (tfb.Chain([tfb.Scale(double(-2.0)), tfb.Shift(double(0.0))]), -2),
     (lambda mixture: tfd.BatchReshape(tfd.Independent(mixture), [1]), 1),
@@ -169,12 +173,12 @@ def test_mixtures_equal_the_integral(i):
         np.testing.assert_allclose(scores / abs(factor), expected, rtol=2e-8)
     *_, distribution = mixtures(weights, components, tf.float32)
     scores = crps_distribution(labels, distribution)
-    # As far as TFP's own CDF is accurate.
+    # The precision is that of TFP's own CDF.
     gamma = components[0][0] == "Gamma"
     np.testing.assert_allclose(scores, expected, rtol=5e-5 if gamma else 3e-6)
 
 
-def test_mixtures_in_a_batch(rng):
+def test_mixtures_in_a_batch_equal_single_ones(rng):
     logits, loc, scale = *rng.normal(size=[2, 4, 2]), double(0.7)
     labels = rng.normal(size=4)
 
@@ -188,12 +192,12 @@ def test_mixtures_in_a_batch(rng):
 
 
 def narrow(logits, loc):
-    """A mixture without a closed form, almost of atoms."""
+    """Returns a mixture of two narrow components, which has no closed form."""
     categorical = tfd.Categorical(logits=logits)
     return tfd.MixtureSameFamily(categorical, tfd.Laplace(loc, double(0.01)))
 
 
-def test_mixtures_have_gradients():
+def test_gradients_of_mixtures_equal_finite_differences():
     y = np.array([-2.0, 0.0, 0.7, 1.0, 40.0])
 
     def total(logits, loc):
@@ -201,7 +205,7 @@ def test_mixtures_have_gradients():
 
     inputs = double([np.log(9), 0.0]), double([0.0, 1.0])
     score, *gradients = with_gradients(total, *inputs)
-    # E|X - y| - E|X - X'| / 2 of two atoms.
+    # E|X - y| - E|X - X'| / 2, if both components were points.
     distances = 0.9 * np.abs(y) + 0.1 * np.abs(y - 1) - 0.09
     np.testing.assert_allclose(score, distances.sum(), rtol=3e-3)
     for i, step in enumerate(1e-6 * np.array([[1, 0.5], [0.5, 1]])):
@@ -213,7 +217,7 @@ def test_mixtures_have_gradients():
 @pytest.mark.parametrize("zero", [0.3, 0.6, 0.95])
 @pytest.mark.first(1)
 @pytest.mark.filterwarnings("ignore:You have created an Inflated")
-def test_an_atom_at_the_end_of_the_support(zero):
+def test_a_point_mass_at_the_end_of_the_support_equals_the_integral(zero):
     labels = np.array([-1.0, 0.0, 0.2, 1.5, 9.0])
     frozen = st.gamma(2)
     sides = (
@@ -228,7 +232,7 @@ def test_an_atom_at_the_end_of_the_support(zero):
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
-def test_transformed_distributions():
+def test_transformed_distributions_equal_closed_forms():
     labels = np.array([-20.0, -3.0, -0.5, 0.0, 0.7, 4.0])
     shift, scale = tfb.Shift(double(2.0)), tfb.Scale(double(-3.0))
     heavy = named("StudentT", (0.55, 0, 1))
@@ -282,7 +286,7 @@ def test_mixtures_of_integers_equal_the_sum(rates):
         crps_distribution(labels, tfd.Binomial(double(1e9), probs=double(0.3)))
 
 
-def test_sum_over_integers_has_gradients():
+def test_gradients_of_sums_over_integers_are_right():
     def score(y, p):
         return crps_distribution(y, tfd.Binomial(double(20), probs=p))
 
@@ -294,7 +298,7 @@ def test_sum_over_integers_has_gradients():
     np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
-def test_special_functions():
+def test_special_functions_equal_mpmath():
     def ein(v):
         return mpmath.quad(lambda t: -mpmath.expm1(-t) / t, [0, v])
 
@@ -318,7 +322,7 @@ def test_special_functions():
 
 
 @pytest.mark.parametrize("a", [1000.0, 1e4, 1e6, 1e8])
-def test_incomplete_functions_of_large_concentrations(a):
+def test_cdfs_of_large_concentrations_equal_scipy(a):
     z = np.array([-8.0, -2.0, 0.0, 0.7, 5.0])
     one, x = np.ones(5), a + z * np.sqrt(a)
     cdf = _special.gamma_cdf(double(a * one), double(x))

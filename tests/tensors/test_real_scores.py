@@ -1,4 +1,4 @@
-"""Every score of real-valued forecasts through every sweep, in both rooms."""
+"""Sweeps over every score of real-valued forecasts, in both halves."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ATOL = {np.float32: 3e-6, np.float64: 1e-12}
 
 
 def score(room, row, case, arguments):
-    return np.asarray(getattr(room, row.name)(**arguments, **case))
+    return np.asarray(row.find(room)(**arguments, **case))
 
 
 @every_real_case
@@ -32,7 +32,7 @@ def test_equals_the_naive_reference(room, row, case, dtype, rng):
 
 
 def some(arguments):
-    """Returns the index of an example that may be alone: of an interval that is one."""
+    """Returns the index of an example that is valid alone: its bounds do not cross."""
     if "upper" not in arguments:
         return 3
     widths = arguments["upper"] - arguments["lower"]
@@ -40,7 +40,7 @@ def some(arguments):
 
 
 def forms(row, rng):
-    """Yields pairs of arguments of the same scores, and how far these may differ."""
+    """Yields pairs of arguments with the same scores, and the tolerance."""
     flat = row.arguments(rng, [24])
     images = {k: v.reshape(2, 3, 4, *v.shape[1:]) for k, v in flat.items()}
     yield flat, images, 1e-14
@@ -48,7 +48,7 @@ def forms(row, rng):
     i = some(flat)
     one = {k: v[i : i + 1] for k, v in flat.items()}
     yield one, {k: v[i] for k, v in flat.items()}, 1e-14
-    # What float16 holds exactly.
+    # These numbers are exact in float16.
     exact = {k: np.round(v * 8) / 8 for k, v in row.arguments(rng, [6]).items()}
     if "stddevs" in exact:
         exact["stddevs"] = np.maximum(exact["stddevs"], 0.25)
@@ -65,9 +65,9 @@ def forms(row, rng):
 
 @every_real_case
 @ROOMS
-def test_other_forms_of_the_same_data(room, row, case, rng):
+def test_all_forms_of_the_data_have_the_same_scores(room, row, case, rng):
     for same, form, atol in forms(row, rng):
-        single = atol > 1e-14  # Of tensors that are not float64.
+        single = atol > 1e-14  # These tensors are not float64.
         expected = score(um_np if single else room, row, case, same)
         result = score(room, row, case, form).reshape(expected.shape)
         rtol = 1e-6 if single else 1e-12
@@ -103,9 +103,9 @@ def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
     }
 
     def function(arguments):
-        return getattr(um, row.name)(**arguments, **case)
+        return row.find(um)(**arguments, **case)
 
-    # Without XLA the size of the batch is not known to the graph.
+    # Without XLA, the graph does not know the size of the batch.
     run = tf.function(
         function,
         jit_compile=jit_compile,
@@ -120,7 +120,7 @@ def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
 
 @every_real_case
 @pytest.mark.parametrize("offset", [1e4, -1e4])
-def test_float32_far_from_zero(row, case, offset, rng):
+def test_float32_far_from_zero_equals_numpy(row, case, offset, rng):
     arguments = {
         name: value if name in row.bad_values else value + np.float32(offset)
         for name, value in row.arguments(rng, dtype=np.float32).items()
@@ -151,8 +151,8 @@ def bad_shapes(row, rng):
 
 
 def traced(row, arguments):
-    """Calls the function inside of a graph."""
-    function = getattr(um, row.name)
+    """Calls the function inside a graph."""
+    function = row.find(um)
     return tf.function(lambda: function(**arguments, **row.cases[0]))()
 
 
@@ -219,24 +219,24 @@ def test_bad_values_raise(row, rng):
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bad_values_are_nan_in_a_graph_and_others_are_not(row, jit_compile, rng):
     run = tf.function(
-        lambda arguments: getattr(um, row.name)(**arguments, **row.cases[0]),
+        lambda arguments: row.find(um)(**arguments, **row.cases[0]),
         jit_compile=jit_compile,
     )
     for arguments, _ in bad_values(row, rng):
         result = run({name: tf.constant(value) for name, value in arguments.items()})
         rows = np.isnan(result).reshape(4, -1)
-        # One quantile of a row may be wrong alone.
+        # In a row, the score of one quantile alone may be NaN.
         assert rows[2].any()
         assert not rows[[0, 1, 3]].any()
 
 
 @ROOMS
-def test_every_quantile_has_its_predictions(room):
+def test_every_quantile_needs_its_predictions(room):
     with pytest.raises(ValueError, match="`quantile_predictions`"):
         room.pinball_loss([0.5], [[0.0, 1.0, 2.0]], (0.1, 0.5))
 
 
-def test_bytes_in_another_order_are_the_same_numbers_in_a_graph():
+def test_byte_order_does_not_matter_in_a_graph():
     labels, lower, upper = np.array([[0.5, 3.0], [0.0, 0.25], [1.0, 2.0]], ">f8")
     function = tf.function(lambda: um.interval_score(labels, lower, upper, alpha=0.5))
     np.testing.assert_allclose(function(), [1.0, 5.75])

@@ -1,4 +1,4 @@
-"""Temperature scaling: TensorFlow does what NumPy does, eager and compiled."""
+"""Temperature scaling on tensors equals NumPy, eager and compiled."""
 
 import functools
 
@@ -41,7 +41,7 @@ def likelihoods(*data, **options):
 
 @every_dtype
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_same_temperature(dtype, scale, rng):
+def test_temperature_equals_numpy(dtype, scale, rng):
     labels, logits = network(rng, dtype=dtype)
     logits *= dtype(scale)
     weights = rng.integers(0, 3, 400)
@@ -64,7 +64,7 @@ def test_same_temperature(dtype, scale, rng):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
-def test_narrow_types(dtype, rng):
+def test_narrow_dtypes_equal_numpy(dtype, rng):
     labels, logits = network(rng)
     narrow = tf.cast(np.round(logits * 4) / 4, dtype)
     exact, found = fits(labels, np.asarray(tf.cast(narrow, tf.float64)))
@@ -77,7 +77,7 @@ def test_narrow_types(dtype, rng):
     np.testing.assert_allclose(tf.cast(result, tf.float32), expected, rtol=rtol)
 
 
-def test_impossible_classes_and_left_out_rows(rng):
+def test_impossible_classes_and_rows_without_weight_equal_numpy(rng):
     labels, logits = network(rng)
     impossible = rng.uniform(size=logits.shape) < 0.2
     impossible[np.arange(400), labels] = False
@@ -94,7 +94,7 @@ def test_impossible_classes_and_left_out_rows(rng):
 
 @every_dtype
 @pytest.mark.parametrize("options", [{}, {"folds": 5, "repeats": 3, "seed": 2**31}])
-def test_same_calibrated_likelihood(dtype, options, rng):
+def test_calibrated_likelihood_equals_numpy(dtype, options, rng):
     labels, logits = network(rng, dtype=dtype)
     weights = rng.uniform(0, 2, 400) * (rng.uniform(size=400) < 0.8)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -110,7 +110,7 @@ def test_same_calibrated_likelihood(dtype, options, rng):
         np.testing.assert_allclose(result, exact, rtol=RTOL[dtype])
 
 
-def test_same_folds():
+def test_folds_equal_numpy():
     count, keys = np_recalibration.fold_keys(7, 3, 2**32 - 1)
     for key in keys:
         expected = np_recalibration._fold_numbers(1000, count, key)
@@ -179,12 +179,12 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
     worst = np.argmin(logits, axis=1), logits, weights
     if function is temperature:
         assert np.isnan(compiled(*worst))
-    else:  # At an infinite temperature.
+    else:  # The best temperature is infinite, so the forecasts are uniform.
         np.testing.assert_allclose(compiled(*worst), np.log(3), rtol=1e-6)
 
 
 @every_dtype
-def test_same_temperature_of_probabilities(dtype, rng):
+def test_temperature_of_probabilities_equals_numpy(dtype, rng):
     labels, logits = network(rng)
     p = tf.nn.softmax(logits).numpy().astype(dtype)
     one = p[:, 1] / (p[:, 0] + p[:, 1])
@@ -220,7 +220,7 @@ def test_same_temperature_of_probabilities(dtype, rng):
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_transform_in_a_graph(jit_compile, rng):
+def test_transform_in_a_graph_equals_numpy_and_fit_raises(jit_compile, rng):
     labels, logits = network(rng, dtype=np.float32)
     exact, found = fits(labels, logits)
     compiled = tf.function(
@@ -238,7 +238,7 @@ def test_transform_in_a_graph(jit_compile, rng):
 
 
 def bad_calls(rng):
-    """Yields what to call, with what, and what is said of it."""
+    """Yields the method, its bad arguments and options, and the message."""
     labels, logits = network(rng)
     best, worst = np.argmax(logits, axis=1), np.argmin(logits, axis=1)
     infinite = "the best temperature is infinite"
@@ -297,7 +297,7 @@ def bad_calls(rng):
         yield "likelihood", (labels, logits), {"seed": seed}, "`seed` must be"
 
 
-def test_bad_calls_say_the_same_and_keep_the_temperature(rng):
+def test_bad_calls_raise_the_same_message_and_keep_the_temperature(rng):
     labels, logits = network(rng)
     scalings = [room.TemperatureScaling() for room in ROOMS]
     for scaling in scalings:

@@ -1,4 +1,4 @@
-"""Calibration of means and variances through every sweep, in both rooms."""
+"""Sweeps over the calibration of means and variances, in both halves."""
 
 import contextlib
 import dataclasses
@@ -27,7 +27,7 @@ NORMAL = ("predictions", "uncertainties", "targets")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A function: the names of its data, options, and whether it is a mean."""
+    """A function: the names of its data, its options, and whether it is a mean."""
 
     name: str
     data: tuple[str, ...] = NORMAL
@@ -55,7 +55,7 @@ class Row:
             made["sample_weight"] = rng.uniform(size=n).astype(dtype)
             made["mask"] = rng.uniform(size=n) < 0.8
         for value in made.values():
-            value.flags.writeable = False  # Nothing changes its inputs.
+            value.flags.writeable = False  # Functions must not change their inputs.
         return made
 
 
@@ -104,7 +104,7 @@ def cases(of):
 
 
 def flat(result):
-    """Returns the numbers of a result, of an interval both ends as a complex one."""
+    """Returns the numbers of a result; both ends of an interval as a complex number."""
     if isinstance(result, dict):
         return np.concatenate([np.reshape(value, -1) for value in result.values()])
     if isinstance(result, PITInterval):
@@ -139,14 +139,14 @@ def test_tensorflow_equals_numpy(row, case, dtype, rng):
 
 
 def complete(row, arguments):
-    """Returns the tensors, of means with a mask and weights."""
+    """Returns the arguments as tensors; means always have a mask and weights."""
     if row.mean:
         ones = np.ones(len(arguments[row.data[0]]))
         arguments = {"mask": ones, "sample_weight": ones, **arguments}
     return {name: tf.constant(value) for name, value in arguments.items()}
 
 
-# The others are a line of arithmetic on one of these; compiling is slow.
+# Compiling is slow, and the other functions add one line of arithmetic to these.
 GRAPHS = [
     row
     for row in MEANS + TRANSFORMS
@@ -156,7 +156,7 @@ GRAPHS = [
 
 
 @rows(GRAPHS)
-def test_graphs_of_any_size(row, rng):
+def test_graphs_of_any_size_equal_eager_values_and_give_nan_for_bad_ones(row, rng):
     case = row.cases[-1]
     good = complete(row, row.arguments(rng))
     specs = {
@@ -175,7 +175,7 @@ def test_graphs_of_any_size(row, rng):
         result = flat(run(complete(row, arguments)))
         expected = np.full(result.shape, True) if row.mean else np.arange(4) == 2
         np.testing.assert_array_equal(np.isnan(result), expected)
-    for name in row.data[1:]:  # One example does not broadcast to many.
+    for name in row.data[1:]:  # One example must not broadcast to many.
         good = complete(row, row.arguments(rng, n=4))
         with contextlib.suppress(tf.errors.InvalidArgumentError):
             result = flat(run({**good, name: good[name][:1]}))
@@ -183,7 +183,7 @@ def test_graphs_of_any_size(row, rng):
 
 
 @DTYPES
-def test_the_interval_is_closed(dtype):
+def test_interval_coverage_counts_targets_at_the_ends(dtype):
     limit = dtype(_levels.normal_limits([0.95])[0])
     targets = np.array([limit, -limit, np.nextafter(limit, dtype(9))])
     data = np.zeros(3, dtype), np.ones(3, dtype), targets
@@ -202,7 +202,7 @@ def test_the_interval_is_closed(dtype):
 
 
 def forms(row, rng):
-    """Yields pairs of arguments of the same result."""
+    """Yields pairs of arguments with the same result."""
     whole = row.arguments(rng, weighted=row.mean)
     names = [name for name in whole if whole[name].ndim == 1]
     for columns in (names, names[:1], names[-1:]):
@@ -238,11 +238,11 @@ def forms(row, rng):
 
 @rows(MEANS + TRANSFORMS)
 @ROOMS
-def test_other_forms_of_the_same_data(room, row, rng):
+def test_all_forms_of_the_data_give_the_same_result(room, row, rng):
     case = row.cases[-1]
     for same, arguments in forms(row, rng):
         result, expected = (call(room, row, case, a) for a in (arguments, same))
-        if not row.mean:  # The shape is that of the targets.
+        if not row.mean:  # The result has the shape of the targets.
             assert result.shape == np.shape(arguments["targets"])
             one = {k: v[3:4] for k, v in same.items()}
             np.testing.assert_allclose(call(room, row, case, one), expected[3:4])
@@ -253,7 +253,7 @@ def test_other_forms_of_the_same_data(room, row, rng):
 
 @rows([row for row in MEANS + TRANSFORMS if {"uncertainties", "var"} & {*row.data}])
 @ROOMS
-def test_standard_deviations_for_variances(room, row, rng):
+def test_standard_deviations_may_replace_variances(room, row, rng):
     case = row.cases[-1]
     (name,) = {"uncertainties", "var"} & {*row.data}
     arguments = row.arguments(rng, weighted=row.mean)
@@ -262,7 +262,7 @@ def test_standard_deviations_for_variances(room, row, rng):
     neither = {key: value for key, value in arguments.items() if key != name}
     expected = call(room, row, case, arguments)
     np.testing.assert_allclose(call(room, row, case, given), expected, rtol=1e-12)
-    position = {**given, name: None}  # As it is between two others.
+    position = {**given, name: None}  # As in a call by position.
     np.testing.assert_allclose(call(room, row, case, position), expected, rtol=1e-12)
     message = f"Exactly one of `{name}` and `stddevs` must be given. Received: "
     for arguments, received in (
@@ -278,7 +278,7 @@ def test_standard_deviations_for_variances(room, row, rng):
 
 
 @ROOMS
-def test_temperature_of_standard_deviations(room, rng):
+def test_temperature_scaling_takes_standard_deviations(room, rng):
     means, variances, targets = Row("").arguments(rng).values()
     stddevs = np.sqrt(variances)
     scaler = room.TemperatureScaling().fit(means, targets=targets, stddevs=stddevs)
@@ -317,7 +317,7 @@ def bad_shapes(row, rng):
 
 
 def traced(row, arguments):
-    """Calls the function inside of a graph."""
+    """Calls the function inside a graph."""
     case = row.cases[0]
     return tf.function(lambda: raw(tf_regression, row, case, arguments))()
 
@@ -387,7 +387,7 @@ def test_quantiles_must_ascend(room):
             room.quantile_pit(np.ones([2, 3]), np.ones(2), bad)
 
 
-def test_gradients_of_the_likelihood(rng):
+def test_gradients_of_the_likelihood_equal_finite_differences(rng):
     arguments = Row("", ("mean", "var", "targets")).arguments(rng, n=5)
     weights, mask = np.array([1.0, 2.0, 0.5, 0.0, 1.0]), np.array([1, 1, 1, 1, 0])
     for name, value in arguments.items():
@@ -405,7 +405,7 @@ def test_gradients_of_the_likelihood(rng):
         np.testing.assert_allclose(tape.gradient(result, variable), expected, atol=1e-8)
 
 
-def test_gradient_is_finite_where_masked_values_are_nan():
+def test_gradients_are_finite_if_masked_values_are_nan():
     variances = tf.constant([1.0, -1.0, np.nan])
     with tf.GradientTape() as tape:
         tape.watch(variances)
@@ -429,7 +429,7 @@ def test_float32_sums_do_not_drift(rng):
     assert float(result) == pytest.approx(expected, rel=1e-4)
 
 
-def test_temperature_scaling_is_the_same(rng, tmp_path):
+def test_temperature_scaling_equals_numpy(rng, tmp_path):
     data = Row("").arguments(rng, weighted=True, dtype=np.float32)
     tensors = {name: tf.constant(value) for name, value in data.items()}
     expected = np_regression.TemperatureScaling().fit(**data)
@@ -454,7 +454,7 @@ def test_temperature_scaling_is_the_same(rng, tmp_path):
 
 
 @ROOMS
-def test_temperature_refuses(room):
+def test_temperature_scaling_refuses_bad_data(room):
     scaler = room.TemperatureScaling()
     with pytest.raises(ValueError, match="call `fit` first"):
         scaler.transform([1.0])
@@ -518,7 +518,7 @@ def test_distribution_pit_equals_scipy(distribution, expected):
 
 
 @DTYPES
-def test_distribution_pit_of_normals(dtype, rng):
+def test_distribution_pit_of_normals_equals_numpy(dtype, rng):
     data = Row("").arguments(rng, dtype=dtype)
     expected = np_regression.probability_integral_transform(**data)
     means, variances, targets = data.values()
@@ -561,6 +561,6 @@ TWO = tfd.Normal([0.0, 1.0], [1.0, 1.0])
         ([0.0], [0.0], TypeError, "`distribution`"),
     ],
 )
-def test_distribution_pit_refuses(distribution, targets, error, message):
+def test_bad_arguments_of_distribution_pit_raise(distribution, targets, error, message):
     with pytest.raises(error, match=message):
         tf_regression.distribution_pit(distribution, targets)

@@ -1,4 +1,4 @@
-"""What is particular to one scoring rule, in both rooms."""
+"""Properties of single scoring rules, in both halves."""
 
 import numpy as np
 import pytest
@@ -16,11 +16,11 @@ def floats(result):
 
 
 @ROOMS
-def test_decomposition_of_a_contingency_table(room):
+def test_decomposition_of_a_contingency_table_by_hand(room):
     # 100 examples, of which 80, 15 and 5 have the labels 0, 1 and 2. By decision:
-    #   decided 0: 78 of label 0, 10 of 1, 2 of 2; 90 in all
-    #   decided 1:  1 of label 0,  4 of 1, 0 of 2;  5 in all
-    #   decided 2:  1 of label 0,  1 of 1, 3 of 2;  5 in all
+    #   class 0: 90 examples, of which 78, 10 and 2 have the labels 0, 1 and 2
+    #   class 1:  5 examples, of which  1,  4 and 0 have the labels 0, 1 and 2
+    #   class 2:  5 examples, of which  1,  1 and 3 have the labels 0, 1 and 2
     table = np.array([[78, 10, 2], [1, 4, 0], [1, 1, 3]])
     forecasts = np.array([[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]])
     labels = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
@@ -42,7 +42,7 @@ def test_decomposition_of_a_contingency_table(room):
     expected = [uncertainty, resolution, reliability]
     np.testing.assert_allclose(floats(parts), expected, atol=1e-7)
     brier = room.brier_score(labels, probabilities=forecasts[decisions])
-    # With one forecast for each decision the three parts make up the score.
+    # With one forecast for each decision, the three parts add up to the score.
     total = parts.uncertainty - parts.resolution + parts.reliability
     np.testing.assert_allclose(total, brier, atol=1e-7)
 
@@ -56,7 +56,7 @@ def test_exact_decomposition_sums_to_the_brier_score(room, classes, dtype, rng):
     data = [
         {"probabilities": forecasts.astype(dtype)},
         {"logits": (5 * rng.normal(size=[300, classes])).astype(dtype)},
-        # Rows that do not sum to 1 decompose as well.
+        # These rows do not sum to 1.
         {"probabilities": rng.uniform(size=[300, classes]).astype(dtype)},
     ]
     for predictions in data:
@@ -75,7 +75,7 @@ def test_exact_decomposition_sums_to_the_brier_score(room, classes, dtype, rng):
 
 
 @ROOMS
-def test_single_scores_are_weighted_and_ignored_ones_are_zero(room, rng):
+def test_scores_of_examples_are_weighted_and_ignored_ones_are_zero(room, rng):
     labels = rng.integers(0, 3, [4, 5])
     labels[1, 2] = -1
     logits = rng.normal(size=[4, 5, 3])
@@ -95,7 +95,7 @@ def test_single_scores_are_weighted_and_ignored_ones_are_zero(room, rng):
 
 
 @ROOMS
-def test_scores_of_labels_that_are_all_ignored(room):
+def test_scores_are_0_and_the_mean_raises_if_all_labels_are_ignored(room):
     data = {"labels": [7, 7], "logits": [[0.0, 1.0], [1.0, 0.0]], "ignore_index": 7}
     assert np.asarray(room.brier_score(**data, aggregate=False)).tolist() == [0, 0]
     with pytest.raises(ValueError, match="labels"):
@@ -103,7 +103,7 @@ def test_scores_of_labels_that_are_all_ignored(room):
 
 
 @ROOMS
-def test_likelihood_where_probabilities_underflow(room):
+def test_likelihood_is_precise_where_probabilities_underflow(room):
     score = room.negative_log_likelihood([1, 0], logits=[[1000.0, 0.0], [1000.0, 0.0]])
     np.testing.assert_allclose(score, 500.0)
     certain = {"labels": [0, 1], "probabilities": [[1.0, 0.0], [1.0, 0.0]]}
@@ -138,7 +138,7 @@ def test_ranked_probability_score_is_the_crps_of_integers(room, rng):
 
 @ROOMS
 def test_small_ranked_probability_scores_keep_their_precision(room):
-    # Of e^-50 beside the label, which 1 - F would not see.
+    # The other probabilities are about e^-50; 1 - F would round them away.
     for labels, logits, expected in (
         ([0], [[50.0, 0.0, -10.0]], np.exp(-100)),
         ([2], [[-10.0, 0.0, 50.0]], np.exp(-100)),
@@ -168,8 +168,8 @@ def test_a_certain_forecast_is_scored_by_its_absolute_error(room):
     np.testing.assert_allclose(tiny, [2.0])
 
 
-def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
-    """The mean over many forecasts is the CRPS of the distribution, within 5 sigma."""
+def test_estimator_of_neighbours_is_unbiased_but_noisier_than_all_pairs(rng):
+    """The mean over many forecasts is the CRPS, within 5 standard errors."""
     y = rng.normal(size=20000)
     samples = rng.normal(size=[20000, 10])
     exact = um_np.crps_normal_score(y, 0.0, 1.0)
@@ -183,14 +183,15 @@ def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
         difference = um_np.crps_score(y, samples, estimator=estimator) - exact
         spreads[estimator] = difference.std()
         bound = 5 * difference.std() / np.sqrt(len(y))
-        # All m^2 pairs see too small a spread: E|X - X'| / (2m) = 1 / (m sqrt(pi)).
+        # The mean over all m^2 pairs is too small a spread, by E|X - X'| / (2m) = 1 /
+        # (m sqrt(pi)).
         bias = share / (10 * np.sqrt(np.pi))
         assert abs(difference.mean() - bias) < bound
     assert spreads["roll"] > 1.05 * spreads["fair"]
 
 
 @pytest.mark.parametrize(("alpha", "same"), [(1.0, "fair"), (0, "nrg")])
-def test_ends_of_almost_fair_are_other_estimators(alpha, same, rng):
+def test_almost_fair_with_extreme_alpha_equals_fair_or_nrg(alpha, same, rng):
     labels, samples = rng.normal(size=[4, 2]), rng.normal(size=[4, 5, 2])
     options = {"estimator": "almost_fair", "alpha": alpha}
     for room in (um_np, um):
@@ -215,7 +216,7 @@ def test_ends_of_almost_fair_are_other_estimators(alpha, same, rng):
 
 
 def test_weighted_members_are_scored_without_bias(rng):
-    """The mean over many forecasts is the CRPS of the distribution, within 5 sigma."""
+    """The mean over many forecasts is the CRPS, within 5 standard errors."""
     y, samples = rng.normal(size=20000), rng.normal(size=[20000, 5])
     scores = um_np.crps_score(y, samples, member_weights=[1, 2, 4, 8, 0])
     error = scores - um_np.crps_normal_score(y, 0.0, 1.0)
@@ -223,7 +224,7 @@ def test_weighted_members_are_scored_without_bias(rng):
 
 
 @ROOMS
-def test_member_weights_are_repetitions(room, rng):
+def test_member_weights_count_as_repeated_members(room, rng):
     y, samples = rng.normal(size=7), rng.normal(size=[7, 4])
     counts = np.array([3, 1, 0, 2])
     repeated = room.crps_score(y, np.repeat(samples, counts, 1), estimator="nrg")
@@ -238,7 +239,7 @@ def test_member_weights_are_repetitions(room, rng):
             room.crps_score(y, samples, estimator=estimator),
             atol=1e-12,
         )
-    # Each forecast has its own.
+    # Each forecast may have its own weights.
     each = rng.uniform(size=[7, 4])
     scores = room.crps_score(y, samples, member_weights=each)
     for i in range(7):
@@ -247,7 +248,7 @@ def test_member_weights_are_repetitions(room, rng):
 
 
 @ROOMS
-def test_a_pair_of_which_one_member_hardly_counts(room):
+def test_score_is_precise_for_a_member_of_tiny_weight(room):
     weights = np.array([1.0, 1e-12])
     score = room.crps_score(0.0, np.array([0.0, 1.0]), member_weights=weights)
     np.testing.assert_allclose(score, 1e-12 - 0.5, rtol=1e-12)
@@ -279,7 +280,7 @@ def test_wrong_member_weights_raise_in_both_halves():
 
 @ROOMS
 def test_weighted_interval_score_of_many_levels_is_the_crps(room):
-    """Of the quantiles of a Normal forecast."""
+    """The quantiles are those of a Normal forecast."""
     alphas = np.arange(1, 500) / 500
     quantiles = stats.norm.ppf(alphas / 2)
     y = np.array([-2.0, 0.3, 4.0])
@@ -290,7 +291,8 @@ def test_weighted_interval_score_of_many_levels_is_the_crps(room):
 
 @ROOMS
 def test_weights_of_the_weighted_interval_score_by_hand(room):
-    # Widths 2 and 6, the label 1 above the first: 3/2 + (.4/2) 2 + 1 + (.1/2) 6 = 3.2
+    # The error of the median is 3. The intervals have widths 2 and 6, and the label is
+    # 1 above the first: 3/2 + (.4/2) 2 + 1 + (.1/2) 6 = 3.2.
     score = room.weighted_interval_score(
         [4.0], [1.0], [[1.0, 0.0]], [[3.0, 6.0]], (0.4, 0.1)
     )
@@ -304,7 +306,7 @@ def test_weights_of_the_weighted_interval_score_by_hand(room):
 
 
 @ROOMS
-def test_parts_of_the_threshold_weighted_crps_add_up(room, rng):
+def test_threshold_weighted_crps_of_adjacent_ranges_sums_to_the_crps(room, rng):
     y, samples = 2 * rng.normal(size=9), rng.normal(size=[9, 6])
     lower, upper = np.sort(rng.normal(size=[2, 9]), axis=0)
     for options in (
@@ -350,7 +352,7 @@ def test_energy_score_of_one_dimension_is_the_crps(room, rng):
 
 @ROOMS
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_energy_score_of_tiny_and_huge_numbers(room, scale, rng):
+def test_energy_score_scales_with_tiny_and_huge_numbers(room, scale, rng):
     labels, samples = rng.normal(size=[5, 2]), rng.normal(size=[5, 7, 2])
     result = room.energy_score(
         (labels * scale).astype(np.float32), (samples * scale).astype(np.float32)
@@ -362,7 +364,7 @@ def test_energy_score_of_tiny_and_huge_numbers(room, scale, rng):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("classes", [67, 64, 100])
 @pytest.mark.first(2)
-def test_the_brier_score_of_many_classes(classes, dtype, rng):
+def test_brier_score_of_many_classes_equals_the_formula(classes, dtype, rng):
     p = rng.dirichlet(np.full(classes, 0.1), 9).astype(dtype)
     p[:, -1] += 1 - p.sum(axis=1, dtype=dtype)
     p = np.abs(p)
@@ -377,7 +379,7 @@ def test_the_brier_score_of_many_classes(classes, dtype, rng):
 
 
 @ROOMS
-def test_the_variance_within_bins_of_equal_rows_is_0(room, rng):
+def test_within_bin_variance_of_equal_rows_is_0(room, rng):
     for classes in (2, 3, 7):
         for row in rng.dirichlet(np.ones(classes), 20).astype(np.float32):
             rows = np.repeat(row[None], 50, axis=0)
@@ -387,7 +389,7 @@ def test_the_variance_within_bins_of_equal_rows_is_0(room, rng):
 
 
 @ROOMS
-def test_one_sample(room):
+def test_one_sample_is_enough_for_some_estimators_only(room):
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="nrg")).tolist() == [2]
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="roll")).tolist() == [2]
     for estimator in ("nrg", "roll"):
@@ -399,7 +401,7 @@ def test_one_sample(room):
         room.energy_score([[1.0]], [[[3.0]]])
 
 
-def test_one_sample_that_only_the_graph_sees_is_nan():
+def test_one_sample_of_a_size_unknown_to_the_graph_gives_nan():
     @tf.function(input_signature=[tf.TensorSpec([None]), tf.TensorSpec([None, None])])
     def fair(labels, samples):
         return um.crps_score(labels, samples)
@@ -434,7 +436,7 @@ def test_means_of_many_float32_scores_do_not_drift():
 
 
 @ROOMS
-def test_scores_of_scikit_learn_take_probabilities(room):
+def test_scorers_of_scikit_learn_pass_probabilities_by_position(room):
     from sklearn import datasets, linear_model, metrics
 
     features, labels = datasets.load_iris(return_X_y=True)
@@ -457,7 +459,7 @@ def test_scores_of_scikit_learn_take_probabilities(room):
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_weighted_means_in_float64_where_compiled(jit_compile, rng):
+def test_compiled_weighted_means_are_precise_in_float64(jit_compile, rng):
     data = {
         "labels": rng.integers(0, 3, 40),
         "probabilities": rng.dirichlet(np.ones(3), 40),

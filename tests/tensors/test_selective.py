@@ -1,4 +1,4 @@
-"""Selective prediction in TensorFlow, beyond the sweeps of the catalogue."""
+"""Selective prediction on tensors, beyond the sweeps of the catalogue."""
 
 import functools
 
@@ -23,7 +23,7 @@ every_function = pytest.mark.parametrize(
 
 
 def make(rng, n=60, dtype=np.float64):
-    """Makes confidences of any sign, with ties, that tell something."""
+    """Makes tied confidences of any sign, outcomes that they predict, and weights."""
     confidences = np.round(3 * rng.normal(size=n), 1)
     correct = rng.normal(size=n) < confidences
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], n)
@@ -32,7 +32,7 @@ def make(rng, n=60, dtype=np.float64):
 
 
 def modes(function, *arrays, xla=True):
-    """Returns results in eager execution, in a graph and under XLA."""
+    """Yields results of eager execution, of a graph and of XLA."""
     signature = [tf.TensorSpec([None, *a.shape[1:]], a.dtype) for a in arrays]
     tensors = [tf.constant(array) for array in arrays]
     yield function(*tensors)
@@ -42,13 +42,13 @@ def modes(function, *arrays, xla=True):
 
 
 def values(room, **data):
-    """Returns the values of all functions, to compile them at once."""
+    """Returns the values of all functions, so that they compile together."""
     return [getattr(room, name)(**data, **options) for name, options in FUNCTIONS]
 
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_given_confidences(dtype, rng):
+def test_functions_of_given_confidences_equal_numpy(dtype, rng):
     confidences, correct, weights = make(rng, dtype=dtype)
     names = ("confidences", "correct", "sample_weight")
     arrays = (confidences, correct, weights)
@@ -63,8 +63,8 @@ def test_given_confidences(dtype, rng):
         assert {result.dtype for result in results} == {tf.as_dtype(dtype)}
 
 
-def test_area_of_tied_groups_in_float64():
-    # The best one is right, the two others are wrong: (0 + 1/2 + 2/3) / 3 in any order.
+def test_area_of_tied_groups_is_precise_in_float64():
+    # The most confident is right, the other two are wrong: (0 + 1/2 + 2/3) / 3.
     arrays = np.array([0.9, 0.75, 0.75]), np.array([True, False, False])
 
     def function(confidences, correct):
@@ -74,7 +74,7 @@ def test_area_of_tied_groups_in_float64():
         np.testing.assert_allclose(result, 7 / 18, rtol=0, atol=1e-13)
 
 
-def test_saturated_logits_keep_their_order(rng):
+def test_saturated_logits_are_ranked_as_in_numpy(rng):
     n = 50
     labels, margins = rng.integers(0, 3, n), rng.uniform(20, 60, n)
     logits = np.zeros([n, 3], np.float32)
@@ -90,7 +90,7 @@ def test_saturated_logits_keep_their_order(rng):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("source", ["confidences", "probabilities", "logits"])
-def test_curve(source, weighted, rng):
+def test_risk_coverage_curve_equals_numpy(source, weighted, rng):
     confidences, correct, weights = make(rng)
     if source == "confidences":
         arrays = {"confidences": confidences, "correct": correct.astype(int)}
@@ -113,7 +113,7 @@ def test_curve(source, weighted, rng):
     for part, other in zip(eager, expected, strict=True):
         np.testing.assert_allclose(part, other, atol=1e-12)
     for result in compiled:
-        # Points of equal coverage, in the middle and at the end, are one point.
+        # The compiled curve has a fixed length and repeats points of equal coverage.
         kept = np.append(True, np.diff(result.coverages) > 1e-12)
         for part, other in zip(result, expected, strict=True):
             assert part.shape == 60
@@ -140,7 +140,7 @@ def test_order_of_examples_does_not_matter(name, options, rng):
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_limits_that_a_share_equals_are_reached(dtype):
+def test_limits_are_reached_despite_rounding(dtype):
     confidences = np.arange(20, 0, -1).astype(dtype)
     correct = np.arange(20) != 10
 
@@ -194,7 +194,7 @@ BAD_VALUES = (
 
 
 @pytest.mark.parametrize("name", [*dict(FUNCTIONS), "ause", "risk_coverage_curve"])
-def test_bad_data(name):
+def test_bad_data_raise_and_are_nan_in_a_graph(name):
     for arguments, word in BAD + BAD_VALUES:
         messages = []
         for room in (um, um_np):
@@ -216,8 +216,8 @@ def test_bad_data(name):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equal_rows_of_logits_are_tied_wherever_they_are(dtype):
-    logits = tf.zeros([7, 4], dtype)  # The margin is -log(3), in every row.
+def test_equal_rows_of_logits_are_ties_in_any_order(dtype):
+    logits = tf.zeros([7, 4], dtype)  # Every row has the margin -log(3).
     for function in (um.aurc, tf.function(um.aurc)):
         for labels in 1 - tf.eye(7, dtype=tf.int32):
             value = float(function(labels, logits=logits))
@@ -226,7 +226,7 @@ def test_equal_rows_of_logits_are_tied_wherever_they_are(dtype):
 
 def with_losses(rng, dtype, n=60):
     confidences, _, weights = make(rng, n, dtype)
-    # The largest ones have no weight.
+    # The largest losses have weight 0.
     losses = np.where(weights > 0, rng.choice([0.0, 0.25, 3.0], n), 1e30)
     return confidences, (losses * rng.uniform(1, 2, n)).astype(dtype), weights
 
@@ -236,7 +236,7 @@ LOSS_FUNCTIONS = ("aurc", "auarc", "ause", "prr")
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_losses(dtype, rng):
+def test_functions_of_losses_equal_numpy(dtype, rng):
     confidences, losses, weights = with_losses(rng, dtype)
 
     names = ("confidences", "losses", "sample_weight")
@@ -253,7 +253,7 @@ def test_losses(dtype, rng):
 
     expected = of_losses(*arrays, room=um_np, functions=LOSS_FUNCTIONS)
     assert_equal(of_losses(*arrays, functions=LOSS_FUNCTIONS), expected)
-    for values in modes(of_losses, *arrays, xla=False):  # XLA: in the sweeps.
+    for values in modes(of_losses, *arrays, xla=False):  # Sweeps test XLA.
         assert_equal(values, expected[::3])
     data = {"confidences": confidences, "losses": losses, "sample_weight": weights}
     curve = um_np.risk_coverage_curve(**data)
@@ -265,8 +265,8 @@ def test_losses(dtype, rng):
     np.testing.assert_allclose(compiled.risks[kept], curve.risks, rtol=1e-5)
 
 
-def test_ratio_of_losses_that_hardly_differ(rng):
-    """Nearly all losses are the largest: float32 alone would leave two digits."""
+def test_ratio_of_losses_that_hardly_differ_is_precise(rng):
+    """Nearly all losses are equal: float32 arithmetic would have two digits only."""
     n = 20000
     confidences = rng.normal(size=n).astype(np.float32)
     losses = np.full(n, 1000, np.float32)
@@ -301,7 +301,7 @@ EQUAL = (
 
 
 @pytest.mark.parametrize("name", [*LOSS_FUNCTIONS, "risk_coverage_curve"])
-def test_bad_losses(name):
+def test_bad_losses_raise_and_are_nan_in_a_graph(name):
     equal = EQUAL if name == "prr" else ()
     for arguments, word in (*BAD_LOSSES, *BAD_LOSS_VALUES, *equal):
         messages = []
@@ -312,6 +312,6 @@ def test_bad_losses(name):
         assert messages[0] == messages[1]
         assert "Received" in messages[0]
     for arguments, _ in (*BAD_LOSS_VALUES[:1], *equal[:1]):
-        if name in ("aurc", "prr"):  # Of one kernel each.
+        if name in ("aurc", "prr"):  # One function for each kernel.
             in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
             assert np.isnan(in_graph), arguments

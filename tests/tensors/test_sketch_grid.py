@@ -10,7 +10,7 @@ from uncertainty_metrics.ops import _sketch
 
 
 @pytest.mark.parametrize("bits", BITS)
-def test_cells_are_those_of_tensors(bits, rng):
+def test_tensors_have_the_cells_of_numpy(bits, rng):
     patterns = rng.integers(0, ONE + 1, 200_000).astype(np.int32)
     corners = [0, -0.0, 0.5, 1, *(2.0**-k for k in (23, 24, 25, 29, 30, 126, 149))]
     scores = np.concatenate([patterns.view(np.float32), rng.uniform(size=50_000)])

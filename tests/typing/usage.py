@@ -1,4 +1,4 @@
-"""What a user's type checker makes of the package: checked, never run."""
+"""Uses of the package with the types that a type checker must find; never run."""
 
 from typing import Any, Literal
 
@@ -57,6 +57,13 @@ assert_type(vector, um_np.VectorScaling)
 assert_type(um.VectorScaling.load("vector.npz").scales, np.ndarray)
 assert_type(vector.transform(probabilities=probabilities), np.ndarray)
 
+period = um_np.bin_statistics(labels, probabilities)
+assert_type(um_np.calibration_drift(period, period).p_value, float)
+monitor = um.CalibrationMonitor(0.01, mode="change")
+monitor.update(correct=labels, confidences=[0.5, 0.5, 0.5])
+assert_type(monitor.alarm, int | None)
+assert_type(um_np.CalibrationMonitor.load("monitor.npz"), um.CalibrationMonitor)
+
 # Regression.
 assert_type(um_np.regression.sharpness(variances), float)
 assert_type(um_np.regression.ence(means, variances, targets, mask=None), float)
@@ -104,7 +111,7 @@ assert_type(um.VectorScalingLayer(ridge=2).fit([], model=None), um.VectorScaling
 assert_type(um.MatrixScalingLayer(regularization="odir").ridge, float)
 um.ReliabilityDiagramCallback("logs", every=2)
 
-# Diagrams, of one model and of some.
+# Diagrams of one model and of several models.
 models = {"a": probabilities, "b": probabilities}
 um.reliability_diagram(labels, models, error_bars=0.95, title=None, ax=None)
 um.reliability_diagram(labels, models, method="smooth", consistency_band=False)
@@ -121,10 +128,9 @@ built = report.build(predictions, other=report.read_predictions("others.npz"))
 assert_type(report.render(built), str)
 report.write(built, report.draw(predictions), "directory")
 
-# Mistakes are found.
+# The type checker must find these mistakes.
 _ = um.no_such_metric  # type: ignore[attr-defined]
 _ = um.regression.no_such_metric  # type: ignore[attr-defined]
-um_np.ece(probabilities=probabilities)  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]

@@ -14,8 +14,9 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
   scoring_rules         Brier score, its parts, and negative log-likelihood
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
-  mending               what temperature, vector and isotonic maps would give,
-                        cross-validated, and the size of conformal sets at 90%
+  mending               what temperature, vector and isotonic maps would give, and for
+                        two classes Venn-Abers calibration, cross-validated; and the
+                        size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
                         And from which confidence on to decide at a promised risk
   ensemble              only where a file holds the predictions of several members, the
@@ -33,11 +34,8 @@ Those of a regression:
 And of both `comparison`, only where a second file is given: both models side by side,
 and the intervals of the difference, of the same examples.
 
-The files, written on every run: `report.html`, the page; its pictures, of a classifier
-`reliability_diagram.png`, `risk_coverage_diagram.png`, `posteriors.png`, where
-something can be fitted `mended_reliability_diagram.png`, and of an ensemble
-`ensemble_calibration_diagram.png`, of a regression `reliability_diagram.png`,
-`pit_histogram.png` and `uncertainty_vs_error.png`; and `report.json`, the dict.
+The files, written on every run: `report.html`, the page; its pictures, of which
+`_picture_table` has a row each; and `report.json`, the dict.
 The JSON is strict: an infinite number is the string "inf" or "-inf", and null is what
 is not defined, such as the mean of nothing.
 """

@@ -60,11 +60,14 @@ class Picture(NamedTuple):
     caption: str
 
 
+Block = Text | Facts | Table | Code | Picture
+
+
 class Section(NamedTuple):
     """A section: its title, and its blocks in order."""
 
     title: str
-    blocks: list[Text | Facts | Table | Code | Picture]
+    blocks: list[Block]
 
 
 def number(value: float | str | None) -> str:
@@ -110,12 +113,6 @@ def intervals_table(
         ("value", "from", "to"),
         [(name, *(show(row[key]) for key in keys)) for name, row in rows.items()],
     )
-
-
-def told(section: dict[str, Any], name: str, alt: str, caption: str) -> list[Any]:
-    """Returns the verdict of a section, and its picture, whose text ends with it."""
-    verdict = section["verdict"]
-    return [Text(verdict), Picture(f"{name}.png", f"{alt} {verdict}", caption)]
 
 
 def data_section(report: dict[str, Any], facts: dict[str, Any]) -> Section:

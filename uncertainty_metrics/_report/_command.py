@@ -9,11 +9,13 @@ import importlib.resources
 import os
 import re
 import sys
+import textwrap
 import time
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
 from uncertainty_metrics._report._names import Choice
+from uncertainty_metrics._report._picture_table import PICTURES
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
@@ -51,6 +53,19 @@ def _directory(text: str) -> str:
     return text
 
 
+def _listed(task: str) -> str:
+    """Returns lines of the help: the pictures of a task, and what they show."""
+    return "\n".join(
+        textwrap.fill(
+            picture.shows,
+            width=80,
+            initial_indent=f"  {picture.file:<25}  ",
+            subsequent_indent=29 * " ",
+        )
+        for picture in PICTURES[task]
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the report to its parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -69,20 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "\n"
         "and the pictures of the page, of a classifier\n"
         "\n"
-        "  reliability_diagram.png    accuracy against confidence, with error bars,\n"
-        "                             and where chance leaves a calibrated model\n"
-        "  risk_coverage_diagram.png  the error of the most confident, against their\n"
-        "                             share\n"
-        "  posteriors.png             the posterior of the ECE\n"
-        "  mended_reliability_diagram.png  before and after the best map, on examples\n"
-        "                             that it was not fitted to\n"
-        "  ensemble_calibration_diagram.png  of an ensemble, beside its members\n"
+        f"{_listed('classification')}\n"
         "\n"
         "or of a regression\n"
         "\n"
-        "  reliability_diagram.png    coverage of intervals against their level\n"
-        "  pit_histogram.png          flat if calibrated\n"
-        "  uncertainty_vs_error.png   errors against predicted standard deviations\n"
+        f"{_listed('regression')}\n"
         "\n"
         "With --compare they show both models."
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from uncertainty_metrics._report import _picture_table
 from uncertainty_metrics._report._blocks import (
     SIDES,
+    Block,
     Code,
     Facts,
-    Picture,
     Section,
     Table,
     Text,
@@ -24,7 +25,6 @@ from uncertainty_metrics._report._blocks import (
     model,
     number,
     significant,
-    told,
 )
 from uncertainty_metrics._report._document_regression import regression_sections
 
@@ -50,7 +50,7 @@ def _classifier_sections(report: dict[str, Any]) -> list[Section]:
         _selective_prediction(report),
     ]
     if "ensemble" in report:
-        found.append(_ensemble(report["ensemble"]))
+        found.append(_ensemble(report))
     return [*found, _data(report)]
 
 
@@ -66,16 +66,9 @@ def _data(report: dict[str, Any]) -> Section:
 
 def _calibration(report: dict[str, Any]) -> Section:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
-    marks = "Points" if "comparison" in report else "Bars"
-    blocks = told(
-        section,
-        "reliability_diagram",
-        f"Reliability diagram: accuracy against confidence in {num_bins} bins.",
-        f"{marks} below the diagonal are overconfident, {marks.lower()} above it "
-        "underconfident. The band is where chance leaves a calibrated model; the error "
-        f"bars tell how sure each {marks.lower()[:-1]} is.{_both(report)}",
-    )
-    blocks += [
+    blocks: list[Block] = [
+        Text(section["verdict"]),
+        _picture_table.RELIABILITY.block(report),
         metrics_table("Calibration errors", "metric", section["metrics"]),
         Text(
             f"All are in [0, 1], 0 is best; {num_bins} bins. Bins of few examples "
@@ -95,28 +88,10 @@ def _calibration(report: dict[str, Any]) -> Section:
     return Section("Calibration", blocks)
 
 
-def _both(report: dict[str, Any]) -> str:
-    """Returns what the caption of a picture says of a comparison."""
-    return " Both models are drawn." if "comparison" in report else ""
-
-
 def _posterior(report: dict[str, Any]) -> Section:
-    section = report["bayesian_ece"]
-    facts = (
-        f"mean {number(section['mean'])}, median {number(section['median'])}, "
-        f"{section['interval']['level']:.0%} from {number(section['interval']['low'])} "
-        f"to {number(section['interval']['high'])}"
-    )
-    caption = "Where the ECE of the model may lie, given the data."
-    if "comparison" in report:
-        caption += " The less the two overlap, the surer is the comparison below."
-    return Section(
-        "Posterior of the ECE",
-        [
-            Text(section["verdict"]),
-            Picture("posteriors.png", f"Posterior of the ECE: {facts}.", caption),
-        ],
-    )
+    verdict = Text(report["bayesian_ece"]["verdict"])
+    picture = _picture_table.POSTERIORS.block(report)
+    return Section("Posterior of the ECE", [verdict, picture])
 
 
 def _scoring_rules(section: dict[str, Any]) -> Section:
@@ -138,19 +113,18 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
 
 def _selective_prediction(report: dict[str, Any]) -> Section:
     section = report["selective_prediction"]
-    blocks = told(
-        section,
-        "risk_coverage_diagram",
-        "Risk-coverage diagram.",
-        "The error of the most confident examples, against their share: the lower, the "
-        f"better.{_both(report)}",
-    )
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]
     rows = promise["metrics"]
     title = "At a promised risk"
     promised = [metrics_table(title, "threshold", rows)] if rows else []
-    blocks += [table, Text(promise["verdict"]), *promised]
+    blocks: list[Block] = [
+        Text(section["verdict"]),
+        _picture_table.RISK_COVERAGE.block(report),
+        table,
+        Text(promise["verdict"]),
+        *promised,
+    ]
     return Section("Selective prediction", blocks)
 
 
@@ -158,13 +132,7 @@ def _mending(report: dict[str, Any]) -> Section:
     section = report["mending"]
     blocks: list[Any] = [Text(section["verdict"])]
     if section["best"] is not None:
-        blocks = told(
-            section,
-            "mended_reliability_diagram",
-            "Reliability diagram of the model as it is and mended.",
-            "Accuracy against confidence, before and after, on examples that the map "
-            "was not fitted to. In the band is what chance leaves a calibrated model.",
-        )
+        blocks.append(_picture_table.MENDED.block(report))
     if section["scores"]:
         columns = ("negative_log_likelihood", "brier_score_zero_based", "ece")
         rows = [
@@ -206,21 +174,17 @@ def _mending(report: dict[str, Any]) -> Section:
     return Section("What mending would give", blocks)
 
 
-def _ensemble(section: dict[str, Any]) -> Section:
-    blocks = told(
-        section,
-        "ensemble_calibration_diagram",
-        "Accuracy less confidence in each bin, of the ensemble and of its members.",
-        "Above 0 is underconfident, below it overconfident. Averaging lowers "
-        "confidence: it mends members below 0, and harms those above.",
-    )
+def _ensemble(report: dict[str, Any]) -> Section:
+    section = report["ensemble"]
     columns = ("mean", "lowest", "highest", "ensemble")
     rows = [
         (name, *(number(row.get(column, "")) for column in columns))
         for name, row in section["metrics"].items()
     ]
     title = f"of {section['members']} members"
-    blocks += [
+    blocks: list[Block] = [
+        Text(section["verdict"]),
+        _picture_table.ENSEMBLE.block(report),
         Table("The ensemble and its members", title, columns, rows),
         metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
     ]

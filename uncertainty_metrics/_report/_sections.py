@@ -57,10 +57,10 @@ def build(
       >>> report.build(here, num_bins=5)["data"]["examples"]
       3
     """
-    task = _task(predictions)
-    if other is not None and _task(other) != task:
+    task = task_of(predictions)
+    if other is not None and task_of(other) != task:
         raise ReportError(
-            f"{other.source}: a {_task(other)} cannot be compared with a {task}, "
+            f"{other.source}: a {task_of(other)} cannot be compared with a {task}, "
             f"{predictions.source}"
         )
     options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_classifier.SEED}
@@ -85,7 +85,8 @@ def build(
     return report
 
 
-def _task(predictions: Model) -> str:
+def task_of(predictions: Model) -> str:
+    """Returns the task of predictions, as the report names it."""
     return "regression" if isinstance(predictions, Regression) else "classification"
 
 
@@ -120,5 +121,5 @@ def _of_model(
         else:
             of_task = _sections_classifier.sections(predictions, num_bins, tell)
             notes += [*predictions.notes, *of_task["notes"]]
-        of_task["tiles"] = _verdict.tiles(of_task, _task(predictions))
+        of_task["tiles"] = _verdict.tiles(of_task, task_of(predictions))
     return {"source": predictions.source, **of_task, "notes": notes}

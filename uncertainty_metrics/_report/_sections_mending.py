@@ -30,7 +30,9 @@ _MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "temperature": (um.TemperatureScaling, "temperature scaling"),
     "vector": (um.VectorScaling, "vector scaling"),
     "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
+    "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
 }
+_ONLY_TWO_CLASSES = ("venn_abers",)
 _SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "negative_log_likelihood": (
         um.negative_log_likelihood,
@@ -115,6 +117,8 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
     folds = folds_of(len(labels))
     forecasts: dict[str, Any] = {AS_IT_IS: given}
     for name, (calibrator, title) in _MAPS.items():
+        if name in _ONLY_TWO_CLASSES and examples.num_classes != 2:
+            continue
         if name != "temperature" and examples.num_classes > _MAX_CLASSES:
             section["notes"].append(
                 f"There is no {title}: it would take long of more than {_MAX_CLASSES} "

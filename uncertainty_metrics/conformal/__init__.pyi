@@ -1,6 +1,10 @@
+from ..numpy.conformal.adaptive import AdaptiveConformal as AdaptiveConformal
 from ..numpy.conformal.classifier import ConformalClassifier as ConformalClassifier
 from ..numpy.conformal.quantile import conformal_quantile as conformal_quantile
 from ..numpy.conformal.regressor import ConformalRegressor as ConformalRegressor
+from ..numpy.conformal.risk_control import (
+    conformal_risk_control as conformal_risk_control,
+)
 from ..numpy.conformal.set_coverage import (
     class_coverage_gap as class_coverage_gap,
     coverage as coverage,

@@ -163,6 +163,20 @@ _RAISED_BY_LOSSES = (
 )
 
 
+def check_direction(metric: type[_base.SumsMetric]) -> None:
+    """Raises TypeError unless a metric says which of its values are better."""
+    direction = getattr(metric, "_direction", None)
+    if direction in (("up", "down") if metric._has_direction else (None,)):
+        return
+    file = f"{metric.__module__.replace('.', '/')}.py"
+    raise TypeError(
+        f"{file}: the class {metric.__name__} must say which values are "
+        'better. Write `_direction = "down"` into it for smaller ones, `_direction = '
+        '"up"` for larger ones, or `_has_direction = False` if neither is better. '
+        f"Received: _direction={direction!r}, _has_direction={metric._has_direction}"
+    )
+
+
 def declared(
     parameters: str,
     name: str | None = None,
@@ -182,6 +196,9 @@ def declared(
       functions: has the function of its `_function`, or of its name, whose references
         it takes over.
       **own: options that others do not have, or have with another default.
+
+    Raises:
+      TypeError: an argument is described nowhere, or a metric has no direction.
     """
     positional, _, named = parameters.replace(" ", "").partition("*")
     listed = {
@@ -198,6 +215,8 @@ def declared(
                 parameter = inspect.Parameter(key, kind, default=option.default)
                 signature.append(parameter)
         is_loss = issubclass(made, _base.Loss)
+        if issubclass(made, _base.SumsMetric):
+            check_direction(made)
         prose = {
             key: option.prose or shared.get(key, option).prose
             for key, option in options.items()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _optional
-from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY
 
 if TYPE_CHECKING:
     import keras as keras
@@ -18,7 +18,9 @@ else:
         "tf_keras" if LEGACY else "keras", "uncertainty_metrics.keras"
     )
     if IS_TENSORFLOW:
-        keras = xp.keras
+        import tensorflow as tf
+
+        keras = tf.keras
 
 _IS_KERAS_3 = hasattr(keras, "ops")
 _OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
@@ -97,48 +99,3 @@ def keep_mask(tensor: Any, mask: Any) -> None:
         from keras.src import backend
 
         backend.set_keras_mask(tensor, mask)
-
-
-class _PartsName(str):
-    """The name of a metric whose result is a dict, equal to keys of it too."""
-
-    directions: Mapping[str, str]
-    last: str | None = None  # The direction of what it was compared with last.
-
-    def __eq__(self, other: object) -> bool:
-        # Keras sorts logs by name, where another metric may have that of a part.
-        sorts = sys._getframe(1).f_code.co_name.endswith("pythonify_logs")
-        self.last = None if sorts else self.directions.get(str(other))
-        return self.last is not None or super().__eq__(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str(self),)
-
-
-def name_parts(metric: Any, directions: Mapping[str, str]) -> None:
-    """Lets Keras find the directions of a metric whose result is a dict.
-
-    Callbacks of Keras 3 in mode "auto" look for the metric whose name is what they
-    monitor, here a key of the dict, and at once for its `_direction`; nothing tells a
-    metric which key that was but the comparison with its name.
-
-    Args:
-      metric: its `_direction` is `part_direction`.
-      directions: "up" or "down", of the keys of which either is better.
-    """
-    if _IS_KERAS_3:
-        metric.name = _PartsName(metric.name)
-        metric.name.directions = directions
-
-
-def part_direction(metric: Any) -> str:
-    """Returns the direction of the part that is asked for; see `name_parts`."""
-    direction = getattr(metric.name, "last", None)
-    if direction is None:
-        raise AttributeError("_direction")  # As where a metric has none.
-    return str(direction)

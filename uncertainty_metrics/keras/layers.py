@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
     from uncertainty_metrics.ops._typing import TensorLike
 
+__all__ = [
+    "ConformalSetLayer",
+    "MatrixScalingLayer",
+    "TemperatureScalingLayer",
+    "VectorScalingLayer",
+]
+
 
 class _FittedLayer(keras.layers.Layer):
     """A layer of the shape of its inputs, whose weights `fit` sets and nothing trains.

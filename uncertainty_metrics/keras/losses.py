@@ -21,6 +21,18 @@ from uncertainty_metrics.keras._scoring_losses import (
 )
 from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
+__all__ = [
+    "BrierLoss",
+    "CRPSNormalLoss",
+    "CRPSSampleLoss",
+    "GaussianNLLLoss",
+    "IntervalLoss",
+    "MMCELoss",
+    "PinballLoss",
+    "RankedProbabilityLoss",
+    "SoftCalibrationLoss",
+]
+
 
 @declared(
     "from_logits, *, reduction, name, dtype, zero_based, ignore_index, sparse_labels",

@@ -12,6 +12,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _rows, _threads
+from uncertainty_metrics.numpy._group_columns import group_column
 
 ROW_SUM_TOLERANCE = 1e-3
 # The largest sum of all weights, so that the sums of a metric stay finite.
@@ -26,10 +27,12 @@ class Partition(NamedTuple):
     Attributes:
       index: the part of each example, integers [N] in [0, number).
       number: number of parts, empty ones included.
+      names: what each part is called; None for its number.
     """
 
     index: Any
     number: int
+    names: tuple[Any, ...] | None = None
 
     def rows(self) -> list[np.ndarray]:
         """Returns the indices of the examples of each part, ascending."""
@@ -360,20 +363,18 @@ def _broadcast_to_labels(name: str, value: Any, shape: tuple[int, ...]) -> np.nd
     return np.broadcast_to(array.reshape(aligned), shape).reshape(-1)
 
 
-def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
+def sample_weights(
+    sample_weight: Any, shape: tuple[int, ...], name: str = "sample_weight"
+) -> np.ndarray:
     """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
-    weights = _broadcast_to_labels("sample_weight", sample_weight, shape).astype(
-        np.float64
-    )
+    weights = _broadcast_to_labels(name, sample_weight, shape).astype(np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
-        raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
+        raise _checks.error(name, "finite and >= 0", first(bad, weights))
     with np.errstate(over="ignore"):
         total = np.sum(weights)
     if total > MAX_WEIGHT:
-        raise _checks.error(
-            "sample_weight", f"a sum up to {MAX_WEIGHT:g}", total, verb="have"
-        )
+        raise _checks.error(name, f"a sum up to {MAX_WEIGHT:g}", total, verb="have")
     return weights
 
 
@@ -563,6 +564,11 @@ def examples(
     labels = as_array("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
     shape = labels.shape
+    names: tuple[Any, ...] | None = None
+    if groups is not None and num_groups is None:
+        column = group_column("groups", groups)
+        groups, names = column.codes.reshape(np.shape(groups)), tuple(column.values)
+        num_groups = len(names)
     num_groups = _checks.number_of_groups(groups, num_groups)
     places, num_labels = None, 0
     if multilabel:
@@ -631,7 +637,7 @@ def examples(
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, kept),
-        None if num_groups is None else Partition(groups, num_groups),
+        None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
     )
 
@@ -677,9 +683,10 @@ def _check_confidences(data: ClassifierData) -> None:
         raise _checks.error("correct", "booleans, or 0 and 1", first(bad, correct))
     confidences = confidences.reshape(correct.shape)
     limit = upper_limit(native_floating(confidences).dtype)
-    bad = ~((confidences >= 0) & (confidences <= limit))
-    if np.any(bad):
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((confidences >= 0) & (confidences <= limit))
         percent = np.all((confidences >= 0) & (confidences <= 100))
+    if np.any(bad):
         expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
         raise _checks.error("confidences", expected, first(bad, confidences))
 

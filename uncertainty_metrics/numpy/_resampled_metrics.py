@@ -21,6 +21,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     binned_errors,
@@ -417,11 +418,24 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
       TypeError: the metric is not callable, or it raises it.
     """
     metric, data = _function(metric, data)
+    group_names = None
+    if (
+        data.get("groups") is not None
+        and data.get("num_groups") is None
+        and "num_groups" in inspect.signature(metric).parameters
+    ):
+        # A resample may miss a group, so the groups of all examples are counted.
+        column = group_column("groups", data["groups"])
+        codes = column.codes.reshape(np.shape(data["groups"]))
+        data = {**data, "groups": codes, "num_groups": len(column.values)}
+        group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
     is_plain = data.get("groups") is None and not data.get("multilabel")
     if is_plain and metric in _BY_EXAMPLE:
         return _mean(metric, data, n)
     estimate = metric(**data)
+    if group_names is not None:
+        estimate.names = group_names
     for array in _leaves(estimate):
         if array.ndim > 0 and len(array) == n:
             raise _checks.error(

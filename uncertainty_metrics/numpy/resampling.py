@@ -15,7 +15,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks, _without_warnings
 from uncertainty_metrics._progress import track
-from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics._results import ConfidenceInterval, GroupValues
 from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _threads
 
 __all__ = ["bootstrap", "bootstrap_difference"]
@@ -38,7 +38,12 @@ def _like(result: Any, values: Iterator[float]) -> Any:
         return {name: _like(part, values) for name, part in result.items()}
     if isinstance(result, tuple):
         parts = [_like(part, values) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+        if not hasattr(result, "_fields"):
+            return tuple(parts)
+        made: Any = type(result)(*parts)
+        if isinstance(result, GroupValues):
+            made.names = result.names
+        return made
     array = np.array([next(values) for _ in range(np.size(result))])
     return array.reshape(np.shape(result)) if np.ndim(result) > 0 else float(array[0])
 

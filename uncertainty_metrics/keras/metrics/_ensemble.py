@@ -179,6 +179,8 @@ def scorer(kind: type[_Scorer], function: str, value: Any) -> type[_Scorer]:
 class UncertaintyMetric(MeanScore):
     """A metric of the predictions alone."""
 
+    _has_direction = False
+
     @_base.adds_batch
     def update_state(
         self,

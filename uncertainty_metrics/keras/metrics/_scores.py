@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
-    _refined,
+    _refined_likelihood,
     _sums,
     to_numpy,
     xp,
@@ -77,7 +77,7 @@ def _batch_sums(
     """
     groups = known = None
     if num_groups is not None:
-        index, known = _inputs.integers(batch.groups, num_groups)
+        index, known = _inputs.integer_labels(batch.groups, num_groups)
         groups = Partition(index, num_groups)
     counted = [_counted(scorer, known, batch, weights) for scorer in scorers]
     scores, weights, valid = counted[0]
@@ -233,7 +233,7 @@ class NormalScore(MeanScore):
 
 def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
     del scorer
-    return _sums.Sums(None, *_refined.node_sums(margins, weights))
+    return _sums.Sums(None, *_refined_likelihood.node_sums(margins, weights))
 
 
 class RefinedMetric(ScoreMetric):
@@ -245,13 +245,15 @@ class RefinedMetric(ScoreMetric):
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
-        self._build_sums((_refined.SIZE,))
+        self._build_sums((_refined_likelihood.SIZE,))
 
-    def _minimum(self) -> _refined.Minimum:
+    def _minimum(self) -> _refined_likelihood.Minimum:
         sums, valid = self._read_sums()
-        minimum = _refined.minimum(sums, self._result_dtype)
+        minimum = _refined_likelihood.minimum(sums, self._result_dtype)
         nan = xp.constant(float("nan"), self._result_dtype)
-        return _refined.Minimum(*(xp.where(valid, part, nan) for part in minimum))
+        return _refined_likelihood.Minimum(
+            *(xp.where(valid, part, nan) for part in minimum)
+        )
 
     def result(self) -> xp.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first batch."""
@@ -274,11 +276,11 @@ class RefinedMetric(ScoreMetric):
         if invalid or not few:
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
-        beyond = _refined.beyond(units.astype(np.float64) + hi + lo)
+        beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
         if beyond not in ("", self._told_beyond):
             self._told_beyond = beyond
             warnings.warn(
-                f"The best temperature of {type(self).__name__} {str(self.name)!r} is "
+                f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
                 RuntimeWarning,
                 stacklevel=5,
@@ -292,27 +294,16 @@ class RefinedMetric(ScoreMetric):
 class DecompositionMetric(ClassMetric):
     """The parts of the Brier score, of exact sums."""
 
-    # What lowers the score is better; the uncertainty is that of the labels alone.
+    _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
     _explain = staticmethod(np_rules.brier_decomposition)
     num_classes: int | None
     exact: bool
-    _directions: ClassVar[dict[str, str]] = {
-        "resolution": "up",
-        "reliability": "down",
-        "within_bin_variance": "down",
-        "within_bin_covariance": "up",
-    }
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
-        _base.name_parts(self, self._directions)
         if self.num_classes is not None:
             self._build(self.num_classes)
-
-    @property
-    def _direction(self) -> str:
-        return _base.part_direction(self)
 
     def _build(self, num_classes: int) -> None:
         # A row for each decision: a batch changes those that occur.
@@ -339,7 +330,3 @@ class DecompositionMetric(ClassMetric):
         return {
             name: xp.where(valid, part, nan) for name, part in parts._asdict().items()
         }
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "name": str(self.name)}

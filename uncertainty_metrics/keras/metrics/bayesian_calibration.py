@@ -13,6 +13,8 @@ from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
     DEFAULT_NUM_SAMPLES,
 )
 
+__all__ = ["BayesianExpectedCalibrationError"]
+
 
 @declared(
     "num_bins, num_classes, from_logits, ignore_index, name, dtype, *, prior_alpha, "

@@ -11,6 +11,8 @@ from uncertainty_metrics.keras.metrics._calibration import (
     TaskMetric,
 )
 
+__all__ = ["CalibrationError", "GeneralCalibrationError"]
+
 
 @declared(f"binning_scheme, max_prob, class_conditional, norm, {GROUPED}")
 class GeneralCalibrationError(CalibrationMetric):

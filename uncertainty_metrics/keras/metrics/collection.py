@@ -14,7 +14,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _family, _members, _variables
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.ops import _inputs, _shared_values, _sums, wide, xp
+from uncertainty_metrics.ops import _execution, _inputs, _shared_values, _sums, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -38,7 +38,7 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
             wrong = expected
         elif isinstance(metric, MetricCollection) or _members.is_member(metric):
             wrong = "metrics that are not collections and in no other collection"
-        elif xp.executing_eagerly() and any(
+        elif _execution.is_eager() and any(
             map(np.any, metric.get_state().arrays.values())
         ):
             wrong = "metrics without examples: call `reset_state` on them first"
@@ -109,14 +109,14 @@ def _graph(parts: tuple[_Part, ...], shapes: tuple[Any, ...]) -> Any:
     """Returns `_batch` as one call, which no interrupt leaves half done."""
     del shapes  # One graph for each: only the size of the batch varies.
     compute = functools.partial(_batch, parts)
-    return xp.function(compute, autograph=False, reduce_retracing=True)
+    return _execution.compiled(compute, any_size=True)
 
 
 @functools.lru_cache(maxsize=64)
 def _add_graph(shapes: tuple[Any, ...]) -> Any:
     """Returns `_add_all` as one call."""
     del shapes
-    return xp.function(_add_all, autograph=False)
+    return _execution.compiled(_add_all)
 
 
 @_base.register
@@ -132,6 +132,9 @@ class MetricCollection(_base.SumsMetric):
     The metrics are members from then on, and changed by the collection alone: theirs
     are `result`, `get_state` and what else reads a state. A batch that is wrong for one
     of them is added to none.
+
+    A callback that monitors one of the results needs `mode="min"` or `mode="max"`: the
+    collection has no one direction that Keras could read.
 
     Args:
       metrics: streaming metrics of this package without examples, a list; or a dict of
@@ -155,6 +158,8 @@ class MetricCollection(_base.SumsMetric):
       {'brier_score': -0.95, 'expected_calibration_error': 0.15}
     """
 
+    _has_direction = False
+
     def __init__(
         self,
         metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
@@ -166,23 +171,13 @@ class MetricCollection(_base.SumsMetric):
         self._names = tuple(named)
         self._members = tuple(named.values())
         groups: dict[Any, list[str]] = {}
-        directions: dict[str, str] = {}
         for key, metric in named.items():
             metric._is_member = True
             metric._lock = self._lock
             groups.setdefault(getattr(metric, "_same_sums", id(metric)), []).append(key)
-            ways = getattr(metric, "_directions", {})
-            directions |= {f"{key}_{part}": way for part, way in ways.items()}
-            if not ways and hasattr(metric, "_direction"):
-                directions[key] = metric._direction
         # The names of those that share a state, which is that of the first.
         self._groups = tuple(map(tuple, groups.values()))
         self._share()
-        _base.name_parts(self, directions)
-
-    @property
-    def _direction(self) -> str:
-        return _base.part_direction(self)
 
     @property
     def metrics(self) -> dict[str, _base.SumsMetric]:
@@ -259,8 +254,8 @@ class MetricCollection(_base.SumsMetric):
         parts = tuple(
             (of[0].batch_sums, _options(of), data) for (_, data), of in joined.items()
         )
-        with self._alone(), wide():
-            eager = xp.executing_eagerly()
+        with self._alone(), _execution.in_64_bits():
+            eager = _execution.is_eager()
             states = self._plain_states(sets)
             if eager and all(reading.compiled for reading in readings):
                 shapes = tuple(reading.shape for reading in readings)
@@ -333,7 +328,7 @@ class MetricCollection(_base.SumsMetric):
           ValueError: the names, the metrics, their options or their classes differ, or
             the states are of different batches.
         """
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             self._check_states(state)
             values = {}
             for name, *_ in self._groups:
@@ -405,7 +400,7 @@ class MetricCollection(_base.SumsMetric):
         """Returns the arguments of the constructor."""
         made = [_keras.metrics.serialize(metric) for metric in self._members]
         config = dict(zip(self._names, made, strict=True)) if self._is_dict else made
-        return {"metrics": config, "name": str(self.name)}
+        return {"metrics": config, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MetricCollection:

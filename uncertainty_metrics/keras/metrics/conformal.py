@@ -19,7 +19,7 @@ declared = functools.partial(
     register=_family.register_in("conformal"),
     functions=um_np.conformal,
 )
-_COMMON = "ignore_index, name, dtype, *, sparse_labels"
+_COMMON = "ignore_index, name, dtype, *, sparse_labels, num_groups"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +68,8 @@ class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
     `y_true` holds integer labels [...] or one-hot ones; `y_pred` the sets, booleans or
-    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them.
+    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them. The worst of several
+    groups is the one with the smallest coverage.
 
     Example:
       >>> metric = um.conformal.ConformalCoverage()
@@ -77,6 +78,7 @@ class ConformalCoverage(MeanScore):
       0.5
     """
 
+    _has_direction = False  # Closer to the promised coverage is better.
     _function = "coverage"
     _scorer_type = _Holds
 
@@ -85,7 +87,8 @@ class ConformalCoverage(MeanScore):
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
-    Arguments are those of `ConformalCoverage`.
+    Arguments are those of `ConformalCoverage`. The worst of several groups is the one
+    with the largest sets.
 
     Example:
       >>> metric = um.conformal.MeanSetSize()

@@ -12,7 +12,8 @@ class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
     `y_true` holds integer labels [...] or one-hot ones; `y_pred` the sets, booleans or
-    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them.
+    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them. The worst of several
+    groups is the one with the smallest coverage.
 
     Args:
       ignore_index: examples with this label are left out.
@@ -20,6 +21,10 @@ class ConformalCoverage(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -41,6 +46,7 @@ class ConformalCoverage(MeanScore):
         dtype: Any = None,
         *,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
@@ -61,7 +67,8 @@ class ConformalCoverage(MeanScore):
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
-    Arguments are those of `ConformalCoverage`.
+    Arguments are those of `ConformalCoverage`. The worst of several groups is the one
+    with the largest sets.
 
     Args:
       ignore_index: examples with this label are left out.
@@ -69,6 +76,10 @@ class MeanSetSize(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -90,6 +101,7 @@ class MeanSetSize(MeanScore):
         dtype: Any = None,
         *,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(

@@ -7,6 +7,8 @@ from uncertainty_metrics.keras._declared import Option, declared, flag
 from uncertainty_metrics.keras.metrics._calibration import COMMON, DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
+__all__ = ["DebiasedCalibrationError"]
+
 
 @declared(
     "binning_scheme, max_prob, class_conditional, "

@@ -11,6 +11,8 @@ from uncertainty_metrics.keras.metrics._ranking import (
 from uncertainty_metrics.numpy.selective.detection import Positive
 from uncertainty_metrics.ops import _ranking, xp
 
+__all__ = ["AUPR", "AUROC", "FPRAtTPR"]
+
 _COMMON = "ignore_index, name, dtype, *, sketch_bits, positive"
 _POSITIVE = one_of(Positive)._replace(
     default="out",

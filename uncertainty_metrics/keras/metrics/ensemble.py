@@ -19,6 +19,18 @@ from uncertainty_metrics.keras.metrics._ensemble import (
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.ops import _members
 
+__all__ = [
+    "EnsembleCrossEntropy",
+    "EnsembleDisagreement",
+    "ExpectedEntropy",
+    "GibbsCrossEntropy",
+    "KnowledgeUncertainty",
+    "MeanMemberUncertainty",
+    "MutualInformation",
+    "PredictiveEntropy",
+    "VariationRatio",
+]
+
 _of_members = functools.partial(
     declared,
     "from_logits, name, dtype, *, ensemble_axis",

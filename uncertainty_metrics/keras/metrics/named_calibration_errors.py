@@ -6,6 +6,15 @@ from uncertainty_metrics.keras._declared import Option, declared
 from uncertainty_metrics.keras.metrics._calibration import GROUPED
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
+__all__ = [
+    "AdaptiveCalibrationError",
+    "ExpectedCalibrationError",
+    "MaximumCalibrationError",
+    "RootMeanSquaredCalibrationError",
+    "StaticCalibrationError",
+    "ThresholdedAdaptiveCalibrationError",
+]
+
 _THRESHOLD = Option(
     float | None,
     None,

@@ -10,6 +10,15 @@ from uncertainty_metrics.keras._declared import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
 from uncertainty_metrics.ops import xp
 
+__all__ = [
+    "ExpectedCalibrationError",
+    "IntervalCoverage",
+    "IntervalWidth",
+    "NegativeLogLikelihood",
+    "RootMeanSquaredError",
+    "Sharpness",
+]
+
 _SCALE = _declared.SHARED["scale_transform"]
 declared = functools.partial(
     _declared.declared,
@@ -77,6 +86,7 @@ class IntervalCoverage(CoverageMetric):
       0.5
     """
 
+    _has_direction = False  # Closer to the level is better.
     _scorer_type = _regression_scorers.Coverage
 
     def _value(self, coverage: xp.Tensor) -> xp.Tensor:

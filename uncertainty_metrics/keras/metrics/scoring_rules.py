@@ -232,6 +232,9 @@ class BrierDecomposition(DecompositionMetric):
     than thousands of classes. Labels and predictions are those of `BrierScore`; of
     labels that are distributions the largest counts.
 
+    A callback that monitors a part needs `mode="max"` (resolution) or `mode="min"`
+    (reliability): the metric has no one direction that Keras could read.
+
     Args:
       exact: whether the five parts of `brier_decomposition_exact` are the result,
         instead of the three of `brier_decomposition`.

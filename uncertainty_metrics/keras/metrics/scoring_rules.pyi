@@ -467,6 +467,9 @@ class BrierDecomposition(DecompositionMetric):
     than thousands of classes. Labels and predictions are those of `BrierScore`; of
     labels that are distributions the largest counts.
 
+    A callback that monitors a part needs `mode="max"` (resolution) or `mode="min"`
+    (reliability): the metric has no one direction that Keras could read.
+
     Args:
       num_classes: number of classes K; by default that of the first batch.
       from_logits: whether `y_pred` holds logits instead of probabilities.

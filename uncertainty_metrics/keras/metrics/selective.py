@@ -13,6 +13,16 @@ from uncertainty_metrics.keras.metrics._ranking import (
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.ops import _ranking
 
+__all__ = [
+    "AUGRC",
+    "AURC",
+    "Accuracy",
+    "CoverageAtRisk",
+    "ExcessAURC",
+    "OracleCollaborativeAccuracy",
+    "RiskAtCoverage",
+]
+
 _COMMON = "from_logits, ignore_index, name, dtype, *, sparse_labels, sketch_bits"
 
 

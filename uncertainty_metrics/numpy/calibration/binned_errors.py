@@ -66,7 +66,8 @@ def _error(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
     if examples.groups is None:
         return _binning.calibration_error(statistics, spec.norm)
     errors = _binning.calibration_errors(statistics, spec.norm, examples.groups.number)
-    return scoring_rules.of_groups(errors, examples.groups.sums(examples.weights))
+    weights = examples.groups.sums(examples.weights)
+    return scoring_rules.of_groups(errors, weights, examples.groups)
 
 
 def bin_statistics(
@@ -201,7 +202,7 @@ def general_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -251,7 +252,7 @@ def general_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -324,11 +325,13 @@ def general_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
@@ -413,7 +416,7 @@ def expected_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -476,11 +479,13 @@ def expected_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -559,7 +564,7 @@ def maximum_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -610,11 +615,13 @@ def maximum_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -695,7 +702,7 @@ def root_mean_squared_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -748,11 +755,13 @@ def root_mean_squared_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -827,7 +836,7 @@ def static_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -874,11 +883,13 @@ def static_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -952,7 +963,7 @@ def adaptive_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -999,11 +1010,13 @@ def adaptive_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -1078,7 +1091,7 @@ def thresholded_adaptive_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -1123,11 +1136,13 @@ def thresholded_adaptive_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.

@@ -100,6 +100,22 @@ class Layout(NamedTuple):
         return rows[:, 1] - rows[:, 0] if name == "logits" else rows[:, 1]
 
 
+class Predictions(NamedTuple):
+    """Checked predictions, to which a map is applied.
+
+    Attributes:
+      name: "logits" or "probabilities".
+      rows: the predictions, floating [N, K].
+      shape: shape of the result of the map.
+      dtype: floating type of the result.
+    """
+
+    name: str
+    rows: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
 def shape_of(value: Any) -> _checks.Shape:
     """Returns the shape of an array, a tensor, or a value that converts to an array."""
     return tuple(value.shape if hasattr(value, "shape") else np.shape(value))
@@ -207,6 +223,14 @@ class Calibrator(abc.ABC):
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
+        name, rows, shape, dtype = self._checked(logits, probabilities)
+        mapped = self._fitted_layout().restored(name, self._mapped(name, rows))
+        return mapped.reshape(shape).astype(dtype)
+
+    def _checked(
+        self, logits: ArrayLike | None, probabilities: ArrayLike | None
+    ) -> Predictions:
+        """Returns checked predictions, in the layout of the fit."""
         layout = self._fitted_layout()
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
         predictions = logits if name == "logits" else probabilities
@@ -214,9 +238,8 @@ class Calibrator(abc.ABC):
         rows = layout.rows(name, array)
         if name == "probabilities":
             check_some(name, rows)
-        mapped = layout.restored(name, self._mapped(name, rows))
-        dtype = array.dtype if _inputs.is_floating(array) else np.float64
-        return mapped.reshape(shape).astype(dtype)
+        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
+        return Predictions(name, rows, shape, dtype)
 
     def _read(
         self,

@@ -8,6 +8,9 @@ labels (or targets) whose score is at most q holds the true one with a probabili
 least 1 - alpha, and of at most 1 - alpha + 1 / (n + 1) if no scores are equal. This is
 so for any model, if new and held-out examples are exchangeable, on average over both;
 with one held-out set the coverage is off by about sqrt(alpha (1 - alpha) / n).
+
+If they are not exchangeable, weights correct for a known shift, and `AdaptiveConformal`
+follows a stream that changes. `conformal_risk_control` is for losses other than a miss.
 """
 
 from uncertainty_metrics import _public_names

@@ -1,3 +1,4 @@
+from .adaptive import AdaptiveConformal as AdaptiveConformal
 from .classifier import ConformalClassifier as ConformalClassifier
 from .set_coverage import (
     class_coverage_gap as class_coverage_gap,
@@ -7,3 +8,4 @@ from .set_coverage import (
 )
 from .quantile import conformal_quantile as conformal_quantile
 from .regressor import ConformalRegressor as ConformalRegressor
+from .risk_control import conformal_risk_control as conformal_risk_control

@@ -101,7 +101,8 @@ class ConformalClassifier(quantile.Conformal):
       k_reg: number of classes without a penalty in "raps", an integer >= 0.
 
     Attributes:
-      quantile: q; with groups, a dictionary of the q of each group.
+      quantile: q; with groups, a dictionary of the q of each group. After a fit with
+        weights there is no single q, because each new example has its own.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -121,7 +122,8 @@ class ConformalClassifier(quantile.Conformal):
       Bounded Error Levels. Romano, Sesia and Candes (2020), Classification with Valid
       and Adaptive Coverage. Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty
       Sets for Image Classifiers using Conformal Prediction. Vovk (2012), Conditional
-      Validity of Inductive Conformal Predictors.
+      Validity of Inductive Conformal Predictors. Tibshirani, Barber, Candes and Ramdas
+      (2019), Conformal Prediction Under Covariate Shift.
     """
 
     def __init__(
@@ -151,6 +153,7 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
@@ -161,6 +164,10 @@ class ConformalClassifier(quantile.Conformal):
             1) of two classes, shape [...] or [..., 1].
           groups: integers or text, shape of the labels. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            labels. If new examples come from another distribution than the held-out
+            examples, it is the ratio of the new density to the old one at the example,
+            times any constant. Examples of weight 0 are left out.
           seed: seed of `randomized=True`, all that `np.random.default_rng` takes. None
             gives new draws in each call.
 
@@ -170,7 +177,7 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(labels, probabilities)
+        examples = _inputs.examples(labels, probabilities, sample_weight=sample_weight)
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
         rows = np.arange(len(p))
         scores = np.concatenate(
@@ -179,7 +186,11 @@ class ConformalClassifier(quantile.Conformal):
                 for start, block in self._blocks(p, seed)
             ]
         )
-        self._set(scores, groups)
+        names = None
+        if groups is not None:
+            kept = examples.kept.reshape(-1)
+            names = quantile.of_examples(groups, len(kept))[kept]
+        self._set(scores, names, examples.weights)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
         return self
@@ -189,6 +200,7 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        test_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> np.ndarray:
         """Returns the sets of new examples.
@@ -197,6 +209,10 @@ class ConformalClassifier(quantile.Conformal):
           probabilities: as in `fit`.
           groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
             no quantile is known: its sets hold all classes.
+          test_weight: weight of each new example, if `fit` had `sample_weight`: the
+            same ratio of densities, with the same constant. Finite and >= 0,
+            broadcastable to the sets without the axis of classes. No set shrinks as its
+            weight grows.
           seed: as in `fit`, but not the same seed.
 
         Returns:
@@ -205,7 +221,7 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described, or there was no fit.
         """
-        self._fitted()
+        self._check_fitted()
         p = _inputs.as_array("probabilities", probabilities)
         shape = p.shape[:-1] if self._has_axis and p.ndim else p.shape
         # With labels of 0, which are always valid, predictions are read as in `fit`.
@@ -218,7 +234,7 @@ class ConformalClassifier(quantile.Conformal):
                 verb="have",
             )
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
-        limits = np.broadcast_to(self._limits(groups, shape), len(p))
+        limits = np.broadcast_to(self._limits(groups, test_weight, shape), len(p))
         sets = np.empty(p.shape, bool)
         for start, scores in self._blocks(p, seed):
             rows = slice(start, start + len(scores))

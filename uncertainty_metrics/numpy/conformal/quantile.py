@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["conformal_quantile"]
 
+# Subtracted from 1 - alpha, so that the rounding of `alpha` does not raise a rank.
+_ROUNDING = 2.0**-50
+_NEW = "test_weight"
+
 
 def _level(alpha: Any) -> float:
     """Returns alpha as a float; raises ValueError unless it is in (0, 1)."""
@@ -26,10 +30,29 @@ def rank(n: float, alpha: float) -> int:
     """Returns k = ceil((n + 1) (1 - alpha)) as for real numbers: if the product is an
     integer up to the rounding of `alpha`, k is this integer.
     """
-    return math.ceil((n + 1) * (1 - alpha - 2.0**-50))
+    return math.ceil((n + 1) * (1 - alpha - _ROUNDING))
 
 
-def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
+@overload
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: None = None,
+    test_weight: None = None,
+) -> float: ...
+@overload
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: ArrayLike,
+    test_weight: ArrayLike,
+) -> float | np.ndarray: ...
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: ArrayLike | None = None,
+    test_weight: ArrayLike | None = None,
+) -> float | np.ndarray:
     """Quantile that a new score does not exceed with probability 1 - alpha.
 
       q = the k-th smallest of the n scores, k = ceil((n + 1) (1 - alpha))
@@ -38,12 +61,29 @@ def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
     scores are in random order, the last one is among the k smallest with a probability
     of at least k / (n + 1).
 
+    With weights w_i of the scores and a weight w of the new example,
+
+      q = the smallest score with
+          sum of w_i over scores <= q  >=  (1 - alpha) (w + sum of all w_i)
+
+    and +inf if there is no such score. Equal weights give the quantile without weights.
+    Weights correct for a known shift: new examples may come from another distribution
+    than the scores, if the weight of each example is the ratio of the new density to
+    the old one there, times any constant. Then a new score does not exceed its q with a
+    probability of at least 1 - alpha.
+
     Args:
       scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
       alpha: share of new scores that may exceed the quantile, in (0, 1).
+      sample_weight: weight of each score, finite and >= 0, broadcastable to the scores.
+        If `test_weight` is 1, a weight of 2 means the same as the score twice.
+      test_weight: weight of the new example, finite and >= 0; or an array with the
+        weight of each of several new examples, of any shape. It is required with
+        `sample_weight`, and must be None without.
 
     Returns:
-      The quantile, a float.
+      The quantile, a float; if `test_weight` is an array, an array of the same shape
+      with the quantile of each new example. It never falls as `test_weight` grows.
 
     Raises:
       ValueError: an argument is not as described.
@@ -54,28 +94,99 @@ def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
       0.3
       >>> um.conformal.conformal_quantile([0.3, 0.1, 0.4, 0.2], alpha=0.1)
       inf
+      >>> scores, weights = [0.3, 0.1, 0.4, 0.2], [1.0, 2.0, 0.5, 2.0]
+      >>> um.conformal.conformal_quantile(scores, 0.4, weights, test_weight=[0.5, 1.5])
+      array([0.2, 0.3])
 
     References:
       Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World. Lei et
-      al. (2018), Distribution-Free Predictive Inference for Regression.
+      al. (2018), Distribution-Free Predictive Inference for Regression. Tibshirani,
+      Barber, Candes and Ramdas (2019), Conformal Prediction Under Covariate Shift.
     """
     alpha = _level(alpha)
     scores = _inputs.as_array("scores", scores)
     if scores.ndim != 1 or scores.size == 0:
         expected = "of shape [n], with at least one number"
         raise _checks.error("scores", expected, f"shape {list(scores.shape)}")
+    check_weights(test_weight, sample_weight is not None)
+    if sample_weight is None:
+        check_scores(scores)
+        return of_scores(scores, alpha)
+    weights = _inputs.sample_weights(sample_weight, scores.shape)
+    check_some_weight(weights)
+    check_scores(scores[weights > 0])
+    new_weights = _inputs.as_array("test_weight", test_weight)
+    quantiles = WeightedScores.of(scores[weights > 0], weights[weights > 0]).quantiles(
+        alpha, _inputs.sample_weights(new_weights, new_weights.shape, _NEW)
+    )
+    return (
+        quantiles.reshape(new_weights.shape) if new_weights.ndim else quantiles.item()
+    )
+
+
+def check_scores(scores: np.ndarray) -> None:
+    """Raises ValueError if a score is NaN."""
     bad = np.isnan(scores)
     if np.any(bad):
         raise _checks.error("scores", "numbers, not NaN", _inputs.first(bad, scores))
-    return of_scores(scores, alpha)
+
+
+def check_weights(test_weight: ArrayLike | None, weighted: bool) -> None:
+    """Raises ValueError if only the held-out or only the new examples have weights."""
+    if weighted and test_weight is None:
+        raise _checks.error(_NEW, "given, because `sample_weight` was given", None)
+    if not weighted and test_weight is not None:
+        raise _checks.error(_NEW, "None without `sample_weight`", test_weight)
+
+
+def check_some_weight(weights: np.ndarray) -> None:
+    """Raises ValueError if all weights of held-out examples are 0."""
+    if not np.any(weights > 0):
+        raise _checks.error(
+            "sample_weight", "at least one weight above 0", "none", verb="hold"
+        )
 
 
 def of_scores(scores: np.ndarray, alpha: float) -> float:
     """Returns the quantile of checked scores [n], n >= 0."""
-    k = rank(len(scores), alpha)
+    k = max(rank(len(scores), alpha), 1)
     if k > len(scores):
         return math.inf
     return float(np.partition(scores, k - 1)[k - 1])
+
+
+class WeightedScores(NamedTuple):
+    """Scores in ascending order with the running sums of their weights.
+
+    Attributes:
+      scores: the scores in ascending order, [n].
+      sums: the sum of the weights up to each score, float64 [n].
+    """
+
+    scores: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, weights: np.ndarray) -> WeightedScores:
+        """Sorts checked scores, with weights > 0, [n]."""
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], _running_sums(weights[order]))
+
+    def quantiles(self, alpha: float, test_weights: np.ndarray) -> np.ndarray:
+        """Returns the quantile of each new example, given their weights [m]."""
+        needed = (1 - alpha - _ROUNDING) * (self.sums[-1] + test_weights)
+        return np.append(self.scores, np.inf)[np.searchsorted(self.sums, needed)]
+
+
+def _running_sums(terms: np.ndarray) -> np.ndarray:
+    """Returns the running sums of the terms, each as exact as one rounding allows, so
+    that the sum of n equal terms is n times the term.
+    """
+    rounded = np.cumsum(terms)
+    before = np.concatenate([[0.0], rounded[:-1]])
+    added = rounded - before
+    lost = (before - (rounded - added)) + (terms - added)  # The exact rounding errors.
+    return np.maximum.accumulate(rounded + np.cumsum(lost))
 
 
 class Conformal:
@@ -83,67 +194,101 @@ class Conformal:
 
     def __init__(self, alpha: float) -> None:
         self.alpha = _level(alpha)
+        # After a fit, one of these has an element for each group: the second one if the
+        # fit had weights.
         self._quantiles: np.ndarray | None = None
+        self._weighted: list[WeightedScores] | None = None
         self._groups: np.ndarray | None = None
 
     @property
     def is_fitted(self) -> bool:
         """Whether there was a fit."""
-        return self._quantiles is not None
+        return self._quantiles is not None or self._weighted is not None
 
     @property
     def quantile(self) -> float | dict[Any, float]:
         """The largest score in a set; with groups, a dictionary of one for each."""
-        quantiles = self._fitted().tolist()
+        self._check_fitted()
+        if self._quantiles is None:
+            raise _checks.plain_error(
+                "After a fit with weights, each new example has its own quantile: call "
+                "`predict`, or `conformal_quantile`.",
+                f"{self!r}, fitted with weights",
+            )
+        quantiles = self._quantiles.tolist()
         if self._groups is None:
             return quantiles[0]
         return dict(zip(self._groups.tolist(), quantiles, strict=True))
 
-    def _fitted(self) -> np.ndarray:
-        if self._quantiles is None:
+    def _check_fitted(self) -> None:
+        if not self.is_fitted:
             raise ValueError(
                 f"There is no quantile yet: call `fit` first. Received: {self!r}, not "
                 "fitted"
             )
-        return self._quantiles
 
-    def _set(self, scores: np.ndarray, groups: ArrayLike | None) -> Self:
-        """Sets the quantiles to those of the scores of held-out examples, [n]."""
-        if groups is None:
-            self._quantiles = np.array([of_scores(scores, self.alpha)])
-            self._groups = None
-            return self
-        names, index = np.unique(
-            _of_examples(groups, scores.shape), return_inverse=True
-        )
-        members = [scores[index == group] for group in range(len(names))]
-        self._quantiles = np.array([of_scores(s, self.alpha) for s in members])
-        self._groups = names
+    def _set(
+        self, scores: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
+    ) -> Self:
+        """Sets the quantiles from the scores, groups and weights > 0, [n], of held-out
+        examples.
+        """
+        members: list[Any] = [slice(None)]
+        self._groups = None
+        if groups is not None:
+            self._groups, index = np.unique(groups, return_inverse=True)
+            members = [index == group for group in range(len(self._groups))]
+        if weights is None:
+            self._weighted = None
+            self._quantiles = np.array(
+                [of_scores(scores[m], self.alpha) for m in members]
+            )
+        else:
+            self._quantiles = None
+            self._weighted = [WeightedScores.of(scores[m], weights[m]) for m in members]
         return self
 
-    def _limits(self, groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+    def _limits(
+        self,
+        groups: ArrayLike | None,
+        test_weight: ArrayLike | None,
+        shape: tuple[int, ...],
+    ) -> np.ndarray:
         """Returns the quantile for each new example, [n], or for all, [1]."""
-        quantiles = self._fitted()
+        self._check_fitted()
         if (groups is None) != (self._groups is None):
             fitted = "given" if groups is None else "None"
             raise _checks.error("groups", f"{fitted}, as in `fit`", groups)
-        if self._groups is None:
-            return quantiles
-        names = _of_examples(groups, (math.prod(shape),))
-        place = np.searchsorted(self._groups, names)
-        place = np.minimum(place, len(self._groups) - 1)
+        check_weights(test_weight, self._weighted is not None)
+        n = math.prod(shape)
+        place: Any = 0
+        known: Any = True
+        if self._groups is not None:
+            names = of_examples(groups, n)
+            place = np.searchsorted(self._groups, names)
+            place = np.minimum(place, len(self._groups) - 1)
+            known = self._groups[place] == names
+        if self._weighted is None:
+            assert self._quantiles is not None
+            quantiles = np.atleast_1d(self._quantiles[place])
+        else:
+            weights = _inputs.sample_weights(test_weight, shape, _NEW)
+            quantiles = np.empty(n)
+            for group, scores in enumerate(self._weighted):  # Groups are few.
+                members = np.broadcast_to(place == group, n)
+                quantiles[members] = scores.quantiles(self.alpha, weights[members])
         # A group without held-out examples: no quantile is large enough.
-        return np.where(self._groups[place] == names, quantiles[place], np.inf)
+        return np.where(known, quantiles, np.inf)
 
 
-def _of_examples(groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns the group of each example, [n]."""
+def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:
+    """Returns the group of each of n examples."""
     array = np.asarray(groups)
     names = array.reshape(-1)
-    if names.shape != shape or names.dtype.kind not in "biuSU":
+    if names.shape != (n,) or names.dtype.kind not in "biuSU":
         raise _checks.error(
             "groups",
-            f"integers or text, one for each of the {shape[0]} examples",
+            f"integers or text, one for each of the {n} examples",
             f"{array.dtype} of shape {list(array.shape)}",
         )
     return names

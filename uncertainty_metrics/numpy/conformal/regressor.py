@@ -64,7 +64,8 @@ class ConformalRegressor(quantile.Conformal):
       alpha: share of targets that intervals may miss, in (0, 1).
 
     Attributes:
-      quantile: q; with groups, a dictionary of the q of each group.
+      quantile: q; with groups, a dictionary of the q of each group. After a fit with
+        weights there is no single q, because each new example has its own.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -82,7 +83,8 @@ class ConformalRegressor(quantile.Conformal):
     References:
       Lei et al. (2018), Distribution-Free Predictive Inference for Regression. Romano,
       Patterson and Candes (2019), Conformalized Quantile Regression. Vovk (2012),
-      Conditional Validity of Inductive Conformal Predictors.
+      Conditional Validity of Inductive Conformal Predictors. Tibshirani, Barber, Candes
+      and Ramdas (2019), Conformal Prediction Under Covariate Shift.
     """
 
     def __init__(self, score: RegressorScore = "absolute", alpha: float = 0.1):
@@ -98,6 +100,7 @@ class ConformalRegressor(quantile.Conformal):
         targets: ArrayLike,
         *forecasts: ArrayLike,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         means: ArrayLike | None = None,
         stddevs: ArrayLike | None = None,
         lower: ArrayLike | None = None,
@@ -111,6 +114,10 @@ class ConformalRegressor(quantile.Conformal):
             `lower` and `upper`, of the shape of the targets; or pass them by name.
           groups: integers or text, shape of the targets. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            targets. If new examples come from another distribution than the held-out
+            examples, it is the ratio of the new density to the old one at the example,
+            times any constant. Examples of weight 0 are left out.
           means: predicted means, real.
           stddevs: predicted standard deviations, finite and > 0.
           lower: predicted lower ends, real.
@@ -126,15 +133,26 @@ class ConformalRegressor(quantile.Conformal):
         first, last = self._read(forecasts, named)
         y = _inputs.finite("targets", targets)
         _checks.paired(_FORECASTS[self.score][0], first.shape, "targets", y.shape)
+        shape = y.shape
         y, first, last = (array.reshape(-1) for array in (y, first, last))
         if self.score == "cqr":
-            return self._set(np.maximum(first - y, y - last), groups)
-        return self._set(np.abs(y - first) / last, groups)
+            scores = np.maximum(first - y, y - last)
+        else:
+            scores = np.abs(y - first) / last
+        names = None if groups is None else quantile.of_examples(groups, y.size)
+        if sample_weight is None:
+            return self._set(scores, names, None)
+        weights = _inputs.sample_weights(sample_weight, shape)
+        quantile.check_some_weight(weights)
+        kept = weights > 0
+        names = None if names is None else names[kept]
+        return self._set(scores[kept], names, weights[kept])
 
     def predict(
         self,
         *forecasts: ArrayLike,
         groups: ArrayLike | None = None,
+        test_weight: ArrayLike | None = None,
         means: ArrayLike | None = None,
         stddevs: ArrayLike | None = None,
         lower: ArrayLike | None = None,
@@ -146,6 +164,9 @@ class ConformalRegressor(quantile.Conformal):
           forecasts: as in `fit`.
           groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
             intervals are infinite.
+          test_weight: weight of each new example, if `fit` had `sample_weight`: the
+            same ratio of densities, with the same constant. Finite and >= 0,
+            broadcastable to the forecasts. No interval shrinks as its weight grows.
           means: as in `fit`.
           stddevs: as in `fit`.
           lower: as in `fit`.
@@ -159,7 +180,7 @@ class ConformalRegressor(quantile.Conformal):
         """
         named = {"means": means, "stddevs": stddevs, "lower": lower, "upper": upper}
         first, last = self._read(forecasts, named)
-        limits = self._limits(groups, first.shape)
+        limits = self._limits(groups, test_weight, first.shape)
         limits = limits.reshape(first.shape if limits.size > 1 else ())
         if self.score == "cqr":
             return -_upper_end(-first, 1.0, limits), _upper_end(last, 1.0, limits)

@@ -40,12 +40,15 @@ def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def of_groups(
     values: np.ndarray,
     weights: np.ndarray,
+    groups: _inputs.Partition,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
     """Returns `GroupValues` of values [num_groups], which are NaN for empty groups."""
     nonempty = values[~np.isnan(values)]
     worst_value = float(worst(nonempty)) if len(nonempty) else np.nan
-    return GroupValues(values, worst_value, weights)
+    result = GroupValues(values, worst_value, weights)
+    result.names = groups.names or tuple(range(groups.number))
+    return result
 
 
 def reduced(
@@ -63,7 +66,7 @@ def reduced(
         weighted = scores if examples.weights is None else scores * examples.weights
         sums = examples.groups.sums(weighted)
         means = sums / np.where(weights > 0, weights, np.nan)
-        return of_groups(means, weights, worst)
+        return of_groups(means, weights, examples.groups, worst)
     if aggregate:
         with np.errstate(over="ignore"):  # The mean may overflow to inf.
             return float(np.average(scores, weights=examples.weights))
@@ -98,7 +101,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -130,11 +133,13 @@ def brier_score(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
@@ -201,7 +206,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -229,11 +234,13 @@ def negative_log_likelihood(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
@@ -305,7 +312,7 @@ def ranked_probability_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -340,11 +347,13 @@ def ranked_probability_score(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.

@@ -24,6 +24,8 @@ from uncertainty_metrics.tensors.distributions import (
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution, TensorLike
 
+__all__ = ["crps_distribution"]
+
 
 def unwrapped(distribution: Any) -> Distribution:
     """Checks the type and the event; unwraps the output of a probabilistic layer."""

@@ -1,0 +1,215 @@
+"""What a public name needs and lacks is told: the file, and the line to write."""
+
+import dataclasses
+import re
+import shutil
+
+import pytest
+
+from scripts import stubs
+from tests import catalogue, references
+from tests.catalogue.kinds import FunctionRow, RealRow, Row
+from tests.repo.test_public_names import HALVES, public, untested
+from uncertainty_metrics.keras import _declared
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+
+PACKAGE = "uncertainty_metrics"
+NEW = '''"""A new family."""
+
+__all__ = ["new_score"]
+
+
+def new_score(labels):
+    """A new score.
+
+    Example:
+      >>> new_score([1])
+    """
+'''
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """A copy of the package, which the script of the tables reads."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(stubs.ROOT / PACKAGE, tmp_path / PACKAGE, ignore=ignored)
+    monkeypatch.setattr(stubs, "ROOT", tmp_path)
+    return tmp_path / PACKAGE
+
+
+def test_nothing_is_missing(copy):
+    assert stubs.missing() == []
+    assert all(path.read_text() == text for path, text in stubs.filled().items())
+
+
+def removed(path, pattern):
+    text = path.read_text()
+    left = re.sub(pattern, "", text, count=1, flags=re.MULTILINE | re.DOTALL)
+    assert left != text
+    path.write_text(left)
+
+
+@pytest.mark.parametrize(
+    ("file", "left_out", "told"),
+    [
+        (
+            *("keras/metrics/detection.py", r"^__all__ = .*?\]\n"),
+            'write `__all__ = ["AUPR", "AUROC", "FPRAtTPR"]` below the imports',
+        ),
+        (
+            *("numpy/scoring/ranks.py", r"^__all__ = .*?\]\n"),
+            'write `__all__ = ["rank_histogram"]` below the imports',
+        ),
+        (
+            *("keras/metrics/scoring_rules.py", r'^    "CRPSNormal",\n'),
+            'write `"CRPSNormal",` into `__all__`',
+        ),
+        (
+            *("tensors/forecast_scores.py", r'^    "crps_score",\n'),
+            'write `"crps_score",` into `__all__`',
+        ),
+        (
+            *("numpy/regression/coverage.py", r'^    "interval_coverage",\n'),
+            'write `"interval_coverage",` into `__all__`',
+        ),
+    ],
+)
+def test_a_module_that_does_not_list_a_public_name(file, left_out, told, copy):
+    removed(copy / file, left_out)
+    assert f"{PACKAGE}/{file}: {told}" in stubs.missing()
+
+
+def import_of(home):
+    return rf"^from {re.escape(home)} import (\([^)]*\)|[^(\n]*)\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "home", "name"),
+    [
+        ("__init__.pyi", ".tensors.scoring_rules", "brier_score"),
+        ("__init__.pyi", ".keras.layers", "VectorScalingLayer"),
+        ("__init__.pyi", ".keras.metrics.collection", "MetricCollection"),
+        ("numpy/__init__.pyi", ".survival.survival_scores", "d_calibration"),
+        ("numpy/regression/__init__.pyi", ".ecdf", "ecdf_band"),
+        ("__init__.pyi", ".numpy.resampling", "bootstrap"),
+        ("regression/__init__.pyi", "..keras.metrics.regression", "Sharpness"),
+        ("conformal/__init__.pyi", "..keras.metrics.conformal", "MeanSetSize"),
+    ],
+)
+def test_a_table_that_lacks_a_module(table, home, name, copy):
+    removed(copy / table, import_of(home))
+    (complaint,) = (line for line in stubs.missing() if f" as {name}`" in line)
+    told = f"write `from {home} import {name} as {name}`"
+    assert complaint.startswith(f"{PACKAGE}/{table}: {told}")
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("__init__.pyi", "adaptive_calibration_error"),  # `declared.__all__`.
+        ("numpy/__init__.pyi", "crps_score"),
+        ("regression/__init__.pyi", "Sharpness"),
+        ("numpy/conformal/__init__.pyi", "coverage"),
+    ],
+)
+def test_a_table_that_lacks_one_of_several_names_is_filled(table, name, copy):
+    path = copy / table
+    before = path.read_text()
+    removed(path, rf"^    {name} as {name},\n")
+    filled = stubs.filled()[path]
+    assert sorted(filled.splitlines()) == sorted(before.splitlines())
+
+
+def test_a_new_module(copy):
+    (copy / "numpy" / "scoring" / "new_scores.py").write_text(NEW)
+    home = ".scoring.new_scores import new_score as new_score"
+    assert stubs.missing() == [
+        f"{PACKAGE}/numpy/__init__.pyi: write `from {home}`",
+        f"{PACKAGE}/__init__.pyi: write `from .numpy{home}`, or its twin into "
+        "uncertainty_metrics/tensors",
+    ]
+
+
+def declare(**members):
+    declared = _declared.declared("name, dtype", "new_score", register=lambda it: it)
+    return declared(type("NewScore", (MeanScore,), {"__doc__": "New.", **members}))
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},
+        {"_direction": "larger"},
+        {"_direction": "up", "_has_direction": False},
+    ],
+)
+def test_a_metric_that_does_not_say_which_values_are_better(members):
+    told = r"tests/repo/test_left_out\.py: the class NewScore must say .*`_direction = "
+    with pytest.raises(TypeError, match=told):
+        declare(__module__=__name__, **members)
+
+
+def test_a_metric_that_says_which_values_are_better():
+    assert declare(_direction="up")._direction == "up"
+    assert not hasattr(declare(_has_direction=False), "_direction")
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "told"),
+    [
+        ("accuracy", "numpy", 'classifiers.py: write `Row("accuracy", reference=...'),
+        ("crps_score", "tensors", 'write `RealRow("crps_score", reference=...'),
+        ("lp_distance", "tensors", 'or `FunctionRow("lp_distance", ...'),
+        ("AUROC", "tensors", 'write `metric="AUROC",` into the Row'),
+        ("BrierLoss", "tensors", 'others.py: write `LossRow("BrierLoss", metric=...'),
+        ("Mahalanobis", "numpy", 'others.py: write `ObjectRow("Mahalanobis", make='),
+        ("reliability_diagram", "numpy", 'others.py: write `PlotRow("reliability_d'),
+        ("MetricCollection", "tensors", 'write `metric="MetricCollection",` into'),
+        ("VectorScalingLayer", "tensors", 'others.py: write `KerasRow("VectorScal'),
+        ("regression.sharpness", "numpy", 'write `RealRow("regression.sharpness",'),
+    ],
+)
+def test_a_public_name_without_a_row(name, half, told, monkeypatch):
+    rows = [
+        dataclasses.replace(row, metric="") if name == metric_of(row) else row
+        for row in catalogue.CATALOGUE
+        if name not in row.names
+    ]
+    monkeypatch.setattr(catalogue, "CATALOGUE", rows)
+    complaints = catalogue.complaints(half, public(HALVES[half]))
+    assert any(told in complaint for complaint in complaints), complaints
+    assert all("tests/catalogue" in complaint for complaint in complaints)
+
+
+def metric_of(row):
+    return getattr(row, "metric", "")
+
+
+def test_a_row_of_no_public_name(monkeypatch):
+    row = FunctionRow("regression.new_score")
+    monkeypatch.setattr(catalogue, "CATALOGUE", (*catalogue.CATALOGUE, row))
+    told = (
+        "a Row of tests/catalogue names `regression.new_score`, which "
+        'uncertainty_metrics.numpy does not have: write `"new_score",` into `__all__`'
+    )
+    (complaint,) = catalogue.complaints("numpy", public(HALVES["numpy"]))
+    assert complaint.startswith(told)
+    with pytest.raises(AttributeError, match=re.escape(told)):
+        _ = row.parameters  # The sweeps ask for them.
+    with pytest.raises(AttributeError, match="names `NewScore`, which"):
+        FunctionRow("ece", metric="NewScore").made({})
+
+
+@pytest.mark.parametrize("kind", [Row, RealRow])
+def test_a_row_without_a_reference(kind):
+    more = {"make": dict} if kind is RealRow else {}
+    told = r"the Row of `new_score` in tests/catalogue has no reference: write `refer"
+    with pytest.raises(TypeError, match=told):
+        kind("new_score", **more)
+    kind("new_score", reference=references.accuracy, **more)
+
+
+def test_a_function_without_a_reference():
+    name = "new_" + "score"  # In no test as one word.
+    (complaint,) = untested([FunctionRow("variance_bound"), FunctionRow(name)])
+    assert complaint.startswith("the Row of `new_score` in tests/catalogue has no")

@@ -1,0 +1,193 @@
+"""The table of the pictures of the calibration report.
+
+A row has all there is to say of a picture. `_pictures` draws it, `_document` shows it,
+the help of the command lists it, and a test compares docs/report.md with the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from uncertainty_metrics._report import _blocks, _drawings
+from uncertainty_metrics._report._blocks import number
+from uncertainty_metrics._report._sections_mending import mended
+
+
+class ReportPicture(NamedTuple):
+    """A picture of the report.
+
+    Attributes:
+      file: the name of its file.
+      shows: what it shows, as the help of the command and the guide say it.
+      draw: returns the figure of the models by name and a number of bins.
+      alt: returns what is to be seen, for who cannot see it, of the dict of a report.
+      caption: returns how to read it, of the dict of a report.
+      is_drawn: whether the first model, with a number of bins, has this picture.
+    """
+
+    file: str
+    shows: str
+    draw: Callable[[dict[str, Any], int], Any]
+    alt: Callable[[dict[str, Any]], str]
+    caption: Callable[[dict[str, Any]], str]
+    is_drawn: Callable[[Any, int], bool] = lambda model, num_bins: True
+
+    def block(self, report: dict[str, Any]) -> _blocks.Picture:
+        """Returns the picture as a block of the document of a report."""
+        return _blocks.Picture(self.file, self.alt(report), self.caption(report))
+
+
+def _compares(report: dict[str, Any]) -> bool:
+    return "comparison" in report
+
+
+def _both(report: dict[str, Any]) -> str:
+    """Returns what a caption says of a comparison."""
+    return " Both models are drawn." if _compares(report) else ""
+
+
+def _caption_of_reliability(report: dict[str, Any]) -> str:
+    marks = "Points" if _compares(report) else "Bars"
+    return (
+        f"{marks} below the diagonal are overconfident, {marks.lower()} above it "
+        "underconfident. The band is where chance leaves a calibrated model; the error "
+        f"bars tell how sure each {marks.lower()[:-1]} is.{_both(report)}"
+    )
+
+
+RELIABILITY = ReportPicture(
+    "reliability_diagram.png",
+    "accuracy against confidence, with error bars, and where chance leaves a "
+    "calibrated model",
+    _drawings.draw_reliability,
+    alt=lambda report: (
+        "Reliability diagram: accuracy against confidence in "
+        f"{report['options']['num_bins']} bins. {report['calibration']['verdict']}"
+    ),
+    caption=_caption_of_reliability,
+)
+
+RISK_COVERAGE = ReportPicture(
+    "risk_coverage_diagram.png",
+    "the error of the most confident, against their share",
+    lambda models, num_bins: _drawings.draw_risk_coverage(models),
+    alt=lambda report: (
+        f"Risk-coverage diagram. {report['selective_prediction']['verdict']}"
+    ),
+    caption=lambda report: (
+        "The error of the most confident examples, against their share: the lower, the "
+        f"better.{_both(report)}"
+    ),
+)
+
+
+def _alt_of_posteriors(report: dict[str, Any]) -> str:
+    section = report["bayesian_ece"]
+    return (
+        f"Posterior of the ECE: mean {number(section['mean'])}, "
+        f"median {number(section['median'])}, {section['interval']['level']:.0%} "
+        f"from {number(section['interval']['low'])} "
+        f"to {number(section['interval']['high'])}."
+    )
+
+
+def _caption_of_posteriors(report: dict[str, Any]) -> str:
+    caption = "Where the ECE of the model may lie, given the data."
+    if _compares(report):
+        caption += " The less the two overlap, the surer is the comparison below."
+    return caption
+
+
+POSTERIORS = ReportPicture(
+    "posteriors.png",
+    "the posterior of the ECE",
+    _drawings.draw_posteriors,
+    alt=_alt_of_posteriors,
+    caption=_caption_of_posteriors,
+)
+
+MENDED = ReportPicture(
+    "mended_reliability_diagram.png",
+    "before and after the best map, on examples that it was not fitted to",
+    _drawings.draw_mended,
+    alt=lambda report: (
+        "Reliability diagram of the model as it is and mended. "
+        f"{report['mending']['verdict']}"
+    ),
+    caption=lambda report: (
+        "Accuracy against confidence, before and after, on examples that the map was "
+        "not fitted to. In the band is what chance leaves a calibrated model."
+    ),
+    is_drawn=lambda model, num_bins: bool(mended(model, num_bins).drawn),
+)
+
+ENSEMBLE = ReportPicture(
+    "ensemble_calibration_diagram.png",
+    "of an ensemble, beside its members",
+    _drawings.draw_ensembles,
+    alt=lambda report: (
+        "Accuracy less confidence in each bin, of the ensemble and of its members. "
+        f"{report['ensemble']['verdict']}"
+    ),
+    caption=lambda report: (
+        "Above 0 is underconfident, below it overconfident. Averaging lowers "
+        "confidence: it mends members below 0, and harms those above."
+    ),
+    is_drawn=lambda model, num_bins: model.members > 1,
+)
+
+COVERAGE = ReportPicture(
+    "reliability_diagram.png",
+    "coverage of intervals against their level",
+    _drawings.draw_coverages,
+    alt=lambda report: (
+        "Reliability diagram: observed coverage of central intervals against their "
+        f"level. {report['calibration']['verdict']}"
+    ),
+    caption=lambda report: (
+        "Above the diagonal the intervals are too wide (underconfident), below it too "
+        "narrow (overconfident)."
+    ),
+)
+
+
+def _caption_of_pit(report: dict[str, Any]) -> str:
+    bars = (
+        "Every example of positive weight counts once."
+        if report["data"]["weighted"]
+        else "Within the band, chance alone explains a bar."
+    )
+    return (
+        "Flat if calibrated; like a U where the predicted distributions are too "
+        f"narrow, like a hill where too wide, slanted where biased. {bars}"
+    )
+
+
+PIT_HISTOGRAM = ReportPicture(
+    "pit_histogram.png",
+    "flat if calibrated",
+    _drawings.draw_pit_histograms,
+    alt=lambda report: f"Histogram of the PIT values. {report['pit']['verdict']}",
+    caption=_caption_of_pit,
+)
+
+ERRORS = ReportPicture(
+    "uncertainty_vs_error.png",
+    "errors against predicted standard deviations",
+    lambda models, num_bins: _drawings.draw_errors(models),
+    alt=lambda report: (
+        "Absolute errors against predicted standard deviations. "
+        f"{report['sharpness']['verdict']}"
+    ),
+    caption=lambda report: (
+        "Errors should grow with the standard deviation; of calibrated Normal "
+        "forecasts two in three are below the diagonal."
+    ),
+)
+
+# The pictures of each task, in the order of the files.
+PICTURES: dict[str, tuple[ReportPicture, ...]] = {
+    "classification": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, ENSEMBLE),
+    "regression": (COVERAGE, PIT_HISTOGRAM, ERRORS),
+}
