@@ -139,7 +139,7 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     """Returns disagreement, KL divergence and cosine similarity of probabilities
     [M, N, K], means over the pairs i < j, [3, N].
     """
-    m, n, num_classes = p.shape
+    m, _, num_classes = p.shape
     pair_terms: Callable[..., tuple[xp.Tensor, ...]] = _pair_terms
     if _execution.is_worth_compiling(p):
         pair_terms = _compiled_pair_terms()
