@@ -148,9 +148,9 @@ def checked(forecasts: Unchecked) -> Forecasts:
     )
 
 
-def checked_forecasts(*arguments: Any) -> Forecasts:
+def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
     """Returns the checked forecasts; the arguments are those of `unchecked`."""
-    return checked(unchecked(*arguments))
+    return checked(unchecked(*arguments, **options))
 
 
 def by_numpy(function: Callable[..., Any], forecasts: Unchecked) -> Any:
