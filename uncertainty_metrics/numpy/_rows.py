@@ -67,3 +67,51 @@ def in_blocks(
     results = out.reshape(n, *shape)
     _threads.fill_rows(results, lambda block: function(flat[block]), size)
     return out[()]
+
+
+def in_double(function: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+    """Returns an elementwise function of arrays [...] or [..., Q], in float64.
+
+    Args:
+      function: takes float64 copies of a block of each array, [n, 1] or [n, Q], which
+        it may overwrite, and writes its results to one more array, of the shape of the
+        last block.
+      *arrays: floating; the first is [...], with or without a last axis of 1.
+    """
+    out = np.empty(arrays[-1].shape)
+    n = arrays[0].size
+    *inputs, results = (
+        array.reshape(n, array.size // max(n, 1)) for array in (*arrays, out)
+    )
+    step = _threads.rows_of_block(results.shape[1])
+
+    def fill(rows: slice) -> None:
+        copies = [np.empty((min(step, n), array.shape[1])) for array in inputs]
+        for block in _threads.blocks(rows, step):
+            used = [copy[: block.stop - block.start] for copy in copies]
+            for copy, array in zip(used, inputs, strict=True):
+                copy[...] = array[block]
+            function(*used, results[block])
+
+    _threads.map_rows(fill, n, results.shape[1], step)
+    return out[()]
+
+
+def of_samples(
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    labels: np.ndarray,
+    samples: np.ndarray,
+) -> np.ndarray:
+    """Returns a function of labels [...] and samples [..., m], float64 [...].
+
+    The function is called for blocks of rows, [n] and [n, m]. It must not change its
+    arguments.
+    """
+    out = np.empty(labels.shape)
+    flat, rows = labels.reshape(-1), samples.reshape(labels.size, samples.shape[-1])
+
+    def of_block(block: slice) -> np.ndarray:
+        return function(flat[block], rows[block])
+
+    _threads.fill_rows(out.reshape(-1), of_block, samples.shape[-1])
+    return out[()]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _threads
-from uncertainty_metrics.numpy.scoring import _pairwise
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy.scoring import _energy, _pairwise
 
 __all__ = [
     "crps_normal_score",
@@ -89,7 +89,7 @@ def crps_normal_score(
     means = _inputs.like_labels("means", means, labels, single=True)
     stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
-    return _inputs.in_double(score, labels, means, stddevs)
+    return _rows.in_double(score, labels, means, stddevs)
 
 
 def _samples(
@@ -257,7 +257,7 @@ def crps_score(
         spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
         return error - share_of_fair(estimator, alpha, num_samples) * spread
 
-    return _inputs.in_rows(score, labels, samples)
+    return _rows.of_samples(score, labels, samples)
 
 
 def pinball_loss(
@@ -313,7 +313,7 @@ def pinball_loss(
         np.multiply(levels, error, out=out)
         np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
 
-    return _inputs.in_double(loss, labels, predictions)
+    return _rows.in_double(loss, labels, predictions)
 
 
 def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
@@ -378,7 +378,7 @@ def interval_score(
         out *= 2 / alpha
         out += np.subtract(high, low, out=high)
 
-    return _inputs.in_double(score, labels, lower, upper)
+    return _rows.in_double(score, labels, lower, upper)
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
@@ -574,39 +574,14 @@ def energy_score(
     samples = _inputs.finite("predictive_samples", samples)
     d = samples.shape[-1]
     y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
-    share = share_of_fair(estimator, alpha, m)
+    scale = None if estimator == "roll" else 1 / (m * m)
+    if is_fair(estimator):
+        scale = share_of_fair(estimator, alpha, m) / (m * (m - 1))
 
     def score(block: slice) -> np.ndarray:
-        return _energy_scores(y[block], x[block], estimator, share)
+        return _energy.energy_scores(y[block], x[block], scale)
 
     # There are m / 2 passes over the samples, and a few arrays of their size.
     step = _threads.rows_of_block(4 * m * d)
     parts = _threads.map_blocks(score, len(y), m * (m // 2) * d, step)
     return np.concatenate(parts).reshape(labels.shape[:-1])[()]
-
-
-def _energy_scores(
-    labels: np.ndarray, samples: np.ndarray, estimator: str, share: float
-) -> np.ndarray:
-    """Returns the scores [n] of labels [n, d] and samples [n, m, d]. `share` is the
-    factor from the fair spread to the spread of the estimator.
-    """
-    m = samples.shape[1]
-    samples = np.ascontiguousarray(np.moveaxis(samples, -1, 0))  # [d, n, m]
-
-    def distances(x: np.ndarray) -> np.ndarray:
-        differences = samples - x
-        differences *= differences
-        return np.sqrt(differences.sum(axis=0))
-
-    error = distances(labels.T[..., None]).mean(axis=-1)
-    if estimator == "roll":
-        return error - distances(np.roll(samples, 1, axis=-1)).mean(axis=-1) / 2
-    total = np.zeros(len(labels))
-    for shift in range(1, m // 2 + 1):  # All pairs at once would need m^2 d numbers.
-        pairs = distances(np.roll(samples, shift, axis=-1)).sum(axis=-1)
-        # A shift of m/2 counts each pair twice.
-        total += pairs * (0.5 if 2 * shift == m else 1.0)
-    if is_fair(estimator):
-        return error - share * total / (m * (m - 1))
-    return error - total / (m * m)

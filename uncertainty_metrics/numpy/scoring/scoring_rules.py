@@ -19,6 +19,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy.scoring import _decisions
 
 __all__ = [
     "brier_decomposition",
@@ -27,10 +28,6 @@ __all__ = [
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
-
-
-# Up to this many decisions, products of matrices are the fastest sums.
-_FEW_DECISIONS = 64
 
 
 def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -401,61 +398,6 @@ def ranked_probability_score(
     return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
 
-def _by_decision(
-    examples: _inputs.Examples,
-) -> tuple[_inputs.Examples, np.ndarray, np.ndarray]:
-    """Returns checked examples, weights of sum 1, and decisions, numbered from 0 to
-    D - 1 for the D decisions that occur.
-    """
-    examples = examples.checked()
-    decisions, _ = examples.decided
-    occurring = np.bincount(decisions, minlength=1) > 0
-    decisions = (np.cumsum(occurring) - 1)[decisions]
-    n = len(decisions)
-    weights = np.ones(n) if examples.weights is None else examples.weights
-    return examples, weights / weights.sum(), decisions
-
-
-def _frequencies_of_decisions(
-    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
-    shape = decisions.max() + 1, examples.num_classes
-    cells = decisions * shape[1] + examples.labels
-    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
-    shares = sums.sum(axis=1)
-    return sums / shares[:, None], shares
-
-
-def _means_of_decisions(
-    examples: _inputs.Examples,
-    weights: np.ndarray,
-    decisions: np.ndarray,
-    shares: np.ndarray,
-) -> np.ndarray:
-    """Returns the mean of the probabilities of each decision, [D, K]."""
-    n, classes = examples.predictions.shape
-    means = np.zeros((len(shares), classes))
-    step = _threads.rows_of_block(classes)
-    if len(shares) <= _FEW_DECISIONS:  # Products with 0 cost less than indexing.
-        numbers = np.arange(len(shares))[:, None]
-        for block in _threads.blocks(slice(0, n), step):
-            of_decision = (decisions[block] == numbers) * weights[block]
-            means += of_decision @ examples.rows(block)
-        return means / shares[:, None]
-    order = np.argsort(decisions, kind="stable")
-    ends = np.searchsorted(decisions[order], np.arange(len(shares) + 1))
-
-    def fill(chosen: slice) -> None:
-        for k in range(chosen.start, chosen.stop):  # Each has a sum of its own.
-            for block in _threads.blocks(slice(ends[k], ends[k + 1]), step):
-                p = examples.rows(order[block]).astype(np.float64)
-                means[k] += np.einsum("n,nk->k", weights[order[block]], p)
-
-    _threads.map_rows(fill, len(shares), n * classes // len(shares))
-    return means / shares[:, None]
-
-
 def brier_decomposition(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -514,8 +456,8 @@ def brier_decomposition(
             ignore_index=ignore_index,
         )
     )
-    examples, weights, decisions = _by_decision(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
     pbar = shares @ dbar
 
     def distance(p: np.ndarray, block: slice) -> np.ndarray:
@@ -588,9 +530,9 @@ def brier_decomposition_exact(
             ignore_index=ignore_index,
         )
     )
-    examples, weights, decisions = _by_decision(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
-    fbar = _means_of_decisions(examples, weights, decisions, shares)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
+    fbar = _decisions.means(examples, weights, decisions, shares)
     pbar = shares @ dbar
 
     def deviations(p: np.ndarray, block: slice) -> np.ndarray:
