@@ -8,6 +8,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from studies import adaptive_errors, risk_control, weighted_coverage
+from uncertainty_metrics.numpy.conformal import classifier
 
 conformal = um.conformal
 
@@ -131,7 +132,10 @@ def drawn_weights(rng, n):
     return weights, rng.integers(0, 2, n), new_weights
 
 
-def test_weighted_sets_hold_the_classes_with_scores_up_to_the_quantile(rng):
+def test_weighted_sets_hold_the_classes_with_scores_up_to_the_quantile(
+    rng, monkeypatch
+):
+    monkeypatch.setattr(classifier, "_BLOCK", 5 * 7)  # Blocks of 7 rows.
     p, y = rng.multinomial(8, np.full(5, 0.2), 60) / 8, rng.integers(0, 5, 60)
     weights, groups, new_weights = drawn_weights(rng, 60)
     own = 1 - p[np.arange(60), y]
