@@ -12,7 +12,7 @@ from uncertainty_metrics._report._decisions import decisions_of, examples_of, wo
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _rows
 
 AS_IT_IS = "as it is"
 FOLDS = 5
@@ -140,7 +140,7 @@ def mended(model: Rows, num_bins: int) -> Mended:
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)
     if not of_answers:
-        p = _inputs.softmax(given) if kind == "logits" else given
+        p = _rows.softmax(given) if kind == "logits" else given
         section["sets"] = _sets(labels, p, folds)
     return found
 
