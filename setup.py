@@ -25,6 +25,7 @@ PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
+EXCEL = ["openpyxl>=3.1"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -75,12 +76,14 @@ setup(
         "progress": PROGRESS,
         "beam": BEAM,
         "parquet": PARQUET,
+        "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
         "test": [
             *PROGRESS,
             *BEAM,
             *PARQUET,
+            *EXCEL,
             *TENSORBOARD,
             *COLABS,
             *DOCS,
