@@ -90,7 +90,9 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       validate_args: whether eager updates raise for wrong values. The result is NaN
         after them if not.
       positive_class: for the binary task, score P(class 1) against `label == 1` (as
-        torchmetrics does) instead of the decision against its correctness.
+        torchmetrics does) instead of the decision against its correctness. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1].
 
     Raises:
       TypeError: `num_classes` is not an integer for the multiclass task.
