@@ -32,6 +32,7 @@ EXTRAS = {
     "conformal": ("plot", "sklearn"),
     "keras_jax": ("jax,plot", "jax"),
     "language_model": ("plot", "matplotlib"),
+    "risk": ("plot", "sklearn"),
     "scikit_learn": ("plot", "sklearn"),
 }
 USUAL = ("plot,tensorflow", "tensorflow")
