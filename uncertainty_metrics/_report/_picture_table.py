@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uncertainty_metrics._report import _blocks, _drawings
 from uncertainty_metrics._report._blocks import number
 from uncertainty_metrics._report._predictions import Predictions, rows_of
-from uncertainty_metrics._report._sections_comparison import have_same_examples
+from uncertainty_metrics._report._sections_comparison import drifts
 from uncertainty_metrics._report._sections_mending import mended
 
 
@@ -178,9 +178,7 @@ DRIFT = ReportPicture(
         "Accuracy against confidence, with intervals, of both sets of examples. Shaded "
         "are the bins that differ by more than chance."
     ),
-    is_drawn=lambda models, num_bins: (
-        len(models) > 1 and not have_same_examples(models[0], models[1])
-    ),
+    is_drawn=lambda models, num_bins: len(models) > 1 and drifts(models[0], models[1]),
 )
 
 COVERAGE = ReportPicture(

@@ -21,7 +21,7 @@ from uncertainty_metrics._report._predictions import (
     Stream,
     is_of_answers,
 )
-from uncertainty_metrics._report._sections_drift import drift
+from uncertainty_metrics._report._sections_drift import can_drift, drift
 from uncertainty_metrics._report._sections_intervals import differences
 from uncertainty_metrics._report._sections_posterior import ece_draws
 from uncertainty_metrics._report._sections_rows import is_clear
@@ -92,12 +92,8 @@ def comparison(
     }
     same_examples, examples = _examples(predictions, other)
     drifted = {}
-    if not (
-        same_examples
-        or isinstance(predictions, Regression)
-        or isinstance(other, Regression)
-    ):
-        drifted["drift"] = drift(predictions, other, num_bins)
+    if drifts(predictions, other):
+        drifted["drift"] = drift((predictions, other), num_bins)
     by_chance = {
         side: not is_clear(model[tested]["p_value"]) for side, model in models.items()
     }
@@ -222,9 +218,9 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     )
 
 
-def have_same_examples(first: Model, second: Model) -> bool:
-    """Says whether two models are compared on the same examples."""
-    return _examples(first, second)[0]
+def drifts(first: Model, second: Model) -> bool:
+    """Says whether a comparison asks if calibration has changed: of other examples."""
+    return not _examples(first, second)[0] and can_drift(first, second)
 
 
 def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import decisions_of
-from uncertainty_metrics._report._predictions import Decided
+from uncertainty_metrics._report._predictions import Decided, Model, Regression
 from uncertainty_metrics._report._sections_rows import (
     is_borderline,
     is_clear,
@@ -18,6 +18,7 @@ from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # Standard errors by which the gap of a bin must differ to be named.
 _FAR = 3.0
+_LEAST_EXAMPLES = 5
 _KNOWN_AS = "The calibration of the second set of examples"
 
 
@@ -30,11 +31,19 @@ def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
     return BinStatistics(bins.edges, *(scale * each for each in sums))
 
 
-def drift(first: Decided, second: Decided, num_bins: int) -> dict[str, Any]:
-    """Returns the section."""
-    found = um.calibration_drift(
-        statistics_of(first, num_bins), statistics_of(second, num_bins)
+def can_drift(first: Model, second: Model) -> bool:
+    """Says if both are classifiers or answers, of enough examples for the test."""
+    return all(
+        not isinstance(model, Regression)
+        and decisions_of(model).sample_size >= _LEAST_EXAMPLES
+        for model in (first, second)
     )
+
+
+def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
+    """Returns the section of two models, for which `can_drift`."""
+    first, second = (statistics_of(model, num_bins) for model in models)
+    found = um.calibration_drift(first, second)
     gaps, edges = found.gaps, found.edges
     rows = [
         {
