@@ -28,6 +28,8 @@ from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
 from .numpy.calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
+from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
+from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
@@ -44,6 +46,12 @@ from .tensors.cumulative_calibration import (
     ks_calibration_error as ks_calibration_error,
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
+)
+from .numpy.calibration.risk_calibration import (
+    calibration_intercept as calibration_intercept,
+    calibration_slope as calibration_slope,
+    integrated_calibration_index as integrated_calibration_index,
+    observed_expected_ratio as observed_expected_ratio,
 )
 from .numpy.scoring.decision_curves import (
     murphy_curve as murphy_curve,
@@ -128,6 +136,7 @@ from .tensors.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .numpy.scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .numpy.scoring.ranks import rank_histogram as rank_histogram
 from .tensors.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
@@ -136,6 +145,8 @@ from .tensors.multivariate_scores import (
 from .tensors.distributions.distribution_scores import crps_distribution as crps_distribution
 
 # Survival under censoring.
+from .numpy.survival.concordance import concordance_index as concordance_index
+from .numpy.survival.survival_at import survival_at as survival_at
 from .numpy.survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
@@ -169,6 +180,10 @@ from .tensors.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
+)
+from .numpy.selective.auroc_intervals import (
+    auroc_difference as auroc_difference,
+    auroc_interval as auroc_interval,
 )
 
 # Out of distribution.
@@ -315,6 +330,7 @@ from .visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
 )
+from .visualization.drift import drift_diagram as drift_diagram
 from .visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from .visualization.posterior import posterior_diagram as posterior_diagram
 from .visualization.reliability import (

@@ -130,10 +130,10 @@ class Function(Public):
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
     def wrong_values(self, name: str) -> tuple:
-        """Returns values of an option that raise; with an estimator, alpha may be 0."""
-        values = BAD_OPTIONS[name][1]
-        is_share = name == "alpha" and self.takes("estimator")
-        return tuple(v for v in values if not (is_share and v in (0, 1)))
+        """Returns values of an option that raise; None, or 0 for alpha, may be good."""
+        good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
+        good += (None,) if self._default(name) is None else ()
+        return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)
 
     def _default(self, option):
         return getattr(self.parameters.get(option), "default", None)
@@ -384,7 +384,6 @@ class DetectionRow(RealRow):
     sketched: bool = True
     jumps: bool = True
     kernel: str | None = "detection"
-
     good_labels = (0.0, 1.0, 1.0, 0.0)
 
     def labels(self, rng, n):
@@ -410,12 +409,13 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, if the names of the parameters are not enough.
       fixed: options that every call has.
+      by_example: whether the function returns a value for each example.
       words: arguments that may hold strings, and missing values.
-      effective: whether weights give effective sizes, so that weight 2 is not the same
-        as having the example twice.
+      effective: whether weights give effective sizes.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
+    by_example: bool = False
     fixed: Options = dataclasses.field(default_factory=dict)
     words: tuple[str, ...] = ()
     effective: bool = False

@@ -1,4 +1,4 @@
-"""Rows of all other functions, and of losses, plots, classes and Keras objects."""
+"""Rows of all other functions, and of losses, plots and classes."""
 
 import math
 
@@ -12,7 +12,6 @@ from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
     ForecastRow,
     FunctionRow,
-    KerasRow,
     LossRow,
     MembersRow,
     ObjectRow,
@@ -95,8 +94,46 @@ def _followed(rng, shape):
     return {"times": times, "event": event, "survival": survival, "at": [0.1, 0.3]}
 
 
+def _seen(rng, shape, *names):
+    """Returns times, events, and scores with these names."""
+    times, event = np.round(rng.random(shape), 1), rng.integers(0, 2, shape)
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"times": times, "event": event, **scores}
+
+
+def _risks(rng, shape):
+    return _seen(rng, shape, "risk_scores")
+
+
+def _until(rng, shape):
+    return {**_seen(rng, shape), "at": 0.3}
+
+
+def _scored(rng, shape, *names):
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"labels": rng.integers(0, 2, shape), **scores}
+
+
+def _one_score(rng, shape):
+    return _scored(rng, shape, "scores")
+
+
+def _two_scores(rng, shape):
+    return _scored(rng, shape, "scores_1", "scores_2")
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
+
+
+def _of_two_periods(rng, shape):
+    """Makes sketches of two periods; in the second period the scores are too high."""
+    periods = {}
+    for name, power in (("first", 1.0), ("second", 1.5)):
+        p = rng.random(max(40, math.prod(shape)))
+        periods[name] = um_np.ScoreSketch(positive_class=True)
+        periods[name].update(rng.random(p.shape) < p**power, p)
+    return periods
 
 
 def _rejected(rng, shape):
@@ -167,6 +204,7 @@ FUNCTION_ROWS = (
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
     FunctionRow(
         "calibration_by_group",
@@ -198,6 +236,13 @@ FUNCTION_ROWS = (
         )
         for name in ("net_benefit", "murphy_curve")
     ),
+    *_functions(
+        *("calibration_intercept", "calibration_slope", "observed_expected_ratio"),
+        make=_of_an_event,
+        half="numpy",
+        unbounded=True,
+    ),
+    FunctionRow("integrated_calibration_index", make=_of_an_event, half="numpy"),
     *(
         FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
         for name, alias in (
@@ -212,9 +257,15 @@ FUNCTION_ROWS = (
         for name in ("ipcw_brier_score", "integrated_brier_score")
     ),
     FunctionRow("d_calibration", make=_at_own_times, half="numpy", jumps=True),
+    FunctionRow("concordance_index", make=_risks, half="numpy", jumps=True),
+    FunctionRow("survival_at", make=_until, by_example=True, **_CURVE),
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
+    FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
+    # Scores.
+    FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.
@@ -408,6 +459,7 @@ PLOTS = (
     PlotRow("rejection_diagram", make=_rejected),
     PlotRow("risk_coverage_diagram"),
     PlotRow("reliability_diagram"),
+    PlotRow("drift_diagram", make=_of_two_periods),
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
@@ -487,6 +539,13 @@ def _sketched(room, rng):
     return sketch
 
 
+def _monitored(room, rng):
+    monitor = room.CalibrationMonitor(positive_class=True)
+    p = rng.random(50)
+    monitor.update(rng.random(50) < p, p)
+    return monitor
+
+
 def _reported(room, rng):
     return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
 
@@ -497,6 +556,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
@@ -531,27 +591,4 @@ OBJECTS = (
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
     ObjectRow("numpy", halves=("tensors",)),
-)
-
-KERAS_OBJECTS = (
-    KerasRow(
-        "MetricCollection",
-        make=lambda folder: um.MetricCollection([um.BrierScore(), um.AURC()]),
-    ),
-    KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
-    KerasRow(
-        "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
-    ),
-    KerasRow(
-        "VectorScalingLayer", make=lambda folder: um.VectorScalingLayer(ridge=2.0)
-    ),
-    KerasRow(
-        "MatrixScalingLayer",
-        make=lambda folder: um.MatrixScalingLayer(regularization="odir"),
-    ),
-    KerasRow(
-        "conformal.ConformalSetLayer",
-        make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
-    ),
-    KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
 )

@@ -34,6 +34,8 @@ from .calibration.debiased_calibration import (
 )
 from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
+from .calibration.calibration_drift import calibration_drift as calibration_drift
+from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 
 # Calibration beyond bins.
 from .calibration.corp import (
@@ -46,6 +48,12 @@ from .calibration.cumulative_calibration import (
     ks_calibration_error as ks_calibration_error,
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
+)
+from .calibration.risk_calibration import (
+    calibration_intercept as calibration_intercept,
+    calibration_slope as calibration_slope,
+    integrated_calibration_index as integrated_calibration_index,
+    observed_expected_ratio as observed_expected_ratio,
 )
 from .scoring.decision_curves import (
     murphy_curve as murphy_curve,
@@ -98,6 +106,7 @@ from .scoring.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
@@ -105,6 +114,8 @@ from .scoring.multivariate_scores import (
 )
 
 # Survival under censoring.
+from .survival.concordance import concordance_index as concordance_index
+from .survival.survival_at import survival_at as survival_at
 from .survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
@@ -138,6 +149,10 @@ from .selective.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
+)
+from .selective.auroc_intervals import (
+    auroc_difference as auroc_difference,
+    auroc_interval as auroc_interval,
 )
 
 # Out of distribution.
@@ -234,6 +249,7 @@ from ..visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
 )
+from ..visualization.drift import drift_diagram as drift_diagram
 from ..visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from ..visualization.posterior import posterior_diagram as posterior_diagram
 from ..visualization.reliability import (
