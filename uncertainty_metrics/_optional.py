@@ -11,6 +11,7 @@ _EXTRAS = {
     "apache_beam": "beam",
     "matplotlib": "plot",
     "pyarrow": "parquet",
+    "pyspark": "spark",
     "tqdm": "progress",
 }
 

@@ -274,7 +274,8 @@ def evaluate(
         of dicts.
       metrics: a Keras metric of this package, or a list or a dict of them. The results
         have the names of the metrics, or the keys of the dict. Only the class and the
-        options of the metrics are used, not their states.
+        options of the metrics are used, not their states: workers make new metrics,
+        with the Keras that they load.
       labels: the column of the labels; None for metrics that need none.
       probabilities: the column of the predictions that the metrics take: numbers, or
         lists of K numbers; or the K columns of the classes.

@@ -77,17 +77,20 @@ def evaluate(
       columns.
 
     Raises:
-      ValueError: two metrics have one name. Raised by Ray: a value is
+      ValueError: two metrics have one name. As a UserCodeException of Ray: a value is
         missing, or is not as the metrics expect it.
       TypeError: an argument is not as described.
 
     Example:
+      >>> import pyarrow as pa
       >>> import ray
       >>> import uncertainty_metrics as um
       >>> from uncertainty_metrics.ray import evaluate
       >>> columns = {"label": [0, 1, 0], "p": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]}
       >>> dataset = ray.data.from_arrow(pa.table(columns))
-      >>> values = evaluate(dataset, {"ece": um.ExpectedCalibrationError()})
+      >>> values = evaluate(
+      ...     dataset, {"ece": um.ExpectedCalibrationError()}, probabilities="p"
+      ... )
       >>> round(values["ece"], 6)
       0.333333
     """
@@ -125,16 +128,17 @@ def summarize(
       by group, which is a value or a tuple of the values of several columns.
 
     Raises:
-      ValueError: an argument is not as described. Raised by Ray: a
+      ValueError: an argument is not as described. As a UserCodeException of Ray: a
         value is missing, or is not as a sketch expects it.
       TypeError: an argument is not as described.
 
     Example:
+      >>> import pyarrow as pa
       >>> import ray
       >>> from uncertainty_metrics.ray import summarize
       >>> columns = {"label": [0, 1, 0], "p": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]}
       >>> dataset = ray.data.from_arrow(pa.table(columns))
-      >>> round(summarize(dataset).ece(), 6)
+      >>> round(summarize(dataset, probabilities="p").ece(), 6)
       0.333333
     """
     columns = _engines.Columns(labels, probabilities, sample_weight, by)

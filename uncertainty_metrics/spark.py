@@ -83,7 +83,7 @@ def evaluate(
         with the Keras that they load.
       labels: the column of the labels; None for metrics that need none.
       probabilities: the column of the predictions that the metrics take: numbers, or
-        arrays of K numbers; or the K columns of the classes.
+        lists of K numbers; or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
       by: the column of the groups, or several columns; no real numbers.
       return_states: whether to return the `MetricState` of each metric instead of its
@@ -134,7 +134,7 @@ def summarize(
       sketch: a sketch with the options to use; its content is not used. By default
         `ScoreSketch()`, which scores decisions.
       labels: the column of the labels.
-      probabilities: the column of the predictions: P(class 1), or arrays of K numbers;
+      probabilities: the column of the predictions: P(class 1), or lists of K numbers;
         or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
       by: the column of the groups, or several columns; no real numbers.

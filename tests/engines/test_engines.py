@@ -1,0 +1,205 @@
+"""Spark, Ray and Beam give the numbers of one process, however they divide the rows."""
+
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+SITES = ["north", "south", None]
+
+
+def table_of(rng, rows, classes=3):
+    """Returns random predictions, which come as lists and as columns."""
+    labels = rng.integers(0, classes, rows)
+    predictions = rng.dirichlet(np.ones(classes), rows)
+    return pa.table(
+        {
+            "label": labels,
+            "probabilities": pa.FixedSizeListArray.from_arrays(
+                pa.array(predictions.ravel()), classes
+            ),
+            **{f"p{k}": predictions[:, k] for k in range(classes)},
+            "weight": rng.integers(0, 4, rows) / 2,
+            "site": [SITES[i] for i in rng.integers(0, 3, rows)],
+            "day": rng.integers(1, 3, rows),
+            "nothing": pa.nulls(rows, pa.float64()),
+        }
+    )
+
+
+def arrays(table):
+    predictions = np.stack([table[f"p{k}"].to_numpy() for k in range(3)], axis=1)
+    return table["label"].to_numpy(), predictions, table["weight"].to_numpy()
+
+
+def divided(table, sizes):
+    stops = np.cumsum(sizes)
+    assert stops[-1] == len(table)
+    return [table[stop - size : stop] for size, stop in zip(sizes, stops, strict=True)]
+
+
+def metrics():
+    return {
+        "ece": um.ExpectedCalibrationError(),
+        "brier": um.BrierScore(),
+        "aurc": um.AURC(),
+    }
+
+
+def states_of(table):
+    """Returns the states of metrics that one process updates with all rows at once."""
+    found = metrics()
+    for metric in found.values():
+        metric.update_state(*arrays(table))
+    return {name: metric.get_state() for name, metric in found.items()}
+
+
+def sketch_of(table, weighted=True):
+    labels, predictions, weights = arrays(table)
+    sketch = um_np.ScoreSketch()
+    sketch.update(labels, predictions, sample_weight=weights if weighted else None)
+    return sketch
+
+
+@pytest.mark.parametrize("sizes", [[1000], [0, 1, 137, 0, 362, 500], [125] * 8])
+def test_states_have_the_same_bits_for_any_partitioning(engine, sizes, rng):
+    table = table_of(rng, 1000)
+    found = engine.run(
+        "evaluate",
+        divided(table, sizes),
+        metrics(),
+        sample_weight="weight",
+        return_states=True,
+    )
+    assert found == states_of(table)
+
+
+def test_groups_have_the_values_of_their_rows(engine, rng):
+    table = table_of(rng, 400)
+    found = engine.run(
+        "evaluate",
+        divided(table, [150, 0, 250]),
+        metrics(),
+        sample_weight="weight",
+        by=["site", "day"],
+    )
+    keys = list(zip(table["site"].to_pylist(), table["day"].to_pylist(), strict=True))
+    assert set(found) == {(site, day) for site in SITES for day in (1, 2)}
+    for group, values in found.items():
+        rows = table.filter(pa.array([key == group for key in keys]))
+        for name, state in states_of(rows).items():
+            assert values[name] == float(state.to_metric().result())
+            assert type(values[name]) is float
+
+
+def test_sketches_have_the_same_bits_for_any_partitioning(engine, rng):
+    table = table_of(rng, 300)
+    parts = divided(table, [1, 0, 99, 200])
+    columns = ["p0", "p1", "p2"]
+    assert engine.run("summarize", parts, probabilities=columns) == sketch_of(
+        table, weighted=False
+    )
+    by_site = engine.run("summarize", parts, sample_weight="weight", by="site")
+    assert set(by_site) == set(SITES)
+    for site, found in by_site.items():
+        rows = table.filter(pa.array([s == site for s in table["site"].to_pylist()]))
+        assert found == sketch_of(rows)
+
+
+def test_options_of_a_sketch_are_used(engine, rng):
+    table = table_of(rng, 50)
+    table = table.append_column("logits", table["probabilities"])
+    found = engine.run(
+        "summarize",
+        [table],
+        um_np.ScoreSketch(max_prob=False, class_conditional=True),
+        probabilities="logits",
+        from_logits=True,
+    )
+    labels, logits, _ = arrays(table)
+    whole = um_np.ScoreSketch(max_prob=False, class_conditional=True)
+    whole.update(labels, logits=logits)
+    assert found == whole
+
+
+def test_a_million_rows_have_the_numbers_of_one_process(engine, rng):
+    table = table_of(rng, 1_000_000)
+    parts = divided(table, [333_333, 1, 666_666])
+    assert engine.run("summarize", parts, sample_weight="weight") == sketch_of(table)
+    metric = um.ExpectedCalibrationError()
+    labels, predictions, _ = arrays(table)
+    metric.update_state(labels, predictions)
+    found = engine.run("evaluate", parts, metric, return_states=True)
+    assert found == {metric.name: metric.get_state()}
+
+
+def test_a_task_that_dies_once_is_counted_once(engine, rng, tmp_path):
+    if type(engine).__name__ == "Beam":
+        pytest.skip("the local runner of Beam has no task of its own that could die")
+    table = table_of(rng, 200_000)
+    flag = tmp_path / "died"
+    parts = divided(table, [120_000, 80_000])
+    found = engine.run("summarize", parts, sample_weight="weight", flag=flag)
+    assert flag.exists()
+    assert found == sketch_of(table)
+
+
+def test_no_rows_give_the_results_of_new_metrics(engine, rng):
+    nothing = [table_of(rng, 1)[:0]] * 2
+    found = engine.run("evaluate", nothing, metrics())
+    assert found == {name: float(m.result()) for name, m in metrics().items()}
+    assert engine.run("summarize", nothing) == um_np.ScoreSketch()
+
+
+def test_labels_may_be_absent_and_predictions_one_number(engine, rng):
+    table = table_of(rng, 60)
+    expected = um.PredictiveEntropy(ensemble_axis=None)
+    predictions = arrays(table)[1]
+    expected.update_state(None, predictions)
+    found = engine.run(
+        "evaluate", [table], um.PredictiveEntropy(ensemble_axis=None), labels=None
+    )
+    assert found == {expected.name: float(expected.result())}
+    yes = [decimal.Decimal(int(x * 100)) / 100 for x in predictions[:, 1]]
+    table = pa.table({"label": arrays(table)[0] == 1, "p": pa.array(yes)})
+    sketch = um_np.ScoreSketch()
+    sketch.update(table["label"].to_numpy(), table["p"].cast("float64").to_numpy())
+    assert engine.run("summarize", [table], probabilities="p") == sketch
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_weight": "nothing"}, "`nothing` must be given in every row"),
+        ({"by": "p0"}, "`p0` must not hold real numbers"),
+        ({"labels": "p1"}, "`labels`"),
+    ],
+)
+def test_bad_columns_are_named(engine, options, message, rng):
+    with pytest.raises(Exception, match=message):
+        engine.run("summarize", [table_of(rng, 5)], **options)
+
+
+def test_bad_arguments_raise_before_any_work(engine, rng):
+    module = pytest.importorskip(f"uncertainty_metrics.{type(engine).__name__.lower()}")
+    with pytest.raises(TypeError, match=r"`dataset` must be (.|\n)*Received: 3"):
+        module.summarize(3)
+    parts = [table_of(rng, 5)]
+    for options, word in (
+        ({"labels": 3}, "labels"),
+        ({"probabilities": None}, "probabilities"),
+        ({"sample_weight": ["weight"]}, "sample_weight"),
+        ({"by": []}, "by"),
+    ):
+        with pytest.raises(TypeError, match=rf"`{word}` must(.|\n)*Received"):
+            engine.run("summarize", parts, **options)
+    with pytest.raises(ValueError, match="different names"):
+        engine.run("evaluate", parts, [um.BrierScore(), um.BrierScore()])
+    with pytest.raises(ValueError, match="ensemble_axis"):
+        engine.run("evaluate", parts, um.PredictiveEntropy(ensemble_axis=0))
+    with pytest.raises(TypeError, match="`sketch` must be a `ScoreSketch`"):
+        engine.run("summarize", parts, um.BrierScore())
