@@ -26,6 +26,7 @@ def table_of(rng, rows, classes=3):
             "weight": rng.integers(0, 4, rows) / 2,
             "site": [SITES[i] for i in rng.integers(0, 3, rows)],
             "day": rng.integers(1, 3, rows),
+            "logits": pa.array(list(np.log(predictions)), pa.list_(pa.float64())),
             "nothing": pa.nulls(rows, pa.float64()),
         }
     )
@@ -50,12 +51,20 @@ def metrics():
     }
 
 
-def states_of(table):
-    """Returns the states of metrics that one process updates with all rows at once."""
+def values_of(table):
+    """Returns the values of metrics that one process updates with all rows at once."""
     found = metrics()
     for metric in found.values():
         metric.update_state(*arrays(table))
-    return {name: metric.get_state() for name, metric in found.items()}
+    return {name: float(metric.result()) for name, metric in found.items()}
+
+
+def assert_equal(found, expected):
+    """Asserts that values are equal, apart from the rounding of float32."""
+    assert set(found) == set(expected)
+    for name, value in found.items():
+        assert type(value) is float
+        assert value == pytest.approx(expected[name], rel=2e-7), name
 
 
 def sketch_of(table, weighted=True):
@@ -65,17 +74,16 @@ def sketch_of(table, weighted=True):
     return sketch
 
 
-@pytest.mark.parametrize("sizes", [[1000], [0, 1, 137, 0, 362, 500], [125] * 8])
-def test_states_have_the_same_bits_for_any_partitioning(engine, sizes, rng):
+def test_metrics_have_the_same_values_for_any_partitioning(engine, rng):
     table = table_of(rng, 1000)
-    found = engine.run(
-        "evaluate",
-        divided(table, sizes),
-        metrics(),
-        sample_weight="weight",
-        return_states=True,
-    )
-    assert found == states_of(table)
+    expected = values_of(table)
+    found = engine.run("evaluate", [table], metrics(), sample_weight="weight")
+    assert_equal(found, expected)
+    parts = divided(table, [0, 1, 137, 0, 362, 500])
+    options = {"sample_weight": "weight", "return_states": True}
+    states = engine.run("evaluate", parts, metrics(), **options)
+    found = {name: float(x.to_metric().result()) for name, x in states.items()}
+    assert_equal(found, expected)
 
 
 def test_groups_have_the_values_of_their_rows(engine, rng):
@@ -91,9 +99,7 @@ def test_groups_have_the_values_of_their_rows(engine, rng):
     assert set(found) == {(site, day) for site in SITES for day in (1, 2)}
     for group, values in found.items():
         rows = table.filter(pa.array([key == group for key in keys]))
-        for name, state in states_of(rows).items():
-            assert values[name] == float(state.to_metric().result())
-            assert type(values[name]) is float
+        assert_equal(values, values_of(rows))
 
 
 def test_sketches_have_the_same_bits_for_any_partitioning(engine, rng):
@@ -112,7 +118,6 @@ def test_sketches_have_the_same_bits_for_any_partitioning(engine, rng):
 
 def test_options_of_a_sketch_are_used(engine, rng):
     table = table_of(rng, 50)
-    table = table.append_column("logits", table["probabilities"])
     found = engine.run(
         "summarize",
         [table],
@@ -120,9 +125,9 @@ def test_options_of_a_sketch_are_used(engine, rng):
         probabilities="logits",
         from_logits=True,
     )
-    labels, logits, _ = arrays(table)
+    logits = np.stack(table["logits"].to_pylist())
     whole = um_np.ScoreSketch(max_prob=False, class_conditional=True)
-    whole.update(labels, logits=logits)
+    whole.update(table["label"].to_numpy(), logits=logits)
     assert found == whole
 
 
@@ -133,8 +138,8 @@ def test_a_million_rows_have_the_numbers_of_one_process(engine, rng):
     metric = um.ExpectedCalibrationError()
     labels, predictions, _ = arrays(table)
     metric.update_state(labels, predictions)
-    found = engine.run("evaluate", parts, metric, return_states=True)
-    assert found == {metric.name: metric.get_state()}
+    found = engine.run("evaluate", parts, metric)
+    assert_equal(found, {metric.name: float(metric.result())})
 
 
 def test_a_task_that_dies_once_is_counted_once(engine, rng, tmp_path):
@@ -203,3 +208,32 @@ def test_bad_arguments_raise_before_any_work(engine, rng):
         engine.run("evaluate", parts, um.PredictiveEntropy(ensemble_axis=0))
     with pytest.raises(TypeError, match="`sketch` must be a `ScoreSketch`"):
         engine.run("summarize", parts, um.BrierScore())
+
+
+def test_spark_takes_vectors_and_empty_partitions(engine, rng):
+    if type(engine).__name__ != "Spark":
+        pytest.skip("about Spark alone")
+    from pyspark.ml.functions import array_to_vector
+
+    from uncertainty_metrics import spark
+
+    table = table_of(rng, 3)
+    frame = engine.dataset([table]).repartition(7)
+    frame = frame.withColumn("probabilities", array_to_vector(frame["probabilities"]))
+    assert spark.summarize(frame, sample_weight="weight") == sketch_of(table)
+
+
+def test_ray_takes_arrays_and_empty_blocks(engine, rng):
+    if type(engine).__name__ != "Ray":
+        pytest.skip("about Ray alone")
+    from ray import data
+
+    from uncertainty_metrics import ray
+
+    table = table_of(rng, 3)
+    columns = zip(*arrays(table), strict=True)
+    keys = ("label", "probabilities", "weight")
+    rows = [dict(zip(keys, row, strict=True)) for row in columns]
+    dataset = data.from_items(rows).repartition(7)
+    assert ray.summarize(dataset, sample_weight="weight") == sketch_of(table)
+    assert ray.summarize(dataset.filter(lambda _: False)) == um_np.ScoreSketch()
