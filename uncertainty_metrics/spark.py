@@ -23,7 +23,7 @@ else:
 __all__ = ["evaluate", "summarize"]
 
 
-def _found(
+def _combined(
     dataset: sql.DataFrame, totals: _engines.Totals, columns: _engines.Columns
 ) -> Any:
     """Returns the result of all rows, or a dict of the results of the groups."""
@@ -69,7 +69,7 @@ def evaluate(
     sample_weight: str | None = None,
     by: str | Sequence[str] | None = None,
     return_states: bool = False,
-) -> Any:
+) -> dict[Any, Any]:
     """Metrics of a DataFrame, of all rows or of each group.
 
     Each partition becomes a state, of a kilobyte for means and even bins and of more
@@ -112,7 +112,7 @@ def evaluate(
       0.333333
     """
     columns = _engines.Columns(labels, probabilities, sample_weight, by)
-    return _found(dataset, _engines.MetricTotals(metrics, return_states), columns)
+    return _combined(dataset, _engines.MetricTotals(metrics, return_states), columns)
 
 
 def summarize(
@@ -159,4 +159,4 @@ def summarize(
       0.333333
     """
     columns = _engines.Columns(labels, probabilities, sample_weight, by)
-    return _found(dataset, _engines.SketchTotals(sketch, from_logits), columns)
+    return _combined(dataset, _engines.SketchTotals(sketch, from_logits), columns)

@@ -141,16 +141,11 @@ class Ray:
 ENGINES = {"apache_beam": Beam, "pyspark": Spark, "ray": Ray}
 
 
-def started(package, factory):
-    pytest.importorskip(package)
-    pytest.importorskip("keras")
-    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))  # Of the workers.
-    engine = ENGINES[package](factory.mktemp(package))
-    yield engine
-    engine.close()
-
-
 @pytest.fixture(scope="package", params=ENGINES)
 def engine(request, tmp_path_factory):
-    yield from started(request.param, tmp_path_factory)
+    pytest.importorskip(request.param)
+    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))  # Of the workers.
+    started = ENGINES[request.param](tmp_path_factory.mktemp(request.param))
+    yield started
+    started.close()
