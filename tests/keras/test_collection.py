@@ -300,7 +300,7 @@ def test_wrong_metrics_raise(batch):
         ([um.MetricCollection([um.AURC()])], "metrics that are not collections"),
         ([taken], "in no other collection"),
         ([used], "without examples"),
-        ([um.BrierScore(), um.BrierScore()], "each once"),
+        ([um.BrierScore(), um.BrierScore()], "each only once"),
         (
             [um.AURC(), um.BrierScore(name="a"), um.Accuracy(name="a")],
             "a name of its own",

@@ -1,4 +1,4 @@
-"""Scores of Normal forecasts, and how wide these are, on tensors.
+"""Scores of Normal forecasts, and their widths, on tensors.
 
 Declared in `uncertainty_metrics.numpy.regression.normal_scores`.
 """
@@ -58,7 +58,7 @@ def _mean_stddev(
     sample_weight: TensorLike | None,
     stddevs: TensorLike | None,
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the mean, and whether it is right."""
+    """Returns the mean standard deviation, and whether to trust it."""
     name, given = np_forecasts.spread(uncertainties, stddevs)
     tensor = _inputs.as_tensor(name, given)
     dtype = _inputs.predictions_dtype(tensor)
