@@ -30,8 +30,8 @@ PAGES = [
 
 # Tools that we work with, but need nowhere: examples of them run where they are.
 TOOLS = (
-    *("dask", "duckdb", "evaluate", "keras_tuner", "lm_eval", "mlflow", "polars"),
-    *("prometheus_client", "pyspark", "ray", "wandb"),
+    *("apache_beam", "dask", "duckdb", "evaluate", "keras_tuner", "lm_eval", "mlflow"),
+    *("polars", "prometheus_client", "pyspark", "ray", "wandb"),
 )
 ENGINES = {"uncertainty_metrics.ray": "ray", "uncertainty_metrics.spark": "pyspark"}
 
