@@ -346,7 +346,8 @@ class Columns:
                     f"NaN would split. Received: {table[name].type}"
                 )
         keys = [f"key {i}" for i in range(len(names))]  # A column may be named `row`.
-        rows = table.select(names).rename_columns(keys)
+        # Chunks of categories have dictionaries of their own, which `group_by` refuses.
+        rows = table.select(names).unify_dictionaries().rename_columns(keys)
         rows = rows.append_column("row", pa.array(np.arange(len(table))))
         groups = rows.group_by(keys, use_threads=False).aggregate([("row", "list")])
         values = zip(*(groups[key].to_pylist() for key in keys), strict=True)

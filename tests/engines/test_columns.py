@@ -70,6 +70,16 @@ def test_groups_are_values_or_tuples():
         assert found == expected
 
 
+def test_groups_may_be_categories_that_differ_by_chunk():
+    parts = [
+        pa.array(values).dictionary_encode() for values in (["a", "b"], ["b", "c"])
+    ]
+    table = pa.table({"p": [0.1, 0.2, 0.3, 0.4], "g": pa.chunked_array(parts)})
+    columns = _engines.Columns(None, "p", None, "g")
+    found = {group: list(p) for group, (_, p, _) in columns.batches(table)}
+    assert found == {"a": [0.1], "b": [0.2, 0.3], "c": [0.4]}
+
+
 def test_long_tables_come_in_pieces(monkeypatch):
     monkeypatch.setattr(_engines, "_MAX_BYTES", 800)
     table = pa.table({"p": np.arange(1000.0)})
