@@ -27,6 +27,7 @@ BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
 SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
 RAY = ["ray[data]>=2.40"]
+EXCEL = ["openpyxl>=3.1"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -79,12 +80,14 @@ setup(
         "parquet": PARQUET,
         "spark": SPARK,
         "ray": RAY,
+        "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
         "test": [
             *PROGRESS,
             *BEAM,
             *PARQUET,
+            *EXCEL,
             *TENSORBOARD,
             *COLABS,
             *DOCS,

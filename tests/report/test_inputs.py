@@ -375,7 +375,7 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": ".csv.gz, .tsv.gz, or be - for standard input. Received: '.pkl'",
+    "no.pkl": ".arrow, .xlsx, or be - for standard input. Received: '.pkl'",
     "folder.csv": "folder.csv: Is a directory",
     "folder.parquet": "folder.parquet: Is a directory",
     "good.npz --out taken": "error: taken: cannot write there",

@@ -74,7 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
         "parts, negative log-likelihood, their intervals, what mending would give,\n"
         "and how well confidence tells right decisions from wrong ones; of an\n"
-        "ensemble, what averaging gives. Or of a regression: coverage of its\n"
+        "ensemble, what averaging gives. Or of the answers of a language model, an\n"
+        "expert or an alarm that says how sure it is: the same, and from which\n"
+        "confidence on it may answer alone. Of groups of examples, for whom the model\n"
+        "is wrong more often than it says. Or of a regression: coverage of its\n"
         "intervals, PIT, CRPS, negative log-likelihood, sharpness, and the\n"
         "temperature that would mend its variances. Writes\n"
         "\n"
@@ -85,6 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and the pictures of the page, of a classifier\n"
         "\n"
         f"{_listed('classification')}\n"
+        "\n"
+        "of answers\n"
+        "\n"
+        f"{_listed('confidences')}\n"
         "\n"
         "or of a regression\n"
         "\n"
@@ -97,9 +104,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="labels and predictions: .csv, .tsv, .csv.gz, .parquet, .npz, or - for "
-        "standard input (default: predictions of handwritten digits that come with the "
-        "package)",
+        help="labels and predictions, or answers and confidences: .csv, .tsv, .jsonl, "
+        ".json, .parquet, .feather, .arrow, .xlsx, .npz, or - for standard input; text "
+        "may be packed, .csv.gz (default: predictions of handwritten digits that come "
+        "with the package)",
     )
     for option, metavar, text in (
         ("--label", "NAME", "the column or array of labels"),
@@ -110,8 +118,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "between, or a pattern such as 'p_*'; or the array",
         ),
         ("--positive-class", "LABEL", "of two classes, the label that is class 1"),
+        (
+            "--correct",
+            "NAME",
+            "of answers, the column or array that says whether each is right",
+        ),
+        (
+            "--confidence",
+            "NAME",
+            "of answers, the column or array that says how sure each is",
+        ),
     ):
         parser.add_argument(option, metavar=metavar, help=text)
+    parser.add_argument(
+        "--percent",
+        action="store_true",
+        help="the confidences of answers are percent: they are divided by 100",
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column or array that is an attribute of the examples, such as their "
+        "language: reports the calibration of each of its values; for several "
+        "attributes, say it several times",
+    )
     parser.add_argument(
         "--classes",
         type=_names,
@@ -180,6 +212,10 @@ def _run(arguments: argparse.Namespace) -> str:
         arguments.probabilities,
         arguments.classes,
         arguments.positive_class,
+        arguments.correct,
+        arguments.confidence,
+        arguments.percent,
+        tuple(dict.fromkeys(arguments.group)),
     )
     if arguments.file is None:
         model = _read_shipped()

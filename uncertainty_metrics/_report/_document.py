@@ -28,19 +28,32 @@ from uncertainty_metrics._report._blocks import (
 )
 from uncertainty_metrics._report._document_regression import regression_sections
 
+# Of more groups the table shows those with the smallest p-values.
+_SHOWN_GROUPS = 40
+_OF_GROUPS = ("lower", "upper", "mean_score", "mean_outcome")
+_ON_MULTIPLICITY = (
+    "Many groups are many chances to find something. The p-values are adjusted for the "
+    "number of groups that are tested, here {tested} (Holm): a calibrated model has a "
+    "finding in at most 5% of data sets, however the groups overlap. Each interval is "
+    "that of a group by itself. A group without a finding may still be miscalibrated, "
+    "by less than its interval shows; and a group that was chosen after a look at the "
+    "outcomes has no such guarantee."
+)
+
 
 def sections(report: dict[str, Any]) -> list[Section]:
     """Returns the sections of a report."""
     if report["task"] == "regression":
         found = regression_sections(report)
     else:
-        found = _classifier_sections(report)
+        found = _sections_of_decisions(report)
     if "comparison" in report:
         found.append(Section("Comparison of two models", [*_comparison(report)]))
     return found
 
 
-def _classifier_sections(report: dict[str, Any]) -> list[Section]:
+def _sections_of_decisions(report: dict[str, Any]) -> list[Section]:
+    """Returns the sections of a classifier, or of answers with confidences."""
     found = [
         _calibration(report),
         _posterior(report),
@@ -49,15 +62,25 @@ def _classifier_sections(report: dict[str, Any]) -> list[Section]:
         _mending(report),
         _selective_prediction(report),
     ]
+    if "groups" in report:
+        found.append(_groups(report))
+    if "sampled_answers" in report:
+        found.append(_sampled_answers(report["sampled_answers"]))
     if "ensemble" in report:
         found.append(_ensemble(report))
     return [*found, _data(report)]
 
 
 def _data(report: dict[str, Any]) -> Section:
-    calibration = report["calibration"]
-    facts = {
-        "classes": report["data"]["classes"],
+    calibration, data = report["calibration"], report["data"]
+    facts = {}
+    if "classes" in data:
+        facts["classes"] = data["classes"]
+    else:
+        facts["distinct confidences"] = data["distinct_confidences"]
+        if data["questions"] is not None:
+            facts["questions by"] = data["questions"]
+    facts |= {
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
     }
@@ -66,8 +89,13 @@ def _data(report: dict[str, Any]) -> Section:
 
 def _calibration(report: dict[str, Any]) -> Section:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
+    means: list[Block] = []
+    if "means" in section:
+        caption = "How often right, and how sure"
+        means.append(intervals_table(caption, "mean", section["means"]))
     blocks: list[Block] = [
         Text(section["verdict"]),
+        *means,
         _picture_table.RELIABILITY.block(report),
         metrics_table("Calibration errors", "metric", section["metrics"]),
         Text(
@@ -82,7 +110,7 @@ def _calibration(report: dict[str, Any]) -> Section:
             for name, row in section["classes"].items()
         ]
         blocks += [
-            Text("Of the probability of each class, and its share of the labels:"),
+            Text("The errors of the probability of each class, and its share:"),
             Table("Errors of single classes", "class", columns, rows),
         ]
     return Section("Calibration", blocks)
@@ -116,8 +144,8 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]
     rows = promise["metrics"]
-    title = "At a promised risk"
-    promised = [metrics_table(title, "threshold", rows)] if rows else []
+    caption = "At a promised risk"
+    promised = [metrics_table(caption, "threshold", rows)] if rows else []
     blocks: list[Block] = [
         Text(section["verdict"]),
         _picture_table.RISK_COVERAGE.block(report),
@@ -125,7 +153,10 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
         Text(promise["verdict"]),
         *promised,
     ]
-    return Section("Selective prediction", blocks)
+    title = "Selective prediction"
+    if report["task"] == "confidences":
+        title = "Answering and abstaining"
+    return Section(title, blocks)
 
 
 def _mending(report: dict[str, Any]) -> Section:
@@ -134,30 +165,31 @@ def _mending(report: dict[str, Any]) -> Section:
     if section["best"] is not None:
         blocks.append(_picture_table.MENDED.block(report))
     if section["scores"]:
-        columns = ("negative_log_likelihood", "brier_score_zero_based", "ece")
         rows = [
-            (name, *(number(row[column]) for column in columns))
+            (name, *map(number, row.values()))
             for name, row in section["scores"].items()
         ]
+        _, brier, _ = next(iter(section["scores"].values()))
         blocks += [
             Text(
-                "Negative log-likelihood (NLL), brier_score_zero_based and ece of "
-                f"{section['examples']} examples, cross-validated: a map is fitted to "
-                f"all of {section['folds']} folds but that of the example."
+                f"Negative log-likelihood (NLL), {brier} and ece of "
+                f"{section['examples']} examples, cross-validated: the map that mends "
+                f"an example was fitted to the {section['folds'] - 1} of "
+                f"{section['folds']} folds that do not hold it."
             ),
             Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
         ]
     if section["gains"]:
         blocks += [
             Text(
-                f"What each map takes off {section['criterion']}, less and plus two "
-                "standard errors:"
+                f"How much each map lowers {section['criterion']}, with two standard "
+                "errors to each side:"
             ),
             intervals_table("What maps gain", "gain", section["gains"]),
         ]
     if section["code"]:
         mean = ""
-        if report["data"]["members"] > 1:
+        if report["data"].get("members", 1) > 1:
             mean = ", of the mean of the probabilities of the members"
         blocks += [
             Text(
@@ -172,6 +204,52 @@ def _mending(report: dict[str, Any]) -> Section:
         table = metrics_table("Conformal sets", "sets", sets["metrics"])
         blocks += [Text(sets["verdict"]), table]
     return Section("What mending would give", blocks)
+
+
+def _groups(report: dict[str, Any]) -> Section:
+    section = report["groups"]
+    rows = [
+        (
+            row["name"],
+            f"{row['gap']:.3f}",
+            _p_value(row["adjusted_p_value"]),
+            *(f"{row[key]:.3f}" for key in _OF_GROUPS),
+            f"{row['size']:.6g}",
+        )
+        for row in section["rows"][:_SHOWN_GROUPS]
+    ]
+    blocks: list[Block] = [
+        Text(section["verdict"]),
+        _picture_table.GROUPS.block(report),
+        Table(
+            "Accuracy less confidence of each group",
+            "group",
+            ("gap", "p (Holm)", "from", "to", "confidence", "accuracy", "size"),
+            rows,
+        ),
+    ]
+    more = len(section["rows"]) - len(rows)
+    if more:
+        blocks.append(Text(f"{more} more groups are in report.json."))
+    if section["tested"]:
+        blocks.append(Text(_ON_MULTIPLICITY.format(**section)))
+    return Section("Groups", blocks)
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return "too small"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _sampled_answers(section: dict[str, Any]) -> Section:
+    columns = ("auroc", "aurc", "ece")
+    rows = [
+        (name, *(number(row[column]) for column in columns))
+        for name, row in section["signals"].items()
+    ]
+    table = Table("Signs of a right answer", "sign", columns, rows)
+    return Section("Sampled answers", [Text(section["verdict"]), table])
 
 
 def _ensemble(report: dict[str, Any]) -> Section:
@@ -211,9 +289,36 @@ def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
-            "The first less the second, with intervals by the bootstrap of the same "
-            "examples for both. Where one holds 0, either may be better."
+            "The first model less the second. The bootstrap of the intervals draws the "
+            "same examples for both. If an interval holds 0, either model may be "
+            "better."
         )
         yield intervals_table(
             "The differences", "first - second", section["differences"], show
         )
+    if "groups" in report and "groups" in section["other"]:
+        yield _groups_of_two(report["groups"], section["other"]["groups"])
+
+
+def _groups_of_two(first: dict[str, Any], second: dict[str, Any]) -> Table:
+    """Returns the gaps of the groups that both models have."""
+    others = {row["name"]: row for row in second["rows"]}
+    pairs = [
+        (row, others[row["name"]]) for row in first["rows"] if row["name"] in others
+    ]
+    return Table(
+        "Accuracy less confidence of each group, and p (Holm)",
+        "group",
+        ("first", "p", "second", "p"),
+        [
+            (
+                pair[0]["name"],
+                *(
+                    cell
+                    for row in pair
+                    for cell in (f"{row['gap']:.3f}", _p_value(row["adjusted_p_value"]))
+                ),
+            )
+            for pair in pairs[:_SHOWN_GROUPS]
+        ],
+    )

@@ -122,6 +122,22 @@ MENDED = ReportPicture(
     is_drawn=lambda model, num_bins: bool(mended(model, num_bins).drawn),
 )
 
+GROUPS = ReportPicture(
+    "calibration_by_group_diagram.png",
+    "of groups, accuracy less confidence in each, with its interval",
+    lambda models, num_bins: _drawings.draw_groups(models),
+    alt=lambda report: (
+        "Accuracy less mean confidence of each group, with its interval. "
+        f"{report['groups']['verdict']}"
+    ),
+    caption=lambda report: (
+        "A group left of 0 is overconfident: the model is right less often than it "
+        "says. Groups in color are miscalibrated beyond chance, with all groups "
+        "considered. Each interval is that of its group alone."
+    ),
+    is_drawn=lambda model, num_bins: bool(model.groups),
+)
+
 ENSEMBLE = ReportPicture(
     "ensemble_calibration_diagram.png",
     "of an ensemble, beside its members",
@@ -188,6 +204,9 @@ ERRORS = ReportPicture(
 
 # The pictures of each task, in the order of the files.
 PICTURES: dict[str, tuple[ReportPicture, ...]] = {
-    "classification": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, ENSEMBLE),
+    "classification": (
+        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, ENSEMBLE),
+    ),
+    "confidences": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS),
     "regression": (COVERAGE, PIT_HISTOGRAM, ERRORS),
 }

@@ -6,10 +6,12 @@ import dataclasses
 import functools
 import re
 import weakref
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+
+from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
@@ -55,6 +57,7 @@ class Predictions:
       left_out: names of the arrays or columns that mean nothing here.
       classes: names of the classes; none where they are the numbers from 0.
       notes: what the reader should know.
+      groups: attributes of the examples, each of the shape of the labels, by name.
     """
 
     source: str
@@ -65,6 +68,7 @@ class Predictions:
     left_out: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def is_ensemble(self) -> bool:
@@ -109,7 +113,48 @@ class Regression:
     left_out: tuple[str, ...] = ()
 
 
-Model: TypeAlias = Predictions | Regression
+class Questions(NamedTuple):
+    """What tells the questions of a file from each other.
+
+    Attributes:
+      name: of the column.
+      values: of the questions in their order.
+    """
+
+    name: str
+    values: list[Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Confidences:
+    """What a file says of answers: how sure each was, and whether it was right.
+
+    Attributes:
+      source: name of the file.
+      correct: whether each answer is right, boolean [N].
+      confidences: the probability that it is right, [N].
+      sample_weight: [N], or None.
+      left_out: names of the arrays or columns that mean nothing here.
+      notes: what the reader should know.
+      groups: attributes of the answers, each [N], by name.
+      samples: agreement and entropy of several sampled answers to each question, or
+        None.
+      questions: of the answers, or None.
+    """
+
+    source: str
+    correct: np.ndarray
+    confidences: np.ndarray
+    sample_weight: np.ndarray | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    samples: SampledAgreement | None = None
+    questions: Questions | None = None
+
+
+Decided: TypeAlias = Predictions | Confidences
+Model: TypeAlias = Decided | Regression
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:

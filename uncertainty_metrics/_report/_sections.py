@@ -10,13 +10,15 @@ import numpy as np
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import (
-    _sections_classifier,
     _sections_comparison,
+    _sections_decisions,
+    _sections_posterior,
     _sections_regression,
     _verdict,
 )
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import (
+    Confidences,
     Model,
     Regression,
     ReportError,
@@ -25,6 +27,12 @@ from uncertainty_metrics._report._predictions import (
 from uncertainty_metrics.version import __version__
 
 _SHOWN = 50  # Names of columns that are left out.
+# What an error calls a file of each task.
+_SPELLED = {
+    "classification": "classification",
+    "confidences": "file of confidences",
+    "regression": "regression",
+}
 
 
 def build(
@@ -60,12 +68,12 @@ def build(
     task = task_of(predictions)
     if other is not None and task_of(other) != task:
         raise ReportError(
-            f"{other.source}: a {task_of(other)} cannot be compared with a {task}, "
-            f"{predictions.source}"
+            f"{other.source}: a {_SPELLED[task_of(other)]} cannot be compared with a "
+            f"{_SPELLED[task]}, {predictions.source}"
         )
-    options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_classifier.SEED}
-    if task == "classification":
-        options |= _sections_classifier.options(num_bins)
+    options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_posterior.SEED}
+    if task != "regression":
+        options |= _sections_decisions.options(num_bins)
     report = {
         "package": "uncertainty_metrics",
         "version": __version__,
@@ -87,6 +95,8 @@ def build(
 
 def task_of(predictions: Model) -> str:
     """Returns the task of predictions, as the report names it."""
+    if isinstance(predictions, Confidences):
+        return "confidences"
     return "regression" if isinstance(predictions, Regression) else "classification"
 
 
@@ -119,7 +129,7 @@ def _of_model(
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
         else:
-            of_task = _sections_classifier.sections(predictions, num_bins, tell)
+            of_task = _sections_decisions.sections(predictions, num_bins, tell)
             notes += [*predictions.notes, *of_task["notes"]]
         of_task["tiles"] = _verdict.tiles(of_task, task_of(predictions))
     return {"source": predictions.source, **of_task, "notes": notes}

@@ -49,13 +49,19 @@ class Tile(NamedTuple):
 
 def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
     """Returns the tiles of what a report says of one model, as plain dicts."""
-    of_task = _of_regression if task == "regression" else _of_classifier
+    of_task = {
+        "classification": _of_classifier,
+        "confidences": _of_confidences,
+        "regression": _of_regression,
+    }[task]
     size = found["data"]["effective_examples"]
     return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
 
 
 def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]:
     """Returns the tile of a comparison with the model of another source."""
+    if task == "confidences":
+        return _of_two_confidences(comparison, source)._asdict()
     score, name, show = (
         ("crps", "CRPS", significant)
         if task == "regression"
@@ -85,6 +91,27 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     )._asdict()
 
 
+def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
+    """Returns the tile of two models that say how sure they are.
+
+    A model that is never right and says so has the best Brier score, so calibration,
+    order and accuracy are told apart.
+    """
+    better = comparison["better_calibrated"]
+    value, level = "No clear difference in calibration", "unclear"
+    if better is not None:
+        value = f"The {better} is better calibrated"
+        level = "good" if better == "first" else "bad"
+    tile = Tile(
+        f"Beside {source}",
+        value,
+        f"{comparison['verdict']} {comparison['quality']}",
+        level,
+    )
+    size = comparison["other"]["data"]["effective_examples"]
+    return _unless_few(tile, size)
+
+
 def _unless_few(tile: Tile, size: float) -> Tile:
     """Returns a tile that says so where there are few examples."""
     if size >= LEAST:
@@ -103,7 +130,68 @@ def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
         "the class frequencies",
         number,
     )
-    yield _mending(found["mending"])
+    yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
+    if "groups" in found:
+        yield _groups(found["groups"])
+
+
+def _of_confidences(found: dict[str, Any]) -> Iterator[Tile]:
+    yield _right(found)
+    yield _calibration(found)
+    yield _against_constant(
+        found["scoring_rules"]["constant"], "Brier score", "the accuracy", number
+    )
+    yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
+    yield _alone(found)
+    if "groups" in found:
+        yield _groups(found["groups"])
+
+
+def _right(found: dict[str, Any]) -> Tile:
+    means, direction = (found["calibration"][name] for name in ("means", "direction"))
+    accuracy, gap = means["accuracy"], means["accuracy - confidence"]
+    confidence = means["mean confidence"]["estimate"]
+    low, high = f"{100 * gap['low']:.1f}", f"{100 * gap['high']:.1f}"
+    return Tile(
+        "How often right",
+        f"{accuracy['estimate']:.1%}",
+        f"{_LEVEL:.0%} interval {accuracy['low']:.1%} to {accuracy['high']:.1%}. The "
+        f"model says {confidence:.1%} on average; the gap is "
+        f"{100 * gap['estimate']:.1f} percentage points ({low} to {high}).",
+        "bad" if direction else "good",
+    )
+
+
+def _alone(found: dict[str, Any]) -> Tile:
+    """Returns the tile of the confidence from which on a model may answer alone."""
+    risk = found["selective_prediction"]["risk"]
+    promise = found["selective_prediction"]["promise"]
+    title, rows = f"Answering alone at {risk:.0%} risk", promise["metrics"]
+    if not rows:
+        return Tile(title, "Nothing promised", promise["verdict"], "unclear")
+    threshold, share = (row["value"] for row in rows.values())
+    if not np.isfinite(threshold):
+        return Tile(title, "At no confidence", promise["verdict"], "bad")
+    value = f"Above {promise['above']:.4g}" if threshold else "Everything"
+    sentence, _, _ = promise["verdict"].partition(" The threshold of")
+    return Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
+
+
+def _groups(section: dict[str, Any]) -> Tile:
+    found, tested = section["miscalibrated"], section["tested"]
+    value, level, detail = "None clearly miscalibrated", "good", section["verdict"]
+    if not tested:
+        value, level = _TOO_FEW, "unclear"
+    elif found:
+        value, level = f"{len(found)} of {tested} miscalibrated", "bad"
+        _, _, detail = detail.partition(". ")  # The value says what is before it.
+    chance = ""
+    if tested:
+        chance = (
+            " A calibrated model has a finding in at most "
+            f"{1 - section['level']:.0%} of data sets."
+        )
+    return Tile("Groups", value, f"{detail}{chance}", level)
 
 
 def _accuracy(found: dict[str, Any]) -> Tile:
@@ -172,11 +260,17 @@ def _against_constant(
     return Tile("Against a constant forecast", value, detail, level)
 
 
-def _mending(section: dict[str, Any]) -> Tile:
+def _mending(section: dict[str, Any], p: float) -> Tile:
+    """Returns the tile of the best map, of a model whose calibration test gives p."""
     needs = section.get("needs_mending")
     if needs is None:
         return Tile("Mending", _TOO_FEW, section["verdict"], "unclear")
-    value = "Would help" if needs else "Not clearly needed"
+    value, level = "Would help", "bad"
+    if not needs:
+        # A model may be off where no map mends it, as for some groups only.
+        value, level = "Not clearly needed", "good"
+        if is_clear(p):
+            value, level = "No map clearly helps", "unclear"
     best = section["best"]
     before, after = (
         section["scores"][name][section["criterion"]] for name in ("as it is", best)
@@ -190,7 +284,7 @@ def _mending(section: dict[str, Any]) -> Tile:
         f"The best map ({best}) takes the {score} from {number(before)} to "
         f"{number(after)} on examples that it was not fitted to; two standard errors "
         f"leave a gain of {number(gain['low'])} to {number(gain['high'])}.",
-        "bad" if needs else "good",
+        level,
     )
 
 

@@ -92,15 +92,19 @@ class Report:
 
 
 def report(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    answers: Sequence[Any] | None = None,
     means: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
     variances: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
+    groups: Any = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -111,8 +115,11 @@ def report(
     errors with their intervals and what chance would give, scoring rules, what mending
     would give, and whether confidence tells right decisions from wrong ones; of
     `probabilities` [N, M, K] of the M members of an ensemble, those of their mean; of
-    `means` with `stddevs` or `variances` of a regression, whether the error bars are
-    right. `python -m uncertainty_metrics report FILE` writes the same of a file.
+    `correct` with `confidences` of a language model, an expert or an alarm the same,
+    without classes, and from which confidence on it may answer alone; of `means` with
+    `stddevs` or `variances` of a regression, whether the error bars are right. With
+    `groups` it says for whom the model is wrong more often than it says. `python -m
+    uncertainty_metrics report FILE` writes the same of a file.
 
     Args:
       labels: what came, shape [...]: of a classifier numbers of classes from 0, or
@@ -120,6 +127,13 @@ def report(
       probabilities: in [0, 1], shape [..., K], [N, M, K], [..., 1] or [...]. Arrays,
         or data frames, whose columns name the classes.
       logits: instead of `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      answers: with `correct`, several sampled answers to each question, shape [N, S].
+        Their agreement is the confidence where there are no `confidences`; `correct`
+        then says whether the most frequent one is right.
       means: predicted means of a regression, shape of the labels.
       stddevs: with `means`, predicted standard deviations, > 0.
       variances: instead of `stddevs`.
@@ -127,9 +141,14 @@ def report(
       classes: names of the K classes in the order of the predictions. By default the
         columns of a data frame; else, of labels that are text, these in sorted order,
         as scikit-learn has them.
+      groups: of a classifier or of answers, the attributes of the examples, such as
+        their language: a mapping (or data frame) from the name of each attribute to its
+        values, strings, integers or booleans, of the shape of the labels; or the values
+        of a single attribute.
       compare: from the name of another model to its predictions for the same labels:
         an array as `probabilities` or `logits` is one, or `(means, stddevs)` or
-        `(means, variances)`; or a dict of these arguments.
+        `(means, variances)`, or for the same questions `(correct, confidences)`; or a
+        dict of these arguments.
       num_bins: number of bins.
       name: what to call the model.
 
@@ -150,17 +169,23 @@ def report(
       0.3
       >>> [tile["value"] for tile in found.to_dict()["tiles"]][1]
       'Overconfident'
+      >>> found = um.report(correct=labels, confidences=np.full(200, 0.9))
+      >>> found.to_dict()["calibration"]["accuracy"]
+      0.6
     """
     num_bins = _checks.bins("num_bins", num_bins)
     given = {
         "probabilities": probabilities,
         "logits": logits,
+        "correct": correct,
+        "confidences": confidences,
+        "answers": answers,
         "means": means,
         "stddevs": stddevs,
         "variances": variances,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    first = model_of(str(name), labels, given, sample_weight, classes)
+    first = model_of(str(name), labels, given, sample_weight, classes, groups)
     other = None
     if compare is not None:
         if not isinstance(compare, Mapping) or len(compare) != 1:
@@ -172,5 +197,7 @@ def report(
             )
         ((other_name, predictions),) = compare.items()
         predictions = of_other(predictions, given)
-        other = model_of(str(other_name), labels, predictions, sample_weight, classes)
+        other = model_of(
+            str(other_name), labels, predictions, sample_weight, classes, groups
+        )
     return Report(first, num_bins, other)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.scoring import _pairwise
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy.scoring import _energy, _pairwise
 
 __all__ = [
     "crps_normal_score",
@@ -73,19 +73,23 @@ def crps_normal_score(
     """
     from scipy import special
 
-    def score(y: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> np.ndarray:
-        difference = y - mean
+    def score(
+        y: np.ndarray, mean: np.ndarray, stddev: np.ndarray, out: np.ndarray
+    ) -> None:
+        difference = np.subtract(y, mean, out=y)
         with np.errstate(over="ignore"):
             z = difference / np.maximum(stddev, np.finfo(np.float64).tiny)
             density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
         spread = stddev * (2 * density - 1 / np.sqrt(np.pi))
-        return difference * special.erf(z / np.sqrt(2)) + spread
+        z /= np.sqrt(2)
+        np.multiply(difference, special.erf(z, out=z), out=out)
+        out += spread
 
     labels = _inputs.finite("labels", labels, single=True)
     means = _inputs.like_labels("means", means, labels, single=True)
     stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
-    return _inputs.in_double(score, labels, means, stddevs)
+    return _rows.in_double(score, labels, means, stddevs)
 
 
 def _samples(
@@ -243,7 +247,9 @@ def crps_score(
         return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
 
     def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        error = np.mean(np.abs(samples - y[:, None]), axis=-1)
+        errors = samples.astype(np.float64)
+        errors -= y[:, None]
+        error = np.abs(errors, out=errors).mean(axis=-1)
         if estimator == "roll":
             samples = samples.astype(np.float64)
             neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
@@ -251,7 +257,7 @@ def crps_score(
         spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
         return error - share_of_fair(estimator, alpha, num_samples) * spread
 
-    return _inputs.in_rows(score, labels, samples)
+    return _rows.of_samples(score, labels, samples)
 
 
 def pinball_loss(
@@ -302,11 +308,12 @@ def pinball_loss(
     predictions = _inputs.finite("quantile_predictions", predictions, single=True)
     levels = np.asarray(quantiles)
 
-    def loss(y: np.ndarray, quantile: np.ndarray) -> np.ndarray:
-        error = y - quantile
-        return np.maximum(levels * error, (levels - 1) * error, out=error)
+    def loss(y: np.ndarray, quantile: np.ndarray, out: np.ndarray) -> None:
+        error = np.subtract(y, quantile, out=quantile)
+        np.multiply(levels, error, out=out)
+        np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
 
-    return _inputs.in_double(loss, labels, predictions)
+    return _rows.in_double(loss, labels, predictions)
 
 
 def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
@@ -363,11 +370,15 @@ def interval_score(
     upper = _inputs.like_labels("upper", upper, labels, single=True)
     _check_not_reversed(lower, upper)
 
-    def score(y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
-        return high - low + 2 / alpha * outside
+    def score(
+        y: np.ndarray, low: np.ndarray, high: np.ndarray, out: np.ndarray
+    ) -> None:
+        np.maximum(np.subtract(low, y, out=out), 0, out=out)
+        out += np.maximum(np.subtract(y, high, out=y), 0, out=y)  # Outside.
+        out *= 2 / alpha
+        out += np.subtract(high, low, out=high)
 
-    return _inputs.in_double(score, labels, lower, upper)
+    return _rows.in_double(score, labels, lower, upper)
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
@@ -561,15 +572,16 @@ def energy_score(
     check_estimator(estimator, m)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
-    error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
-    if estimator == "roll":
-        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
-        return error - steps.mean(axis=-1) / 2
-    total = np.zeros(labels.shape[:-1])
-    for shift in range(1, m // 2 + 1):  # All pairs at once would need m^2 d numbers.
-        pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
-        # A shift of m/2 counts each pair twice.
-        total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
+    d = samples.shape[-1]
+    y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
+    scale = None if estimator == "roll" else 1 / (m * m)
     if is_fair(estimator):
-        return error - share_of_fair(estimator, alpha, m) * total / (m * (m - 1))
-    return error - total / (m * m)
+        scale = share_of_fair(estimator, alpha, m) / (m * (m - 1))
+
+    def score(block: slice) -> np.ndarray:
+        return _energy.energy_scores(y[block], x[block], scale)
+
+    # There are m / 2 passes over the samples, and a few arrays of their size.
+    step = _threads.rows_of_block(4 * m * d)
+    parts = _threads.map_blocks(score, len(y), m * (m // 2) * d, step)
+    return np.concatenate(parts).reshape(labels.shape[:-1])[()]

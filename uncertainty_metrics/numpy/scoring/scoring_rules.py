@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy.scoring import _decisions
 
 __all__ = [
     "brier_decomposition",
@@ -29,17 +30,8 @@ __all__ = [
 ]
 
 
-# Up to this many decisions, products of blocks of this many rows are the fastest sums.
-_FEW_DECISIONS, _ROWS = 64, 2**12
-
-
 def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(values, labels[:, None], axis=1)[:, 0]
-
-
-def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
-    probabilities = _inputs.check_probabilities(examples.probabilities, examples.name)
-    return probabilities.astype(np.float64)
+    return values[np.arange(len(labels)), labels]
 
 
 def of_groups(
@@ -178,14 +170,15 @@ def brier_score(
         ),
         allow_none=not aggregate,
     )
-    p = _checked_probabilities(examples)
-    if zero_based:  # Adding 1 at the end would lose digits.
-        p = p.copy()
-        p[np.arange(len(p)), examples.labels] -= 1
-        scores = np.einsum("nk,nk->n", p, p)
-    else:
-        scores = np.einsum("nk,nk->n", p, p) - 2 * _at_label(p, examples.labels)
-    return reduced(examples, scores, aggregate)
+
+    def score(p: np.ndarray, block: slice) -> np.ndarray:
+        labels = examples.labels[block]
+        if zero_based:  # Adding 1 at the end would lose digits.
+            p[np.arange(len(p)), labels] -= 1
+            return _rows.dot(p, p)
+        return _rows.dot(p, p) - 2 * _at_label(p, labels)
+
+    return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
 
 @overload
@@ -275,14 +268,23 @@ def negative_log_likelihood(
         ),
         allow_none=not aggregate,
     )
-    if examples.name == "logits":
-        z = _inputs.below_maximum(examples.predictions)
-        scores = np.log(np.exp(z).sum(axis=-1)) - _at_label(z, examples.labels)
-    else:
+    return reduced(examples, _likelihood_scores(examples), aggregate)
+
+
+def _likelihood_scores(examples: _inputs.Examples) -> np.ndarray:
+    """Returns -log p_y of each example, [N]."""
+    if examples.name != "logits":
+        p = _at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
-            p = _at_label(_checked_probabilities(examples), examples.labels)
-            scores = -np.log(p) + 0.0  # No -0.0.
-    return reduced(examples, scores, aggregate)
+            return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
+
+    def score(rows: slice) -> np.ndarray:
+        z = _rows.below_maximum(examples.predictions[rows])
+        at_label = _at_label(z, examples.labels[rows])
+        return np.log(_rows.sums(np.exp(z, out=z))) - at_label
+
+    out = np.empty(len(examples.labels))
+    return _threads.fill_rows(out, score, examples.num_classes)
 
 
 @overload
@@ -380,58 +382,20 @@ def ranked_probability_score(
         ),
         allow_none=not aggregate,
     )
-    p = _checked_probabilities(examples)
-    below = np.cumsum(p, axis=1)
-    if examples.name == "logits":  # `1 - below` would lose digits.
-        above = np.zeros_like(p)
-        above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
-    else:
-        above = 1 - below
-    reached = examples.labels[:, None] <= np.arange(p.shape[1])
-    errors = np.where(reached, above, below)
-    return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
 
+    def score(p: np.ndarray, block: slice) -> np.ndarray:
+        labels = examples.labels[block]
+        below = np.cumsum(p, axis=1)
+        if examples.name == "logits":  # `1 - below` would lose digits.
+            above = np.zeros_like(p)
+            above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
+        else:
+            above = 1 - below
+        reached = labels[:, None] <= np.arange(p.shape[1])
+        errors = np.where(reached, above, below)
+        return _rows.dot(errors, errors)
 
-def _rows_of_decisions(
-    examples: _inputs.Examples,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns probabilities [N, K], weights of sum 1, and decisions, numbered from 0 to
-    D - 1 for the D decisions that occur.
-    """
-    decisions, _ = examples.decided
-    occurring = np.bincount(decisions, minlength=1) > 0
-    decisions = (np.cumsum(occurring) - 1)[decisions]
-    p = _checked_probabilities(examples)
-    weights = np.ones(len(p)) if examples.weights is None else examples.weights
-    return p, weights / weights.sum(), decisions
-
-
-def _frequencies_of_decisions(
-    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
-    shape = decisions.max() + 1, examples.num_classes
-    cells = decisions * shape[1] + examples.labels
-    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
-    shares = sums.sum(axis=1)
-    return sums / shares[:, None], shares
-
-
-def _means_of_decisions(
-    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray, shares: np.ndarray
-) -> np.ndarray:
-    """Returns the mean of the rows [N, K] of each decision, [D, K]."""
-    means = np.zeros((len(shares), rows.shape[1]))
-    if len(shares) <= _FEW_DECISIONS:  # Products with 0 cost less than indexing.
-        numbers = np.arange(len(shares))[:, None]
-        for start in range(0, len(rows), _ROWS):
-            block = slice(start, start + _ROWS)
-            means += (decisions[block] == numbers) * weights[block] @ rows[block]
-        return means / shares[:, None]
-    for k in range(len(shares)):  # One pass over the examples of each decision.
-        chosen = decisions == k
-        means[k] = weights[chosen] @ rows[chosen] / shares[k]
-    return means
+    return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
 
 def brier_decomposition(
@@ -492,13 +456,18 @@ def brier_decomposition(
             ignore_index=ignore_index,
         )
     )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
     pbar = shares @ dbar
+
+    def distance(p: np.ndarray, block: slice) -> np.ndarray:
+        p -= dbar.take(decisions[block], axis=0)
+        return _rows.dot(p, p)
+
     return BrierParts(
         float(-np.sum(pbar**2)),
         float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(weights @ np.sum((p - dbar[decisions]) ** 2, axis=1)),
+        float(np.sum(weights * examples.in_blocks(distance))),
     )
 
 
@@ -561,17 +530,22 @@ def brier_decomposition_exact(
             ignore_index=ignore_index,
         )
     )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
-    fbar = _means_of_decisions(p, weights, decisions, shares)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
+    fbar = _decisions.means(examples, weights, decisions, shares)
     pbar = shares @ dbar
-    p -= fbar[decisions]
-    # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
-    products = _at_label(p, examples.labels)
+
+    def deviations(p: np.ndarray, block: slice) -> np.ndarray:
+        p -= fbar.take(decisions[block], axis=0)
+        # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
+        products = _at_label(p, examples.labels[block])
+        return np.stack([_rows.dot(p, p), products], axis=1)
+
+    squares, products = examples.in_blocks(deviations, 2).T
     return ExactBrierParts(
         float(-np.sum(pbar**2)),
         float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
         float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
-        float(weights @ np.einsum("nk,nk->n", p, p)),
-        float(2 * weights @ products),
+        float(np.sum(weights * squares)),
+        float(2 * np.sum(weights * products)),
     )
