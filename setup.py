@@ -93,6 +93,7 @@ setup(
             *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
+            "fairlearn>=0.10",
             "mpmath>=1.3",
             "mypy>=2,<3",
             "properscoring>=0.1",

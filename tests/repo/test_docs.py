@@ -1,7 +1,9 @@
 """The documentation builds without a warning, with all names and pictures, offline."""
 
 import ast
+import html
 import html.parser
+import json
 import os
 import pathlib
 import re
@@ -21,6 +23,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 pytestmark = pytest.mark.exhaustive  # `.ci/run` runs it beside other steps.
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
 from scripts import docs_docstrings, docs_gallery, docs_hooks  # noqa: E402
+from tests.repo.test_public_names import other_words  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -139,6 +142,17 @@ def test_search_works_from_the_disk(site, tmp_path):
         text=True,
     )
     assert re.search(r"md-search-result__meta\">\d+ matching", run.stdout)
+
+
+def test_search_finds_other_words_for_the_names(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    texts = [
+        html.unescape(entry["text"]).lower()
+        for entry in index["docs"]
+        if entry["location"].startswith("names.html")
+    ]
+    for word in other_words():
+        assert any(word.lower() in text for text in texts), word
 
 
 def test_pages_show_headings_and_formulas(pages):
