@@ -25,6 +25,8 @@ PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
+SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
+RAY = ["ray[data]>=2.40"]
 EXCEL = ["openpyxl>=3.1"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
@@ -76,6 +78,8 @@ setup(
         "progress": PROGRESS,
         "beam": BEAM,
         "parquet": PARQUET,
+        "spark": SPARK,
+        "ray": RAY,
         "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,

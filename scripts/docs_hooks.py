@@ -32,6 +32,12 @@ _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
 # Packages in both halves; each has a page of the guide and a page of the reference.
 _ROOMS = ("conformal", "regression")
+# Modules whose names are read without importing them, and the titles of their pages.
+ENGINES = {
+    f"{PACKAGE}.beam": "Apache Beam",
+    f"{PACKAGE}.ray": "Ray",
+    f"{PACKAGE}.spark": "Apache Spark",
+}
 # Pages of the site whose files are in the root of the repository, not in `docs/`.
 BESIDE = {
     "index.md": "README.md",
@@ -79,9 +85,8 @@ def _summary(docstring: str) -> str:
     return " ".join(docstring.partition("\n\n")[0].split())
 
 
-def _beam() -> list[Entry]:
-    """Returns the public names of the Beam module, without importing Beam."""
-    name = f"{PACKAGE}.beam"
+def _of_engine(name: str) -> list[Entry]:
+    """Returns the public names of a module, without importing its engine."""
     module = griffe.load(name, search_paths=[str(ROOT)])
     return [
         Entry(
@@ -134,7 +139,8 @@ def reference() -> dict[str, Pages]:
             known = sorted(inside.__all__, key=of_rooms[room].__getitem__)
             pages[room.capitalize()] = _entries(inside, known)
         found[package.__name__] = {title: page for title, page in pages.items() if page}
-    found[PACKAGE]["Apache Beam"] = _beam()
+    for name, title in ENGINES.items():
+        found[PACKAGE][title] = _of_engine(name)
     return found
 
 

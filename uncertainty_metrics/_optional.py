@@ -12,6 +12,7 @@ _EXTRAS = {
     "matplotlib": "plot",
     "openpyxl": "excel",
     "pyarrow": "parquet",
+    "pyspark": "spark",
     "tqdm": "progress",
 }
 

@@ -89,23 +89,27 @@ def pages(site):
 
 def public_names():
     """Returns all public names, each with its package."""
-    beam = ast.parse((ROOT / "uncertainty_metrics" / "beam.py").read_text())
-    (of_beam,) = (
-        ast.literal_eval(node.value)
-        for node in beam.body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
-    )
-    names = {f"uncertainty_metrics.beam.{name}" for name in of_beam}
+    names = set()
+    for engine in docs_hooks.ENGINES:
+        path = ROOT / f"{engine.replace('.', '/')}.py"
+        module = ast.parse(path.read_text())
+        (public,) = (
+            ast.literal_eval(node.value)
+            for node in module.body
+            if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
+        )
+        names |= {f"{engine}.{name}" for name in public}
     for package in catalogue.modules(um, um_np):
         names |= {f"{package.__name__}.{name}" for name in package.__all__}
     return names
 
 
 def test_public_names_and_no_others_have_a_place(pages):
-    name = re.compile(r"uncertainty_metrics\.((numpy|conformal|regression|beam)\.)*\w+")
+    rooms = "numpy|conformal|regression|beam|ray|spark"
+    name = re.compile(rf"uncertainty_metrics\.(({rooms})\.)*\w+")
     places = set().union(*(page.ids for page in pages.values())) - {None}
     ours = set(filter(name.fullmatch, places))
-    assert ours - {"uncertainty_metrics.beam"} == public_names()
+    assert ours - set(docs_hooks.ENGINES) == public_names()
 
 
 def test_docstrings_are_on_the_pages(site):
