@@ -19,6 +19,10 @@ from uncertainty_metrics._report._predictions import (
     Regression,
     Spread,
 )
+from uncertainty_metrics._report._survival_models import (
+    ARGUMENTS,
+    survival_of_arguments,
+)
 from uncertainty_metrics.numpy import _inputs
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
@@ -49,6 +53,14 @@ def model_of(
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
+    if {*ARGUMENTS} & {*names}:
+        if labels is not None or groups is not None or classes is not None:
+            raise ValueError(
+                "A survival model takes no `labels`, `classes` or `groups`. Received: "
+                f"{listed(names)} and others"
+            )
+        arrays = {key: _flat(value) for key, value in given.items()}
+        return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
         return _answers(name, labels, given, weight, groups)
     if labels is None:
@@ -168,6 +180,8 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
         return {"correct": correct, "confidences": confidences}
+    if "survival" in given:
+        return {**given, "survival": predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
         return {kind: predictions}

@@ -49,22 +49,21 @@ def classified(
     names = choice.classes or classes
     if alone:
         two = _names.of_two(labels, choice._replace(classes=names or None))
-        return Predictions(
-            source, two.labels, kind, values, classes=two.classes, **others
-        )
+        named = {"classes": two.classes, "event_class": 1}
+        return Predictions(source, two.labels, kind, values, **named, **others)
     size = values.shape[-1] if values.ndim else 0
     if values.ndim > labels.ndim:
         _check_sums(kind, values)
-    if choice.positive_class is not None and not names:
-        if size != 2:
-            raise ValueError(
-                "--positive-class needs predictions of two classes: leave it out. "
-                f"Received: {size} columns"
-            )
-        two = _names.of_two(labels, choice)
-        return Predictions(
-            source, two.labels, kind, values, classes=two.classes, **others
+    positive = choice.positive_class
+    if positive is not None and size != 2:
+        raise ValueError(
+            "--positive-class needs predictions of two classes: leave it out. "
+            f"Received: {size} columns"
         )
+    if positive is not None and not names:
+        two = _names.of_two(labels, choice)
+        named = {"classes": two.classes, "event_class": 1}
+        return Predictions(source, two.labels, kind, values, **named, **others)
     if names and len(names) != size:
         raise ValueError(
             f"the names of the classes must be {size}, one for each column of "
@@ -76,9 +75,12 @@ def classified(
             "labels are text: name the class of each column of predictions, in the "
             f"order of the columns, with --classes A,B,... Received: {listed(found)}"
         )
+    event = None if positive is None else _names.position(positive, names, labels)
     if names:
         labels = _names.encoded(labels, names)
-    return Predictions(source, labels, kind, values, classes=names, **others)
+    return Predictions(
+        source, labels, kind, values, classes=names, event_class=event, **others
+    )
 
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:

@@ -57,6 +57,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
+def _horizon(text: str) -> float:
+    try:
+        horizon = float(text)
+    except ValueError:
+        horizon = -1.0
+    if not 0 <= horizon < float("inf"):
+        raise argparse.ArgumentTypeError(
+            f"must be a finite time >= 0. Received: {text!r}"
+        )
+    return horizon
+
+
 def _directory(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
@@ -87,9 +99,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ensemble, what averaging gives. Or of the answers of a language model, an\n"
         "expert or an alarm that says how sure it is: the same, and from which\n"
         "confidence on it may answer alone. Of groups of examples, for whom the model\n"
-        "is wrong more often than it says. Or of a regression: coverage of its\n"
-        "intervals, PIT, CRPS, negative log-likelihood, sharpness, and the\n"
-        "temperature that would mend its variances. Writes\n"
+        "is wrong more often than it says. Of the risks of an event, as medicine asks\n"
+        "for them: observed over expected events, calibration intercept and slope,\n"
+        "AUROC, decision curve; of a survival model the same at a horizon. Or of a\n"
+        "regression: coverage of its intervals, PIT, CRPS, negative log-likelihood,\n"
+        "sharpness, and the temperature that would mend its variances. Writes\n"
         "\n"
         "  report.html                all of it on one page, which needs nothing else\n"
         "  report.json                all numbers; an infinite one is the string "
@@ -103,9 +117,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "\n"
         f"{_listed('confidences')}\n"
         "\n"
-        "or of a regression\n"
+        "of a regression\n"
         "\n"
         f"{_listed('regression')}\n"
+        "\n"
+        "or of a survival model\n"
+        "\n"
+        f"{_listed('survival')}\n"
         "\n"
         "With --compare they show both models."
     )
@@ -176,7 +194,12 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
             "the columns of predictions in the order of the classes, with commas "
             "between, or a pattern such as 'p_*'; or the array",
         ),
-        ("--positive-class", "LABEL", "of two classes, the label that is class 1"),
+        (
+            "--positive-class",
+            "LABEL",
+            "of two classes, the label of the event: of a single column of predictions "
+            "the label that is class 1. Its probabilities are reported as risks, too",
+        ),
         (
             "--correct",
             "NAME",
@@ -202,6 +225,13 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         help="a column or array that is an attribute of the examples, such as their "
         "language: reports the calibration of each of its values; for several "
         "attributes, say it several times",
+    )
+    parser.add_argument(
+        "--horizon",
+        type=_horizon,
+        metavar="TIME",
+        help="of a survival model, the time by which its predictions are: the file has "
+        "the columns time, event, and survival or risk",
     )
     parser.add_argument(
         "--classes",
@@ -287,6 +317,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         arguments.confidence,
         arguments.percent,
         tuple(dict.fromkeys(arguments.group)),
+        arguments.horizon,
     )
 
 

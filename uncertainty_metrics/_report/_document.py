@@ -27,6 +27,11 @@ from uncertainty_metrics._report._blocks import (
     significant,
 )
 from uncertainty_metrics._report._document_regression import regression_sections
+from uncertainty_metrics._report._document_risk import (
+    comparison_of_risks,
+    risk_section,
+    survival_sections,
+)
 from uncertainty_metrics._report._sections_rows import of_sample
 
 # Of more groups the table shows those with the smallest p-values.
@@ -46,6 +51,8 @@ def sections(report: dict[str, Any]) -> list[Section]:
     """Returns the sections of a report."""
     if report["task"] == "regression":
         found = regression_sections(report)
+    elif report["task"] == "survival":
+        found = survival_sections(report)
     else:
         found = _sections_of_decisions(report)
     if "comparison" in report:
@@ -63,6 +70,8 @@ def _sections_of_decisions(report: dict[str, Any]) -> list[Section]:
         *([_mending(report)] if "mending" in report else []),
         _selective_prediction(report),
     ]
+    if "risk" in report:
+        found.append(risk_section(report, _sampled(report)))
     if "groups" in report:
         found.append(_groups(report))
     if "sampled_answers" in report:
@@ -299,6 +308,8 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
         SIDES,
         [(name, *(show(row[side]) for side in SIDES)) for name, row in rows.items()],
     )
+    if report["task"] == "classification":
+        yield from comparison_of_risks(report)
     if "drift" in section:
         yield from _drift(report)
     yield Text(f"{section['verdict']} {section['quality']}")

@@ -21,8 +21,10 @@ from uncertainty_metrics._report._predictions import (
     Regression,
     Rows,
     Stream,
+    Survival,
     rows_of,
 )
+from uncertainty_metrics._report._risks import has_risks, risks_of
 from uncertainty_metrics._report._sections_drift import statistics_of
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
@@ -32,6 +34,7 @@ from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
+from uncertainty_metrics._report._sections_risk import THRESHOLDS
 from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
@@ -39,6 +42,8 @@ from uncertainty_metrics.numpy.calibration.calibration_by_group import (
 
 # In inches: on a phone this is the width of the screen, and so text is read there, too.
 _WIDTH = 4.5
+# Of the histogram of risks; rare events have most risks near 0.
+_BINS_OF_RISKS = 50
 # Letters of the name of a group, beyond which it would leave no room for its gap.
 _LONGEST = 28
 
@@ -152,6 +157,51 @@ def draw_posteriors(models: dict[str, Decided], num_bins: int) -> Any:
     draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
     title = f"Posterior of the ECE, {num_bins} bins"
     return _drawn(4.4, um.posterior_diagram, samples=draws, title=title)
+
+
+def draw_risk_curve(models: dict[str, Any], num_bins: int) -> Any:
+    """Draws the calibration curve of risks, of all models that give risks in one."""
+    data = _risks_by_argument(models)
+    return _drawn(
+        6.2,
+        um.reliability_diagram,
+        **data,
+        num_bins=max(num_bins, _BINS_OF_RISKS),
+        method="spline",
+        error_bars=INTERVAL_LEVEL,
+        positive_class=True,
+        title="Calibration curve of the risks",
+    )
+
+
+def draw_decision_curve(models: dict[str, Any]) -> Any:
+    """Draws decision curves, of all models that give risks in one diagram."""
+    return _drawn(
+        4.6,
+        um.decision_curve_diagram,
+        **_risks_by_argument(models),
+        thresholds=THRESHOLDS,
+        title="Decision curve",
+    )
+
+
+def _risks_by_argument(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments by which diagrams take the risks of one model, or some.
+
+    The weights of a survival model are not numbers of examples. They are divided so
+    that their sum is the effective number, which the confidence band needs.
+    """
+    given: dict[str, dict[str, Any]] = {}
+    for name, model in models.items():
+        if has_risks(model):
+            data = risks_of(model)
+            weights = data.weights
+            if isinstance(model, Survival) and weights is not None:
+                weights = weights * (data.sample_size / data.total)
+            given[name] = data._replace(weights=weights).arguments
+    arguments = next(iter(given.values()))
+    by_argument = {key: {name: given[name][key] for name in given} for key in arguments}
+    return {key: values.get("", values) for key, values in by_argument.items()}
 
 
 def draw_groups(models: dict[str, Decided]) -> Any:

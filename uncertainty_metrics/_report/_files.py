@@ -27,6 +27,10 @@ from uncertainty_metrics._report._predictions import (
     ReportError,
     silent,
 )
+from uncertainty_metrics._report._survival_models import (
+    names_of as survival_names_of,
+)
+from uncertainty_metrics._report._survival_models import survival_of
 from uncertainty_metrics._report._table_models import (
     both,
     model_of_table,
@@ -95,6 +99,15 @@ Of a regression the arrays or columns, of one shape, are
   variance, or std or stddev
                     how sure of it, > 0
   target            (or label, y, ...) what came
+  sample_weight     optional
+
+Of a survival model, with --horizon, the columns or arrays are
+
+  time              (or duration) of the event or of the censoring, whichever came first
+  event             (or event_observed) whether the event came then: 1, or 0 of a
+                    censoring
+  survival, or risk the predicted probability that no event comes by the horizon, or
+                    that it does
   sample_weight     optional
 
 Other arrays and columns are left out, and the report says so. Where names leave open
@@ -236,6 +249,12 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     def is_binary(name: str) -> bool:
         return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
 
+    if survival := survival_names_of(names, choice, "array"):
+        wanted = [*survival[:3], *weights_in(names)]
+        found_arrays = archive.read(wanted)
+        weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
+        rest = tuple(sorted(set(names) - set(wanted)))
+        return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", is_binary):
         return _answers_of_npz(source, archive, names, found, choice)
     label = _names.label_of(names, choice, "array")

@@ -42,6 +42,8 @@ class Choice(NamedTuple):
       confidence: name of the column or array that says how sure they are.
       percent: whether confidences are percent.
       groups: names of attributes of the examples.
+      horizon: the time by which the risks are those of an event; None if the file is
+        not of a survival model.
     """
 
     label: str | None = None
@@ -52,6 +54,7 @@ class Choice(NamedTuple):
     confidence: str | None = None
     percent: bool = False
     groups: tuple[str, ...] = ()
+    horizon: float | None = None
 
     @property
     def of_answers(self) -> bool:
@@ -388,6 +391,23 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
             f"{listed(unknown)}"
         )
     return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
+
+
+def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
+    """Returns which of the classes is the positive one.
+
+    Raises:
+      ValueError: none is.
+    """
+    names = list(classes)
+    if labels.dtype.kind == "b":
+        (positive,) = _spelled([positive.title()], names)
+    if positive not in names:
+        raise ValueError(
+            f"the positive class `{positive}` must be one of the classes. Received: "
+            f"{listed(names)}"
+        )
+    return names.index(positive)
 
 
 class Two(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from uncertainty_metrics._report import _blocks, _drawings
 from uncertainty_metrics._report._blocks import number
 from uncertainty_metrics._report._predictions import Predictions, rows_of
+from uncertainty_metrics._report._risks import has_risks
 from uncertainty_metrics._report._sections_comparison import drifts
 from uncertainty_metrics._report._sections_mending import mended
 
@@ -181,6 +182,52 @@ DRIFT = ReportPicture(
     is_drawn=lambda models, num_bins: len(models) > 1 and drifts(models[0], models[1]),
 )
 
+
+def _caption_of_risk_curve(report: dict[str, Any]) -> str:
+    caption = (
+        "How often the event came, against its risk: a logistic regression on a "
+        "spline of the risk, with its 95% band. Above the diagonal risks are too low, "
+        "below it too high."
+    )
+    if _compares(report):
+        return f"{caption}{_both(report)}"
+    caption += (
+        " At the top, upwards, the risks of the examples with the event, and downwards "
+        "those of the others."
+    )
+    if report["task"] == "survival":
+        caption += " The band is that of the effective number of examples."
+    return caption
+
+
+RISK_CURVE = ReportPicture(
+    "risk_calibration_curve.png",
+    "of risks, how often the event came against its risk, with a band, and the risks "
+    "by outcome",
+    _drawings.draw_risk_curve,
+    alt=lambda report: f"Calibration curve of the risks. {report['risk']['verdict']}",
+    caption=_caption_of_risk_curve,
+    is_drawn=lambda models, num_bins: has_risks(models[0]),
+)
+
+DECISIONS = ReportPicture(
+    "decision_curve.png",
+    "of risks, the net benefit of acting on them, against the threshold",
+    lambda models, num_bins: _drawings.draw_decision_curve(models),
+    alt=lambda report: (
+        "Decision curve: the net benefit of acting on the risks, of treating all and "
+        "of treating none, against the threshold."
+    ),
+    caption=lambda report: (
+        "Net benefit, in true positives for each example, of treating where the risk "
+        "is at least the threshold. The model helps where its curve is above both "
+        "others. Choose the threshold by the harm of a needless and of a missed "
+        "treatment, before you look at the curve."
+        f"{_both(report)}"
+    ),
+    is_drawn=lambda models, num_bins: has_risks(models[0]),
+)
+
 COVERAGE = ReportPicture(
     "reliability_diagram.png",
     "coverage of intervals against their level",
@@ -233,8 +280,10 @@ ERRORS = ReportPicture(
 # The pictures of each task, in the order of the files.
 PICTURES: dict[str, tuple[ReportPicture, ...]] = {
     "classification": (
-        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, ENSEMBLE, DRIFT),
+        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, RISK_CURVE, DECISIONS),
+        *(GROUPS, ENSEMBLE, DRIFT),
     ),
     "confidences": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, DRIFT),
     "regression": (COVERAGE, PIT_HISTOGRAM, ERRORS),
+    "survival": (RISK_CURVE, DECISIONS),
 }

@@ -59,6 +59,8 @@ class Predictions:
       classes: names of the classes; none where they are the numbers from 0.
       notes: what the reader should know.
       groups: attributes of the examples, each of the shape of the labels, by name.
+      event_class: of two classes, the one whose probability is a risk; None where no
+        class was named as it.
     """
 
     source: str
@@ -70,6 +72,7 @@ class Predictions:
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    event_class: int | None = None
 
     @property
     def is_ensemble(self) -> bool:
@@ -111,6 +114,31 @@ class Regression:
     kind: Spread
     values: np.ndarray
     target: np.ndarray
+    sample_weight: np.ndarray | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Survival:
+    """What a file says of times until an event, and of its risk by the horizon.
+
+    Attributes:
+      source: name of the file.
+      times: of the event or of the censoring, whichever came first, [N].
+      event: whether the event came at this time, [N].
+      risks: predicted probability that the event comes by the horizon, [N].
+      at: the horizon.
+      sample_weight: [N], or None.
+      left_out: names of the arrays or columns that mean nothing here.
+      notes: what the reader should know.
+    """
+
+    source: str
+    times: np.ndarray
+    event: np.ndarray
+    risks: np.ndarray
+    at: float
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -185,7 +213,7 @@ class Stream:
 
 Rows: TypeAlias = Predictions | Confidences
 Decided: TypeAlias = Rows | Stream
-Model: TypeAlias = Decided | Regression
+Model: TypeAlias = Decided | Regression | Survival
 
 
 def rows_of(model: Decided) -> Rows | None:

@@ -13,21 +13,22 @@ from uncertainty_metrics._report._predictions import (
     Predictions,
     Questions,
     Regression,
+    Survival,
 )
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
-RowModel = TypeVar("RowModel", Predictions, Confidences, Regression)
+RowModel = TypeVar("RowModel", Predictions, Confidences, Regression, Survival)
 # The attributes that have a value for each row.
 _BY_ROW = (
     *("labels", "values", "correct", "confidences", "mean", "target"),
-    "sample_weight",
+    *("times", "event", "risks", "sample_weight"),
 )
 
 
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    first = model.correct if isinstance(model, Confidences) else model.values
-    return len(first)
+    names = ("correct", "values", "times")
+    return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
 def taken(model: RowModel, rows: Any) -> RowModel:
@@ -39,7 +40,7 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             # Weights may have one value for many rows.
             alone = name == "sample_weight" and np.ndim(values) == 0
             changed[name] = values if alone else values[rows]
-    if not isinstance(model, Regression):
+    if not isinstance(model, Regression | Survival):
         changed["groups"] = {
             name: np.asarray(values)[rows] for name, values in model.groups.items()
         }
@@ -68,7 +69,7 @@ def joined(models: Sequence[RowModel]) -> RowModel:
                     for part, one in zip(parts, ones, strict=True)
                 ]
             )
-    if not isinstance(first, Regression):
+    if not isinstance(first, Regression | Survival):
         changed["groups"] = {
             name: np.concatenate([np.asarray(model.groups[name]) for model in models])
             for name in first.groups

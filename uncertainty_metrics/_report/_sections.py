@@ -14,6 +14,7 @@ from uncertainty_metrics._report import (
     _sections_decisions,
     _sections_posterior,
     _sections_regression,
+    _sections_survival,
     _verdict,
 )
 from uncertainty_metrics._report._blocks import SIDES
@@ -21,6 +22,7 @@ from uncertainty_metrics._report._predictions import (
     Model,
     Regression,
     ReportError,
+    Survival,
     is_of_answers,
     rows_of,
     silent,
@@ -33,6 +35,7 @@ _SPELLED = {
     "classification": "classification",
     "confidences": "file of confidences",
     "regression": "regression",
+    "survival": "survival model",
 }
 
 
@@ -73,7 +76,7 @@ def build(
             f"{_SPELLED[task]}, {predictions.source}"
         )
     options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_posterior.SEED}
-    if task != "regression":
+    if task in ("classification", "confidences"):
         options |= _sections_decisions.options(num_bins)
     report = {
         "package": "uncertainty_metrics",
@@ -98,6 +101,8 @@ def task_of(predictions: Model) -> str:
     """Returns the task of predictions, as the report names it."""
     if isinstance(predictions, Regression):
         return "regression"
+    if isinstance(predictions, Survival):
+        return "survival"
     return "confidences" if is_of_answers(predictions) else "classification"
 
 
@@ -129,6 +134,10 @@ def _of_model(
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
+            notes += predictions.notes
+        elif isinstance(predictions, Survival):
+            tell("computes the metrics at the horizon, and their intervals")
+            of_task = _sections_survival.sections(predictions)
             notes += predictions.notes
         else:
             of_task = _sections_decisions.sections(predictions, num_bins, tell)

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report import _sections_regression
+from uncertainty_metrics._report import (
+    _sections_regression,
+    _sections_risk,
+    _sections_survival,
+)
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import (
     Confidences,
@@ -19,6 +23,7 @@ from uncertainty_metrics._report._predictions import (
     Predictions,
     Regression,
     Stream,
+    Survival,
     is_of_answers,
 )
 from uncertainty_metrics._report._sections_drift import can_drift, drift
@@ -85,6 +90,8 @@ def comparison(
     predictions: Model, other: Model, models: dict[str, dict[str, Any]], num_bins: int
 ) -> dict[str, Any]:
     """Returns the section; `models` are what is said of each, which are of one task."""
+    if isinstance(predictions, Survival) and isinstance(other, Survival):
+        return _of_survival(predictions, other, models)
     places, tested, compared = _of_task(predictions)
     numbers = {
         name: {side: _number(model, name, place) for side, model in models.items()}
@@ -107,6 +114,54 @@ def comparison(
     }
 
 
+def _of_survival(
+    first: Survival, second: Survival, models: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Returns the section of two survival models."""
+    same_examples, examples = _followed(first, second)
+    found = _sections_survival.differences(first, second) if same_examples else {}
+    names = models["first"]["risk"]["intervals"]
+    verdict = "They are not compared further, as their examples differ."
+    if same_examples:
+        verdict = _which_ranks_better(found.get("auroc"))
+    return {
+        "same_examples": same_examples,
+        "examples": examples,
+        "numbers": {
+            name: {
+                side: model["risk"]["intervals"][name]["estimate"]
+                for side, model in models.items()
+            }
+            for name in names
+        },
+        "differences": found,
+        "verdict": verdict,
+        "quality": "Larger is better for AUROC and C, smaller for the Brier score.",
+        "other": models["second"],
+    }
+
+
+def _which_ranks_better(interval: dict[str, Any] | None) -> str:
+    if interval is None or _holds_zero(interval):
+        return "Neither clearly has the larger AUROC at the horizon."
+    better = SIDES[interval["estimate"] < 0]
+    return f"The {better} model has the larger AUROC at the horizon."
+
+
+def _followed(first: Survival, second: Survival) -> tuple[bool, str]:
+    """Returns whether two files are of the same examples, and a sentence on it."""
+    if first.at != second.at:
+        return False, f"Other horizons: {first.at:g} and {second.at:g}."
+    pairs = ((first.times, second.times), (first.event, second.event))
+    same = all(np.array_equal(np.ravel(x), np.ravel(y)) for x, y in pairs)
+    if not same or not _same_weights(first.sample_weight, second.sample_weight):
+        return False, "Other examples, or in another order, or with other weights."
+    return True, (
+        "The same examples: both files hold the same times and events in the same "
+        "order."
+    )
+
+
 def _of_task(
     model: Model,
 ) -> tuple[dict[str, Any], str, Callable[..., dict[str, Any]]]:
@@ -127,10 +182,12 @@ def _compared_classifiers(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
+    of_risks = _sections_risk.difference(*models) if same_examples else {}
     return {
         **_calibrated_better(models, numbers, by_chance, num_bins),
         "differences": differences(*models, num_bins) if same_examples else {},
         "quality": _quality(numbers, same_examples),
+        **({"risk": of_risks} if of_risks else {}),
     }
 
 

@@ -18,11 +18,13 @@ from uncertainty_metrics._report._predictions import (
     Stream,
     rows_of,
 )
+from uncertainty_metrics._report._risks import has_risks
 from uncertainty_metrics._report._sections_ensemble import ensemble
 from uncertainty_metrics._report._sections_groups import groups
 from uncertainty_metrics._report._sections_intervals import intervals
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_posterior import bayesian_ece, num_draws
+from uncertainty_metrics._report._sections_risk import risk
 from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
@@ -71,6 +73,9 @@ def sections(
         report["mending"] = mended(rows, num_bins).section
     tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(model)
+    if has_risks(model):
+        tell("computes what is asked of risks")
+        report["risk"] = risk(model)
     if rows is not None and rows.groups:
         tell("computes the calibration of groups")
         report["groups"] = groups(rows)

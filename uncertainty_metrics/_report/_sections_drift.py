@@ -8,7 +8,12 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import decisions_of
-from uncertainty_metrics._report._predictions import Decided, Model, Regression
+from uncertainty_metrics._report._predictions import (
+    Decided,
+    Model,
+    Regression,
+    Survival,
+)
 from uncertainty_metrics._report._sections_rows import (
     is_borderline,
     is_clear,
@@ -34,7 +39,7 @@ def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
 def can_drift(first: Model, second: Model) -> bool:
     """Says if both are classifiers or answers, of enough examples for the test."""
     return all(
-        not isinstance(model, Regression)
+        not isinstance(model, Regression | Survival)
         and decisions_of(model).sample_size >= _LEAST_EXAMPLES
         for model in (first, second)
     )

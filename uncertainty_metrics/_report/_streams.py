@@ -23,6 +23,7 @@ from uncertainty_metrics._report._predictions import (
     Regression,
     ReportError,
     Stream,
+    Survival,
     silent,
 )
 from uncertainty_metrics._report._sections_regression import forecasts_of
@@ -54,8 +55,7 @@ class _Sample:
     def add(self, model: Any) -> None:
         size = _rows.num_rows(model)
         if not self.rows and size:
-            first = model.correct if isinstance(model, Confidences) else model.values
-            width = first.size // size + 1
+            width = np.size(getattr(model, "values", 0)) // size + 1
             self._most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // width))
         self.rows += size
         keys = self._generator.random(size)
@@ -113,7 +113,7 @@ class Accumulator:
         self.leave_out(model.left_out)
         if isinstance(model, Regression):
             forecasts_of(model)
-        else:
+        elif not isinstance(model, Survival):
             if self._summary is None:
                 classes = getattr(model, "classes", ())
                 self._summary = Summary(class_names=classes)
@@ -143,7 +143,7 @@ class Accumulator:
             return sample
         size = _rows.num_rows(sample)
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
-        if isinstance(sample, Regression):
+        if isinstance(sample, Regression | Survival):
             return dataclasses.replace(sample, notes=(note,))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
@@ -290,6 +290,8 @@ def _bad_row(model: Any) -> int | None:
 
 
 def _is_bad(model: Any) -> bool:
+    if isinstance(model, Survival):
+        return False  # It is checked as a whole.
     try:
         forecasts_of(model) if isinstance(model, Regression) else examples_of(model)
     except ValueError:

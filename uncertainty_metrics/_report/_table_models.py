@@ -29,6 +29,13 @@ from uncertainty_metrics._report._predictions import (
     Questions,
     Regression,
 )
+from uncertainty_metrics._report._survival_models import (
+    SurvivalNames,
+    survival_of,
+)
+from uncertainty_metrics._report._survival_models import (
+    names_of as survival_names_of,
+)
 from uncertainty_metrics._report._tables import Table
 
 # What is missing of a sum of 1 where there are other classes.
@@ -37,7 +44,7 @@ _OFF = 0.01
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The columns of a table that are used; one of the last three is not None.
+    """The columns of a table that are used; one of the last four is not None.
 
     Attributes:
       choice: what the user says.
@@ -46,6 +53,7 @@ class Plan:
       columns: predictions of a classifier.
       regression: names of mean and spread.
       answers: names of the columns of answers.
+      survival: names of the columns of a survival model, whose labels are the events.
     """
 
     choice: Choice
@@ -54,6 +62,7 @@ class Plan:
     columns: Columns | None = None
     regression: tuple[str, str] | None = None
     answers: AnswerNames | None = None
+    survival: SurvivalNames | None = None
 
     @property
     def numbers(self) -> list[str]:
@@ -62,6 +71,8 @@ class Plan:
             return [*self.columns.names, *self.weights]
         if self.regression:
             return [*self.regression, *self.weights]
+        if self.survival:
+            return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
         confidence = self.answers.confidence
         return [*([confidence] if confidence else []), *self.weights]
@@ -81,7 +92,9 @@ class Plan:
         classes = getattr(model, "classes", ())
         if not classes:
             return self
-        choice = self.choice._replace(classes=classes, positive_class=None)
+        event = getattr(model, "event_class", None)
+        positive = None if event is None else classes[event]
+        choice = self.choice._replace(classes=classes, positive_class=positive)
         return dataclasses.replace(self, choice=choice)
 
 
@@ -113,6 +126,10 @@ def plan_of(table: Table, choice: Choice) -> Plan:
 
     groups = [existing(name, header, "column") for name in choice.groups]
     weights = weights_in(header)
+    if survival := survival_names_of(header, choice):
+        plan = Plan(choice, survival.event, weights, survival=survival)
+        _tables.check_once(header, plan.used)
+        return plan
     if answers := names_of(header, choice, "column", is_binary):
         plan = Plan(choice, answers.correct, weights, answers=answers)
         _tables.check_once(header, plan.used)
@@ -153,6 +170,11 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
+    if names := plan.survival:
+        arrays = dict(zip(plan.numbers, numbers.T, strict=True))
+        arrays[names.event] = labels
+        horizon = plan.choice.horizon
+        return survival_of(source, names, arrays, horizon, weight, left_out)
     if plan.columns:
         names = plan.columns.names
         found = numbers[:, : len(names)]

@@ -17,6 +17,7 @@ import numpy as np
 
 from uncertainty_metrics._report._blocks import SIDES, model, number, significant
 from uncertainty_metrics._report._predictions import visible
+from uncertainty_metrics._report._sections_risk import finding
 from uncertainty_metrics._report._sections_rows import (
     is_borderline,
     is_clear,
@@ -53,6 +54,7 @@ def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
         "classification": _of_classifier,
         "confidences": _of_confidences,
         "regression": _of_regression,
+        "survival": _of_survival,
     }[task]
     size = found["data"]["effective_examples"]
     return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
@@ -62,11 +64,10 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     """Returns the tile of a comparison with the model of another source."""
     if task == "confidences" and "drift" not in comparison:
         return _of_two_confidences(comparison, source)._asdict()
-    score, name, show = (
-        ("crps", "CRPS", significant)
-        if task == "regression"
-        else ("brier_score_zero_based", "Brier score", number)
-    )
+    score, name, show = {
+        "regression": ("crps", "CRPS", significant),
+        "survival": ("brier_score", "Brier score", number),
+    }.get(task, ("brier_score_zero_based", "Brier score", number))
     title = f"Beside {source}"
     if "drift" in comparison:
         return _drift(comparison["drift"], title)._asdict()
@@ -141,6 +142,8 @@ def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
     )
     if "mending" in found:
         yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
+    if "risk" in found:
+        yield _risks(found["risk"])
     if "groups" in found:
         yield _groups(found["groups"])
 
@@ -379,6 +382,92 @@ def _temperature(found: dict[str, Any]) -> Tile:
         f"{likelihood}",
         level,
     )
+
+
+# Of risks, and of a survival model.
+
+
+def _risks(section: dict[str, Any]) -> Tile:
+    p = section["p_value"]
+    value, level = _graded(p, section["finding"].capitalize(), "May be calibrated")
+    return Tile(
+        f"As a risk of {section['event']}",
+        value,
+        f"{_shown_intervals(section)} Intercept and slope of a calibrated model differ "
+        f"as much from 0 and 1 with p {shown_p_value(p)}.",
+        level,
+    )
+
+
+def _shown_intervals(section: dict[str, Any]) -> str:
+    """Returns a sentence with the numbers of calibration."""
+    shown = []
+    for name, title in (
+        ("observed_expected_ratio", "O/E"),
+        ("calibration_intercept", "intercept"),
+        ("calibration_slope", "slope"),
+        ("auroc", "AUROC"),
+    ):
+        ends = section["intervals"][name]
+        if ends["estimate"] is not None:
+            shown.append(f"{title} {_with_ends(ends)}")
+    return f"{', '.join(shown)}."
+
+
+def _with_ends(ends: dict[str, Any]) -> str:
+    if ends["low"] is None or ends["high"] is None:
+        return f"{ends['estimate']:.3g}"
+    return f"{ends['estimate']:.3g} ({ends['low']:.3g} to {ends['high']:.3g})"
+
+
+def _of_survival(found: dict[str, Any]) -> Iterator[Tile]:
+    section, horizon = found["risk"], found["data"]["horizon"]
+    intervals = section["intervals"]
+    sides = {
+        name: _side(intervals[name], value)
+        for name, value in (("calibration_slope", 1), ("calibration_intercept", 0))
+    }
+    off = [name for name, side in sides.items() if side]
+    value, level = "May be calibrated", "good"
+    if off:
+        estimate = intervals[off[0]]["estimate"]
+        value, level = finding(off[0], estimate).capitalize(), "bad"
+    elif intervals["calibration_slope"]["low"] is None:
+        value, level = _TOO_FEW, "unclear"
+    yield Tile(
+        f"Risks by time {horizon:g}",
+        value,
+        f"{_shown_intervals(section)} {_LEVEL:.0%} intervals by the bootstrap.",
+        level,
+    )
+    ends, uno = intervals["harrell_c"], intervals["uno_c"]
+    if ends["estimate"] is not None:
+        side = _side(ends, 0.5)
+        also = "" if uno["estimate"] is None else f"; Uno's {_with_ends(uno)}"
+        yield Tile(
+            "Concordance",
+            f"C = {ends['estimate']:.3f}",
+            f"Harrell's {_with_ends(ends)}{also}. 0.5 is what a risk gives that tells "
+            "nothing.",
+            {1: "good", 0: "unclear", -1: "bad"}[side],
+        )
+    brier, scaled = intervals["brier_score"], section["metrics"]["scaled_brier_score"]
+    if scaled["value"] is not None:
+        share = scaled["value"]
+        yield Tile(
+            "Against a constant forecast",
+            f"{abs(share):.0%} {'better' if share >= 0 else 'worse'}",
+            f"Brier score {_with_ends(brier)}, weighted for censoring; the same risk "
+            f"for all gives {number(brier['estimate'] / (1 - share))}. Smaller is better.",
+            "good" if share > 0 else "bad",
+        )
+
+
+def _side(ends: dict[str, Any], value: float) -> int:
+    """Returns 1 if an interval lies above a value, -1 if below it, else 0."""
+    if ends["low"] is None or ends["high"] is None:
+        return 0
+    return int(ends["low"] > value) - int(ends["high"] < value)
 
 
 # Shown.

@@ -105,6 +105,10 @@ def report(
     means: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
     variances: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    event: ArrayLike | None = None,
+    survival: ArrayLike | None = None,
+    at: float | None = None,
     sample_weight: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
     groups: Any = None,
@@ -121,8 +125,10 @@ def report(
     `correct` with `confidences` of a language model, an expert or an alarm the same,
     without classes, and from which confidence on it may answer alone; of `means` with
     `stddevs` or `variances` of a regression, whether the error bars are right. With
-    `groups` it says for whom the model is wrong more often than it says. `python -m
-    uncertainty_metrics report FILE` writes the same of a file.
+    `groups` it says for whom the model is wrong more often than it says. P(class 1) of
+    two classes, as one column, and `survival` at a time `at` are also reported as risks
+    of an event, with the numbers that medicine asks for. `python -m uncertainty_metrics
+    report FILE` writes the same of a file.
 
     Args:
       labels: what came, shape [...]: of a classifier numbers of classes from 0, or
@@ -144,6 +150,12 @@ def report(
       means: predicted means of a regression, shape of the labels.
       stddevs: with `means`, predicted standard deviations, > 0.
       variances: instead of `stddevs`.
+      times: instead of labels, of a survival model: time of the event or of the
+        censoring, whichever came first; finite and >= 0, shape [N].
+      event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
+      survival: with `times`, the predicted probability of no event by the time `at`, in
+        [0, 1], shape [N].
+      at: with `survival`, the time by which it is predicted.
       sample_weight: finite and >= 0, broadcastable to the labels.
       classes: names of the K classes in the order of the predictions. By default the
         columns of a data frame; else, of labels that are text, these in sorted order,
@@ -154,9 +166,9 @@ def report(
         of a single attribute.
       compare: from the name of another model to its predictions for the same labels:
         an array as `probabilities` or `logits` is one, or `(means, stddevs)` or
-        `(means, variances)`, or for the same questions `(correct, confidences)`; or a
-        dict of these arguments; or a `Summary`, whose examples are others: the report
-        says whether the calibration has changed.
+        `(means, variances)`, or an array as `survival`, or for the same questions
+        `(correct, confidences)`; or a dict of these arguments; or a `Summary`, whose
+        examples are others: the report says whether the calibration has changed.
       num_bins: number of bins.
       name: what to call the model.
 
@@ -191,6 +203,10 @@ def report(
         "means": means,
         "stddevs": stddevs,
         "variances": variances,
+        "times": times,
+        "event": event,
+        "survival": survival,
+        "at": at,
     }
     given = {key: value for key, value in given.items() if value is not None}
     common = sample_weight, classes, groups

@@ -1,0 +1,90 @@
+"""What the report says of risks as a document, and the report of a survival model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uncertainty_metrics._report import (
+    _picture_table,
+    _sections_risk,
+    _sections_survival,
+)
+from uncertainty_metrics._report._blocks import (
+    SIDES,
+    Block,
+    Section,
+    Table,
+    Text,
+    data_section,
+    metrics_table,
+    number,
+)
+
+_ON_WEIGHTS = (
+    "An example that was censored by the horizon has weight 0, and the others have "
+    "weights that stand for it. The intervals come from a bootstrap of the examples "
+    "that finds the weights again in each resample."
+)
+
+
+def risk_section(report: dict[str, Any], before: list[Text]) -> Section:
+    """Returns the section of a model that gives risks, with a text before it."""
+    section = report["risk"]
+    is_survival = report["task"] == "survival"
+    meanings = (_sections_survival if is_survival else _sections_risk).MEANINGS
+    keys = ("estimate", "low", "high")
+    rows = [
+        (name, *(_short(ends[key]) for key in keys), meanings[name])
+        for name, ends in section["intervals"].items()
+    ]
+    blocks: list[Block] = [
+        *before,
+        Text(section["verdict"]),
+        _picture_table.RISK_CURVE.block(report),
+        Table(
+            f"Calibration and ranking, with {section['level']:.0%} intervals",
+            "metric",
+            ("value", "from", "to", "meaning"),
+            rows,
+        ),
+        metrics_table("Distances and scores", "metric", section["metrics"]),
+        _picture_table.DECISIONS.block(report),
+    ]
+    return Section("As a risk", blocks)
+
+
+def _short(value: float | str | None) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else number(value)
+
+
+def comparison_of_risks(report: dict[str, Any]) -> list[Block]:
+    """Returns what a comparison says of two classifiers that give risks."""
+    other = report["comparison"]["other"]
+    if "risk" not in report or "risk" not in other:
+        return []
+    found = [each["risk"] for each in (report, other)]
+    rows = [
+        (name, *(_short(each["intervals"][name]["estimate"]) for each in found))
+        for name in found[0]["intervals"]
+        if name in found[1]["intervals"]
+    ] + [
+        (name, *(_short(each["metrics"][name]["value"]) for each in found))
+        for name in found[0]["metrics"]
+    ]
+    verdict = report["comparison"].get("risk", {}).get("verdict")
+    return [
+        Table("Both as risks", "metric", SIDES, rows),
+        *([Text(verdict)] if verdict else []),
+    ]
+
+
+def survival_sections(report: dict[str, Any]) -> list[Section]:
+    """Returns the sections of a survival model."""
+    data = report["data"]
+    facts = {
+        "horizon": f"{data['horizon']:g}",
+        "events by then": data["events_by_horizon"],
+        "censored by then": data["lost_by_horizon"],
+        "effective examples": f"{data['effective_examples']:.1f}",
+    }
+    return [risk_section(report, [Text(_ON_WEIGHTS)]), data_section(report, facts)]

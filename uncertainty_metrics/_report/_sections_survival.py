@@ -1,0 +1,160 @@
+"""The sections of the report on a survival model: its risks of an event by the horizon.
+
+An example that was censored by the horizon has weight 0, and the others have weights
+that stand for it. The intervals come from a bootstrap that draws examples and finds the
+weights again: functions of weighted data would take a weight as a number of examples.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report import _sections_risk
+from uncertainty_metrics._report._predictions import Survival
+from uncertainty_metrics._report._risks import risks_of
+from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, row
+from uncertainty_metrics._results import ConfidenceInterval
+
+_NUM_RESAMPLES, _SEED = 200, 0  # Every report draws alike.
+_OF_RISKS: dict[str, Callable[..., Any]] = {
+    "observed_expected_ratio": um.observed_expected_ratio,
+    "calibration_intercept": um.calibration_intercept,
+    "calibration_slope": um.calibration_slope,
+}
+# Of more examples C has no interval, which would take minutes.
+_MOST_WITH_C = 5000
+# What a comparison shows.
+_COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
+MEANINGS = {
+    **_sections_risk.MEANINGS,
+    "auroc": "Of those with the event by the horizon, and those without.",
+    "harrell_c": "Harrell's C of all times; depends on the censoring.",
+    "uno_c": "Uno's C of events before the horizon; does not.",
+}
+
+
+def sections(model: Survival) -> dict[str, Any]:
+    """Returns what the report says of one model."""
+    data, arguments = risks_of(model), _arguments(model)
+    values = _values(**{**arguments, "with_c": True})
+    ends = _bootstrapped(um.bootstrap, arguments)
+    intervals = {
+        name: {**ends.get(name, row(np.nan, np.nan, np.nan)), "estimate": _known(value)}
+        for name, value in values.items()
+    }
+    of_brier = intervals.pop("brier_score")
+    came = f"By time {model.at:g}, with weights for censoring, the event came"
+    risk = _sections_risk.common(data, came, intervals)
+    risk["intervals"]["brier_score"] = of_brier
+    del risk["metrics"]["brier_score"]
+    times, event_came = np.ravel(model.times), np.ravel(model.event) == 1
+    return {
+        "data": {
+            "examples": int(np.size(model.times)),
+            "horizon": model.at,
+            "events_by_horizon": int(np.sum(event_came & (times <= model.at))),
+            "lost_by_horizon": int(np.sum(~event_came & (times <= model.at))),
+            "weighted": model.sample_weight is not None,
+            "effective_examples": data.sample_size,
+        },
+        "risk": risk,
+    }
+
+
+def _arguments(model: Survival) -> dict[str, Any]:
+    """Returns the arguments of `_values`."""
+    return {
+        "times": np.ravel(model.times),
+        "event": np.ravel(model.event),
+        "risks": np.ravel(model.risks),
+        "at": float(model.at),
+        "sample_weight": model.sample_weight,
+        "with_c": np.size(model.times) <= _MOST_WITH_C,
+    }
+
+
+def _values(
+    times: np.ndarray,
+    event: np.ndarray,
+    risks: np.ndarray,
+    at: float,
+    sample_weight: np.ndarray | None,
+    with_c: bool,
+) -> dict[str, float]:
+    """Returns the metrics at the horizon; NaN is what is not defined."""
+    found = dict.fromkeys((*_OF_RISKS, *_COMPARED), np.nan)
+    given = {"sample_weight": sample_weight}
+    try:
+        labels, weights = um.survival_at(times, event, at, sample_weight=sample_weight)
+    except ValueError:  # A resample without an example that was followed so long.
+        return found
+    at_horizon = (labels, risks), {"sample_weight": weights}
+    for name, function in _OF_RISKS.items():
+        found[name] = _or_nan(function, *at_horizon)
+    found["auroc"] = _or_nan(um.auroc, *at_horizon)
+    if with_c:
+        found["harrell_c"] = _or_nan(um.concordance_index, (times, event, risks), given)
+        found["uno_c"] = _or_nan(
+            um.concordance_index,
+            (times, event, risks),
+            {"ipcw": True, "at": at, **given},
+        )
+    found["brier_score"] = _or_nan(
+        um.ipcw_brier_score, (times, event, 1 - risks, at), given
+    )
+    return found
+
+
+def _or_nan(
+    metric: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> float:
+    """Returns what a metric, or its interval, gives as the estimate; NaN if it is not
+    defined for these data.
+    """
+    try:
+        found = metric(*arguments, **options)
+    except ValueError:
+        return np.nan
+    return float(getattr(found, "estimate", found))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _bootstrapped(
+    bootstrap: Callable[..., ConfidenceInterval], arguments: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Returns the interval of each metric, as far as the data allow it."""
+    with warnings.catch_warnings():
+        # Resamples in which a metric is not defined are left out.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            ends = bootstrap(
+                _values,
+                **arguments,
+                num_resamples=_NUM_RESAMPLES,
+                alpha=1 - INTERVAL_LEVEL,
+                method="percentile",
+                seed=_SEED,
+            )
+        except ValueError:  # A single example, or most resamples say nothing.
+            return {}
+    return {name: row(*(end[name] for end in ends)) for name in ends.estimate}
+
+
+def differences(first: Survival, second: Survival) -> dict[str, dict[str, Any]]:
+    """Returns the metrics of a model less those of another, of the same examples."""
+    one, other = _arguments(first), _arguments(second)
+    models = {"risks": one.pop("risks")}, {"risks": other["risks"]}
+
+    def difference(metric: Any, **options: Any) -> Any:
+        return um.bootstrap_difference(metric, *models, **options)
+
+    found = _bootstrapped(difference, one)
+    return {name: found[name] for name in _COMPARED if name in found}
