@@ -49,8 +49,15 @@ def classified(
     names = choice.classes or classes
     if alone:
         two = _names.of_two(labels, choice._replace(classes=names or None))
-        named = {"classes": two.classes, "event_class": 1}
-        return Predictions(source, two.labels, kind, values, **named, **others)
+        return Predictions(
+            source,
+            two.labels,
+            kind,
+            values,
+            classes=two.classes,
+            event_class=1,
+            **others,
+        )
     size = values.shape[-1] if values.ndim else 0
     if values.ndim > labels.ndim:
         _check_sums(kind, values)
@@ -62,8 +69,15 @@ def classified(
         )
     if positive is not None and not names:
         two = _names.of_two(labels, choice)
-        named = {"classes": two.classes, "event_class": 1}
-        return Predictions(source, two.labels, kind, values, **named, **others)
+        return Predictions(
+            source,
+            two.labels,
+            kind,
+            values,
+            classes=two.classes,
+            event_class=1,
+            **others,
+        )
     if names and len(names) != size:
         raise ValueError(
             f"the names of the classes must be {size}, one for each column of "

@@ -90,7 +90,8 @@ def comparison(
     predictions: Model, other: Model, models: dict[str, dict[str, Any]], num_bins: int
 ) -> dict[str, Any]:
     """Returns the section; `models` are what is said of each, which are of one task."""
-    if isinstance(predictions, Survival) and isinstance(other, Survival):
+    if isinstance(predictions, Survival):
+        assert isinstance(other, Survival)
         return _of_survival(predictions, other, models)
     places, tested, compared = _of_task(predictions)
     numbers = {
@@ -163,7 +164,7 @@ def _followed(first: Survival, second: Survival) -> tuple[bool, str]:
 
 
 def _of_task(
-    model: Model,
+    model: Decided | Regression,
 ) -> tuple[dict[str, Any], str, Callable[..., dict[str, Any]]]:
     """Returns the numbers that are compared, the section with the p-value of the test
     of calibration, and the function that compares two models.

@@ -73,7 +73,7 @@ def sections(
         report["mending"] = mended(rows, num_bins).section
     tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(model)
-    if has_risks(model):
+    if not isinstance(model, Confidences) and has_risks(model):
         tell("computes what is asked of risks")
         report["risk"] = risk(model)
     if rows is not None and rows.groups:

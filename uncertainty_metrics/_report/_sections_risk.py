@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._predictions import Decided
+from uncertainty_metrics._report._predictions import Predictions, Stream
 from uncertainty_metrics._report._risks import (
     Risks,
     has_risks,
@@ -21,7 +21,7 @@ from uncertainty_metrics._report._sections_rows import shown_p_value
 # Intervals of fewer events, or of fewer examples without one, tend to be too short.
 _FEW_EVENTS = 20
 THRESHOLDS = np.arange(1, 100) / 100
-MEANINGS = {
+MEANINGS: dict[str, str] = {
     "observed_expected_ratio": "Events over expected events; 1 is calibrated.",
     "calibration_intercept": "In the large, in log-odds; 0 is calibrated.",
     "calibration_slope": "1 is calibrated; below 1, risks are too extreme.",
@@ -34,7 +34,7 @@ MEANINGS = {
 }
 
 
-def risk(model: Decided) -> dict[str, Any]:
+def risk(model: Predictions | Stream) -> dict[str, Any]:
     """Returns the section of a model that gives risks."""
     data = risks_of(model)
     of_events = {
@@ -185,6 +185,8 @@ def _side_of(interval: Mapping[str, Any], value: float) -> int:
 def _of_level(interval: Mapping[str, Any]) -> str:
     if interval["estimate"] is None:
         return "All risks are 0, so there is no O/E."
+    if interval["low"] is None:
+        return f"O/E is {_ends(interval)}, and has no interval here."
     words = {
         1: "More events came than expected",
         -1: "Fewer events came than expected",
@@ -199,6 +201,8 @@ def _of_spread(data: Risks, interval: Mapping[str, Any]) -> str:
             return "All risks are the same, so there is no slope."
         which = "All examples have" if data.labels[0] else "No example has"
         return f"{which} the event, so there is no slope and no AUROC."
+    if interval["low"] is None:
+        return f"The slope is {_ends(interval)}, and has no interval here."
     words = {
         1: "The risks are too close together",
         -1: "The risks are too extreme",
@@ -236,7 +240,7 @@ def _of_actions(curve: Any) -> str:
     )
 
 
-def difference(first: Decided, second: Decided) -> dict[str, Any]:
+def difference(first: Any, second: Any) -> dict[str, Any]:
     """Returns the difference of the AUROCs of two models of the same examples that give
     risks of the same event; empty if there is none.
     """

@@ -30,7 +30,7 @@ _OF_RISKS: dict[str, Callable[..., Any]] = {
 _MOST_WITH_C = 5000
 # What a comparison shows.
 _COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
-MEANINGS = {
+MEANINGS: dict[str, str] = {
     **_sections_risk.MEANINGS,
     "auroc": "Of those with the event by the horizon, and those without.",
     "harrell_c": "Harrell's C of all times; depends on the censoring.",
@@ -42,7 +42,9 @@ def sections(model: Survival) -> dict[str, Any]:
     """Returns what the report says of one model."""
     data, arguments = risks_of(model), _arguments(model)
     values = _values(**{**arguments, "with_c": True})
-    ends = _bootstrapped(um.bootstrap, arguments)
+    # Where all or none had the event, each resample would say the same.
+    has_both = data.labels.min() < data.labels.max()
+    ends = _bootstrapped(um.bootstrap, arguments) if has_both else {}
     intervals = {
         name: {**ends.get(name, row(np.nan, np.nan, np.nan)), "estimate": _known(value)}
         for name, value in values.items()

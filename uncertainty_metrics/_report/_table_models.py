@@ -170,11 +170,11 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
-    if names := plan.survival:
+    if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
-        arrays[names.event] = labels
-        horizon = plan.choice.horizon
-        return survival_of(source, names, arrays, horizon, weight, left_out)
+        arrays[plan.survival.event] = labels
+        at = plan.choice.horizon
+        return survival_of(source, plan.survival, arrays, at, weight, left_out)
     if plan.columns:
         names = plan.columns.names
         found = numbers[:, : len(names)]

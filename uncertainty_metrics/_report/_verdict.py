@@ -458,7 +458,8 @@ def _of_survival(found: dict[str, Any]) -> Iterator[Tile]:
             "Against a constant forecast",
             f"{abs(share):.0%} {'better' if share >= 0 else 'worse'}",
             f"Brier score {_with_ends(brier)}, weighted for censoring; the same risk "
-            f"for all gives {number(brier['estimate'] / (1 - share))}. Smaller is better.",
+            f"for all gives {number(brier['estimate'] / (1 - share))}. Smaller is "
+            "better.",
             "good" if share > 0 else "bad",
         )
 
