@@ -45,10 +45,12 @@ def test_the_help_lists_the_picture(task, picture, capsys):
     words = " ".join(capsys.readouterr().out.split())
     of_task = words.partition("of a classifier ")[2]
     of_classifier, _, rest = of_task.partition(" of answers ")
-    of_answers, _, of_regression = rest.partition(" or of a regression ")
+    of_answers, _, rest = rest.partition(" of a regression ")
+    of_regression, _, of_survival = rest.partition(" or of a survival model ")
     text = {
         "classification": of_classifier,
         "confidences": of_answers,
         "regression": of_regression,
+        "survival": of_survival,
     }[task]
     assert f"{picture.file} {picture.shows}" in text

@@ -50,13 +50,16 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-# The files of the shipped predictions, which have no groups, are of no ensemble, and are
-# not compared with other examples.
+# The files of the shipped predictions, which have no groups, are of no ensemble and no
+# risks, and are not compared with other examples.
 PICTURES = tuple(
     picture.file
     for picture in _picture_table.PICTURES["classification"]
     if picture
-    not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
+    not in (
+        *(_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT),
+        *(_picture_table.RISK_CURVE, _picture_table.DECISIONS),
+    )
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
@@ -465,7 +468,7 @@ def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeyp
 
 def test_an_example_alone_has_no_intervals():
     forecast = {"mean": np.zeros(1), "stddev": np.ones(1), "target": np.ones(1)}
-    for one in (forecast, {"labels": [1], "probabilities": [0.7]}):
+    for one in (forecast, {"labels": [1], "probabilities": [[0.3, 0.7]]}):
         found, out = shown(one, one)
         assert found["intervals"]["metrics"] == {}
         assert found["comparison"]["differences"] == {}

@@ -36,7 +36,13 @@ def risk_section(report: dict[str, Any], before: list[Text]) -> Section:
     rows = [
         (name, *(_short(ends[key]) for key in keys), meanings[name])
         for name, ends in section["intervals"].items()
+        if ends["estimate"] is not None
     ]
+    scores = {
+        name: row
+        for name, row in section["metrics"].items()
+        if row["value"] is not None
+    }
     blocks: list[Block] = [
         *before,
         Text(section["verdict"]),
@@ -47,7 +53,7 @@ def risk_section(report: dict[str, Any], before: list[Text]) -> Section:
             ("value", "from", "to", "meaning"),
             rows,
         ),
-        metrics_table("Distances and scores", "metric", section["metrics"]),
+        metrics_table("Distances and scores", "metric", scores),
         _picture_table.DECISIONS.block(report),
     ]
     return Section("As a risk", blocks)

@@ -46,7 +46,10 @@ def sections(model: Survival) -> dict[str, Any]:
     has_both = data.labels.min() < data.labels.max()
     ends = _bootstrapped(um.bootstrap, arguments) if has_both else {}
     intervals = {
-        name: {**ends.get(name, row(np.nan, np.nan, np.nan)), "estimate": _known(value)}
+        name: {
+            **_of_length(ends.get(name, row(np.nan, np.nan, np.nan))),
+            "estimate": _known(value),
+        }
         for name, value in values.items()
     }
     of_brier = intervals.pop("brier_score")
@@ -148,6 +151,15 @@ def _bootstrapped(
         except ValueError:  # A single example, or most resamples say nothing.
             return {}
     return {name: row(*(end[name] for end in ends)) for name in ends.estimate}
+
+
+def _of_length(interval: dict[str, Any]) -> dict[str, Any]:
+    """Returns an interval without its ends if these are equal: the bootstrap sees no
+    chance where the risks separate the examples, or are all the same.
+    """
+    if interval["low"] == interval["high"]:
+        return {**interval, "low": None, "high": None}
+    return interval
 
 
 def differences(first: Survival, second: Survival) -> dict[str, dict[str, Any]]:
