@@ -22,10 +22,10 @@ from uncertainty_metrics._report._sections_rows import shown_p_value
 _FEW_EVENTS = 20
 THRESHOLDS = np.arange(1, 100) / 100
 MEANINGS: dict[str, str] = {
-    "observed_expected_ratio": "Events over expected events; 1 is calibrated.",
-    "calibration_intercept": "In the large, in log-odds; 0 is calibrated.",
-    "calibration_slope": "1 is calibrated; below 1, risks are too extreme.",
-    "auroc": "P(who has the event has the higher risk).",
+    "observed_expected_ratio": "Events / expected; 1 is calibrated.",
+    "calibration_intercept": "In log-odds; 0 is calibrated.",
+    "calibration_slope": "1 is calibrated; < 1 too extreme.",
+    "auroc": "P(an event has the higher risk).",
     "ici": "Mean distance of the risks from the curve.",
     "e50": "Median of these distances.",
     "e90": "90th percentile of these distances.",

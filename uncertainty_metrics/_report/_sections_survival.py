@@ -32,9 +32,10 @@ _MOST_WITH_C = 5000
 _COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
 MEANINGS: dict[str, str] = {
     **_sections_risk.MEANINGS,
-    "auroc": "Of those with the event by the horizon, and those without.",
-    "harrell_c": "Harrell's C of all times; depends on the censoring.",
-    "uno_c": "Uno's C of events before the horizon; does not.",
+    "brier_score": "Of (event - risk)^2; small is good.",
+    "auroc": "P(an event by then has more risk).",
+    "harrell_c": "Harrell's; depends on censoring.",
+    "uno_c": "Uno's, of events before then.",
 }
 
 
