@@ -18,7 +18,7 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _streams
+from uncertainty_metrics._report import _sections_survival, _streams
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -312,9 +312,11 @@ def test_the_bootstrap_is_wider_than_weights_as_numbers():
     assert slope["high"] - slope["low"] > 1.1 * (naive.upper - naive.lower)
 
 
-@pytest.mark.parametrize("column", ["survival", "risk"])
-@pytest.mark.parametrize("ending", ["csv", "npz", "jsonl"])
-def test_survival_files(ending, column):
+@pytest.mark.parametrize(
+    ("ending", "column"), [("csv", "survival"), ("npz", "risk"), ("jsonl", "risk")]
+)
+def test_survival_files(ending, column, monkeypatch):
+    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
     data = cohort(200)
     expected = um.report(**data, at=2.0).to_dict()["risk"]["intervals"]
     forecast = data.pop("survival")
@@ -341,7 +343,8 @@ def test_survival_files(ending, column):
         assert found[key] == pytest.approx(ends, rel=1e-6)
 
 
-def test_several_survival_files_are_read_as_one():
+def test_several_survival_files_are_read_as_one(monkeypatch):
+    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
     data = cohort(200)
     times, event, survival = (x.tolist() for x in data.values())
     rows = [*zip(times, event, survival, strict=True)]
@@ -376,7 +379,7 @@ def test_survival_of_other_kinds_is_refused(capsys):
         um.report(data["event"], **data, at=2.0)
     with pytest.raises(ValueError, match="`at` must be a finite time"):
         um.report(**data, at=-1.0)
-    with pytest.raises(ValueError, match="below .* when the last of `times`"):
+    with pytest.raises(ValueError, match=r"below .* when the last of `times`"):
         um.report(times=[1.0, 2.0], event=[1, 0], survival=[0.5, 0.5], at=3.0)
     with pytest.raises(ValueError, match=r"`survival` must be in \[0, 1\]"):
         um.report(**{**data, "survival": np.full(60, 50.0)}, at=2.0)

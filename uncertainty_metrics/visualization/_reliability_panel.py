@@ -309,7 +309,9 @@ def _draw_score_line(
     few = curve.sizes < FEW
     style = _series.line(i) | {"clip_on": _clips(x)}
     marks = {}
-    if marked:  # Markers distinguish the lines also in grey.
+    # Markers distinguish the lines also in grey. A line of NaN alone has no length, by
+    # which they are placed.
+    if marked and not np.all(few):
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
