@@ -28,6 +28,7 @@ def _number(name: str, value: Any, least: float) -> float:
 class Penalized(_scorers.ClassScorer):
     """The proper score of each example, and `weight` times the penalty of the batch."""
 
+    _numpy_function = staticmethod(np_rules.negative_log_likelihood)
     weight: float = 0.0  # Which the losses must say.
     proper_loss: ProperLoss = "nll"
 
@@ -84,10 +85,6 @@ class Penalized(_scorers.ClassScorer):
         self, confidences: xp.Tensor, outcomes: xp.Tensor, weights: xp.Tensor
     ) -> xp.Tensor:
         raise NotImplementedError
-
-    @property
-    def _twin(self):
-        return np_rules.negative_log_likelihood
 
 
 @dataclasses.dataclass(frozen=True)

@@ -76,6 +76,8 @@ class ClassScorer:
 
     # Whether eager metrics score in a graph.
     compiled: ClassVar[bool] = True
+    # Raises the error that names a wrong value, by the same rules.
+    _numpy_function: ClassVar[Callable[..., object]]
     from_logits: bool = False
     ignore_index: int | None = None
     sparse_labels: bool | None = None
@@ -130,7 +132,7 @@ class ClassScorer:
         if one_hot:
             _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
-            self._twin(
+            self._numpy_function(
                 to_numpy(labels),
                 **{self._predictions: to_numpy(y_pred)},
                 sample_weight=to_numpy(live).reshape(tuple(labels.shape)),
@@ -142,14 +144,10 @@ class ClassScorer:
     ) -> tuple[xp.Tensor, xp.Tensor]:
         raise NotImplementedError
 
-    @property
-    def _twin(self) -> Callable[..., object]:
-        """The NumPy function, which knows the same rules and names the value."""
-        raise NotImplementedError
-
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ClassScorer):
+    _numpy_function = staticmethod(np_rules.brier_score)
     zero_based: bool = False
 
     def __post_init__(self):
@@ -159,19 +157,13 @@ class Brier(ClassScorer):
     def _scores(self, examples, targets):
         return _classifier_scores.brier_scores(examples, self.zero_based, targets)
 
-    @property
-    def _twin(self):
-        return np_rules.brier_score
-
 
 @dataclasses.dataclass(frozen=True)
 class Likelihood(ClassScorer):
+    _numpy_function = staticmethod(np_rules.negative_log_likelihood)
+
     def _scores(self, examples, targets):
         return _classifier_scores.likelihood_scores(examples, targets)
-
-    @property
-    def _twin(self):
-        return np_rules.negative_log_likelihood
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,23 +174,19 @@ class Margins(Likelihood):
 
 @dataclasses.dataclass(frozen=True)
 class RankedProbability(ClassScorer):
+    _numpy_function = staticmethod(np_rules.ranked_probability_score)
+
     def _scores(self, examples, targets):
         return _classifier_scores.ranked_scores(examples, targets)
-
-    @property
-    def _twin(self):
-        return np_rules.ranked_probability_score
 
 
 @dataclasses.dataclass(frozen=True)
 class Hits(ClassScorer):
+    _numpy_function = staticmethod(np_selective.accuracy)
+
     def _scores(self, examples, targets):
         decisions, _, right = _inputs.decisions(examples.probabilities)
         return xp.cast(decisions == examples.labels, examples.dtype), right
-
-    @property
-    def _twin(self):
-        return np_selective.accuracy
 
 
 @dataclasses.dataclass(frozen=True)
