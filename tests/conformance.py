@@ -17,6 +17,14 @@ _ROOMS = {
 }
 
 
+# The vectors of these definitions hold only the estimate, not its interval and p-value.
+_ESTIMATES = ("calibration_intercept", "calibration_slope")
+
+
+def _estimate(of, **inputs):
+    return of(**inputs).estimate
+
+
 def function(half, definition):
     """Returns the function of one half of the package that computes a definition."""
     if definition == "l2_calibration_error":
@@ -25,6 +33,8 @@ def function(half, definition):
         return functools.partial(half.brier_score, zero_based=True)
     if definition == "normal_negative_log_likelihood":
         return half.regression.negative_log_likelihood
+    if definition in _ESTIMATES:
+        return functools.partial(_estimate, getattr(half, definition))
     if definition.startswith("binary_"):
         name = definition.removeprefix("binary_")
         return functools.partial(getattr(half, name), positive_class=True)

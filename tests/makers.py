@@ -504,6 +504,7 @@ NUMBERS = {
     "waic_type": ("waic1", "waic2", *WRONG),
     "criterion": ("waic1", "psis_loo", *WRONG),
     "reff": (1, 0.3, np.float32(2.5), *WRONG),
+    "ipcw": (True, False, *WRONG),
 }
 
 _FLAG = ("True or False", ("yes", 1, None))
@@ -565,7 +566,7 @@ BAD_OPTIONS = {
             *("max_prob", "class_conditional", "positive_class", "squared", "density"),
             "multilabel",
             *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
-            *("show_ece", "show_correlation"),
+            *("show_ece", "show_correlation", "ipcw"),
         ),
         _FLAG,
     ),

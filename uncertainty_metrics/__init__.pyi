@@ -45,6 +45,12 @@ from .tensors.cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
+from .numpy.calibration.risk_calibration import (
+    calibration_intercept as calibration_intercept,
+    calibration_slope as calibration_slope,
+    integrated_calibration_index as integrated_calibration_index,
+    observed_expected_ratio as observed_expected_ratio,
+)
 from .numpy.scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
@@ -128,6 +134,7 @@ from .tensors.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .numpy.scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .numpy.scoring.ranks import rank_histogram as rank_histogram
 from .tensors.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
@@ -136,6 +143,8 @@ from .tensors.multivariate_scores import (
 from .tensors.distributions.distribution_scores import crps_distribution as crps_distribution
 
 # Survival under censoring.
+from .numpy.survival.concordance import concordance_index as concordance_index
+from .numpy.survival.survival_at import survival_at as survival_at
 from .numpy.survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
@@ -169,6 +178,10 @@ from .tensors.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
+)
+from .numpy.selective.auroc_intervals import (
+    auroc_difference as auroc_difference,
+    auroc_interval as auroc_interval,
 )
 
 # Out of distribution.

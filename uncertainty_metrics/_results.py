@@ -286,3 +286,20 @@ class ConfidenceInterval(NamedTuple):
     lower: Any
     estimate: Any
     upper: Any
+
+
+class TestedInterval(NamedTuple):
+    """An estimate, the interval around it, and the p-value of one value.
+
+    Attributes:
+      lower: lower end of the interval.
+      estimate: the estimate from the data themselves.
+      upper: upper end of the interval.
+      p_value: probability that, if the tested value is the truth, the data are at least
+        as far from it as these data, in [0, 1].
+    """
+
+    lower: Any
+    estimate: Any
+    upper: Any
+    p_value: Any

@@ -10,7 +10,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.backends.conftest import BACKEND
 from tests.fuzz.outcomes import flat
-from uncertainty_metrics.ops import to_numpy, wide, xp
+from uncertainty_metrics.ops import _execution, to_numpy, xp
 
 # Random functions need TensorFlow.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
@@ -93,7 +93,7 @@ def test_float64_is_kept(row, rng):
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
 def test_segment_sums_keep_the_type_of_the_values(dtype):
     """In float32 the sum would be that of the first."""
-    with wide():
+    with _execution.in_64_bits():
         values = xp.constant(np.array([2**24, 1, -5, 7], dtype))
         of = xp.constant(np.array([0, 0, 2, -1], np.int32))
         reduced = [

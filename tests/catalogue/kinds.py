@@ -384,7 +384,6 @@ class DetectionRow(RealRow):
     sketched: bool = True
     jumps: bool = True
     kernel: str | None = "detection"
-
     good_labels = (0.0, 1.0, 1.0, 0.0)
 
     def labels(self, rng, n):
@@ -410,12 +409,13 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, if the names of the parameters are not enough.
       fixed: options that every call has.
+      by_example: whether the function returns a value for each example.
       words: arguments that may hold strings, and missing values.
-      effective: whether weights give effective sizes, so that weight 2 is not the same
-        as having the example twice.
+      effective: whether weights give effective sizes.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
+    by_example: bool = False
     fixed: Options = dataclasses.field(default_factory=dict)
     words: tuple[str, ...] = ()
     effective: bool = False

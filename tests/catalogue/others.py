@@ -95,6 +95,34 @@ def _followed(rng, shape):
     return {"times": times, "event": event, "survival": survival, "at": [0.1, 0.3]}
 
 
+def _seen(rng, shape, *names):
+    """Returns times, events, and scores with these names."""
+    times, event = np.round(rng.random(shape), 1), rng.integers(0, 2, shape)
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"times": times, "event": event, **scores}
+
+
+def _risks(rng, shape):
+    return _seen(rng, shape, "risk_scores")
+
+
+def _until(rng, shape):
+    return {**_seen(rng, shape), "at": 0.3}
+
+
+def _scored(rng, shape, *names):
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"labels": rng.integers(0, 2, shape), **scores}
+
+
+def _one_score(rng, shape):
+    return _scored(rng, shape, "scores")
+
+
+def _two_scores(rng, shape):
+    return _scored(rng, shape, "scores_1", "scores_2")
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -198,6 +226,13 @@ FUNCTION_ROWS = (
         )
         for name in ("net_benefit", "murphy_curve")
     ),
+    *_functions(
+        *("calibration_intercept", "calibration_slope", "observed_expected_ratio"),
+        make=_of_an_event,
+        half="numpy",
+        unbounded=True,
+    ),
+    FunctionRow("integrated_calibration_index", make=_of_an_event, half="numpy"),
     *(
         FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
         for name, alias in (
@@ -212,9 +247,15 @@ FUNCTION_ROWS = (
         for name in ("ipcw_brier_score", "integrated_brier_score")
     ),
     FunctionRow("d_calibration", make=_at_own_times, half="numpy", jumps=True),
+    FunctionRow("concordance_index", make=_risks, half="numpy", jumps=True),
+    FunctionRow("survival_at", make=_until, by_example=True, **_CURVE),
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
+    FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
+    # Scores.
+    FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.

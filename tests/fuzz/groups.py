@@ -47,7 +47,7 @@ def differs_alone(
     number = int(arguments["num_groups"])
     values, worst, totals = np.split(twin.values, [number, number + 1])
     rest = {k: v for k, v in arguments.items() if k not in ("groups", "num_groups")}
-    shape = np.shape(arguments["labels"])
+    shape = np.shape(arguments["labels" if "labels" in arguments else "correct"])
     groups = _aligned(arguments["groups"], shape)
     weights = rest.get("sample_weight")
     weights = _aligned(1.0 if weights is None else weights, shape)

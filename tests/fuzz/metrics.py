@@ -126,6 +126,8 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
             return f"{told(ours)}; graph: {told(other)}"
         return None
     labels, predictions, weights = (None if t is None else to_numpy(t) for t in tensors)
+    if np.size(predictions) == np.size(labels):  # P(class 1), maybe without an axis.
+        predictions = predictions.reshape(-1, 1)
     labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
     predictions = predictions.astype(np.float64)
     if predictions.shape[-1] == 1:  # P(class 1).

@@ -142,6 +142,7 @@ def test_wrong_groups_raise_and_keep_the_state(name):
         ({"groups": [0, 1]}, r"`groups` must be broadcastable"),
         ({"groups": ["a", "b", "c"]}, r"`groups`.*np\.unique"),
         ({"labels": [0, 1, 2]}, r"`y_true` must be integers in \[0, 2\)"),
+        ({"groups": None}, "`y_true` must be a dict.* Received: a dict of 'labels'"),
         ({"group": [0, 1, 1]}, "`y_true` must be a dict of 'labels' and 'groups'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -185,7 +185,7 @@ def test_middles_of_cells_of_the_real_line_lie_in_them(rng):
 
 @pytest.mark.parametrize("groups", [1, 3, 10])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
+def test_bins_by_blocks_are_the_bins_by_cells(groups, jit_compile, rng):
     bins, bits = 7, 3
     cells = _grid.num_cells(bits)
     counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])
@@ -195,7 +195,7 @@ def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
     rest = rng.integers(0, 2**22, counts.shape) * counts
     rows = [counts, 300 * counts, rest, rng.binomial(counts, 0.5)]
     units = np.stack(rows).reshape(4, -1)
-    function = tf.function(_sketch._bins_of_blocks, jit_compile=jit_compile)
+    function = tf.function(_sketch._bins_by_blocks, jit_compile=jit_compile)
     starts, sums = function(tf.constant(units), groups, bins, cells)
     for group in range(groups):
         total = max(int(counts[group].sum()), 1)

@@ -9,7 +9,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 from tests.refined_reference import least, likelihood
-from uncertainty_metrics.ops import _refined
+from uncertainty_metrics.ops import _refined_likelihood
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
@@ -93,7 +93,7 @@ def test_the_optimum_equals_a_closed_form(power):
     assert abs(part - (likelihood(labels, logits, 1.0) - entropy)) < 1e-6
     if abs(power) < 4:
         assert abs(temperature / 2**power - 1) < 1e-4
-        nodes = np.exp(_refined.NODES)
+        nodes = np.exp(_refined_likelihood.NODES)
         if power in np.round(np.log2(nodes), 6):
             assert abs(temperature / 2**power - 1) < 1e-12
 
@@ -171,10 +171,10 @@ def test_blocks_of_a_batch_add_to_the_whole(rng, monkeypatch):
     weights = rng.choice([0.0, 0.5, 3.0], 41).astype(np.float32)
     weights[5] = 0.0
     batch = tf.constant(margins), tf.constant(weights)
-    whole = _refined.node_sums(*batch)
+    whole = _refined_likelihood.node_sums(*batch)
     for rows in (1, 7, 20):
-        monkeypatch.setattr(_refined, "_BLOCK", rows * 17 * 3)
-        hi, lo = _refined.node_sums(*batch)
+        monkeypatch.setattr(_refined_likelihood, "_BLOCK", rows * 17 * 3)
+        hi, lo = _refined_likelihood.node_sums(*batch)
         np.testing.assert_allclose(hi + lo, whole[0] + whole[1], rtol=1e-6)
 
 

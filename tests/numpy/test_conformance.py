@@ -25,6 +25,7 @@ FUNCTIONS = {
     "abs": abs,
     "max": max,
     "sqrt": math.sqrt,
+    "exp": math.exp,
     "log": math.log,
     "erfc": math.erfc,
 }

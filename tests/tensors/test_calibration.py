@@ -177,13 +177,13 @@ def test_datapoints_per_bin_with_real_weights_equal_numpy(rng):
 @pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16, tf.float32, tf.float64])
 @pytest.mark.parametrize("jit_compile", [None, False, True])
 def test_decisions_treat_negative_zeros_as_zeros_and_flag_bad_rows(dtype, jit_compile):
-    from uncertainty_metrics.ops import _inputs
+    from uncertainty_metrics.ops import _decisions
 
     rows = [
         *([0.25, 0.5, 0.25], [0.25, 0.25, 0.25], [-0.0, 0.5, 0.5], [0.0, -0.0, 0.0]),
         *([np.nan, 0.1, 0.1], [-0.1, 0.5, 0.25], [0.1, 1.5, 0.0], [0.1, -np.inf, 0.0]),
     ]
-    decide = _inputs.decisions
+    decide = _decisions.decisions
     if jit_compile is not None:
         decide = tf.function(decide, jit_compile=jit_compile)
     index, scores, right = decide(tf.cast(rows, dtype))

@@ -21,7 +21,7 @@ from tests.ensembles import (
     members,
 )
 from uncertainty_metrics.numpy.ensemble import distances
-from uncertainty_metrics.ops import _pairs
+from uncertainty_metrics.ops import _member_pairs
 from uncertainty_metrics.tensors.ensemble import uncertainty
 
 TOLERANCE = {np.float32: 1e-6, np.float64: 1e-13}
@@ -201,7 +201,7 @@ def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
 def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())
-    monkeypatch.setattr(_pairs, "_LARGE", 0)
+    monkeypatch.setattr(_member_pairs, "_LARGE", 0)
     assert_close(list(um.average_pairwise_diversity(probs).values()), expected)
 
 
@@ -210,7 +210,7 @@ def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
 
 @functools.cache
 def compiled_diversities():
-    return tf.function(_pairs.diversities, jit_compile=True)
+    return tf.function(_member_pairs.diversities, jit_compile=True)
 
 
 @pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 0.4, 0.9])
@@ -227,7 +227,7 @@ def test_float32_divergences_are_precise(distance, rng):
     for value, (i, j) in zip(exact, pairs, strict=True):
         result = um.kl_divergence(probs[i], probs[j])
         np.testing.assert_allclose(result, value, rtol=1e-6)
-    for run in (_pairs.diversities, compiled_diversities()):
+    for run in (_member_pairs.diversities, compiled_diversities()):
         result = run(tf.constant(probs))[1]
         np.testing.assert_allclose(result, np.mean(exact, axis=0), rtol=1e-6)
 

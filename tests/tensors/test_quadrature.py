@@ -23,8 +23,11 @@ from tests.distributions import (
     table,
     with_gradients,
 )
-from uncertainty_metrics.ops import _special
-from uncertainty_metrics.tensors.distributions import _closed_form_crps, _quadrature
+from uncertainty_metrics.tensors.distributions import (
+    _closed_form_crps,
+    _quadrature,
+    _special,
+)
 from uncertainty_metrics.tensors.distributions.distribution_scores import (
     crps_distribution,
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _family, _members, _variables
+from uncertainty_metrics.keras import _family, _members, _tf_variables, _variables
 from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._metric_state import (
     MetricState,
@@ -27,11 +27,10 @@ from uncertainty_metrics.numpy._metric_state import (
 )
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
+    _execution,
     _inputs,
     _sums,
-    no_gradients,
     to_numpy,
-    wide,
     xp,
 )
 
@@ -58,7 +57,7 @@ def widened(method: _Method) -> _Method:
 
     @functools.wraps(method)
     def computed(*args: Any, **kwargs: Any) -> Any:
-        with no_gradients(), wide():
+        with _execution.without_gradients(), _execution.in_64_bits():
             return method(*args, **kwargs)
 
     return computed  # type: ignore[return-value]
@@ -71,7 +70,7 @@ def _at_once(result: _Method) -> _Method:
 
     @functools.wraps(result)
     def computed(self: Any) -> Any:
-        if not xp.executing_eagerly():
+        if not _execution.is_eager():
             return result(self)
         if self._compiled_result is None:
             names: list[str] = []
@@ -91,7 +90,7 @@ def _at_once(result: _Method) -> _Method:
                     value = list(value.values())
                 return value, invalid, few
 
-            self._compiled_result = xp.function(traced), names
+            self._compiled_result = _execution.compiled(traced), names
         compiled, names = self._compiled_result
         with self._alone():
             state = [variable.value for variable in self.variables]
@@ -129,7 +128,7 @@ class SumsMetric(keras.metrics.Metric):
             return
         for name in {"result", "_all_statistics"} & vars(cls).keys():
             method = vars(cls)[name]
-            if name == "result" and xp.COMPILES:
+            if name == "result" and _execution.COMPILES:
                 method = _at_once(method)
             setattr(cls, name, widened(method))
 
@@ -151,7 +150,7 @@ class SumsMetric(keras.metrics.Metric):
 
     def __repr__(self) -> str:
         title = f"{type(self).__name__} name={self.name}"
-        if not xp.executing_eagerly() or xp.distribute.has_strategy():
+        if not _execution.is_eager() or _execution.has_strategy():
             return f"<{title}>"
         if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
             return f"<{title}, no examples>"
@@ -174,7 +173,7 @@ class SumsMetric(keras.metrics.Metric):
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         """Returns a context in which no other thread makes or changes the state."""
         # Replicas take turns; waiting for each other inside of one would not end.
-        return contextlib.nullcontext() if xp.distribute.has_strategy() else self._lock
+        return contextlib.nullcontext() if _execution.has_strategy() else self._lock
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch and returns the result, as `keras.metrics.Metric` does."""
@@ -221,10 +220,10 @@ class SumsMetric(keras.metrics.Metric):
 
     def _plain_state(self) -> _variables.State | None:
         """Returns the variables where an eager call may add to them by itself."""
-        if not (IS_TENSORFLOW and self._has_sums and xp.executing_eagerly()):
+        if not (IS_TENSORFLOW and self._has_sums and _execution.is_eager()):
             return None
         state = _variables.State(*map(_variables.raw, self._state))
-        return state if all(map(_variables.is_plain, state)) else None
+        return state if all(map(_tf_variables.is_plain, state)) else None
 
     @_members.adds
     def _update(
@@ -254,9 +253,9 @@ class SumsMetric(keras.metrics.Metric):
             options and the data are the same.
         """
         del joins  # A collection reads it.
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             state = self._plain_state()
-            eager = xp.executing_eagerly()
+            eager = _execution.is_eager()
             # Elsewhere than in TensorFlow nothing is faster through NumPy.
             if eager and (compiled or not IS_TENSORFLOW):
                 sums, valid = _variables.graph(batch_sums, options, shape)(
@@ -291,7 +290,7 @@ class SumsMetric(keras.metrics.Metric):
         if len(units.shape) != len(hi.shape):
             units = xp.reshape(units, [-1, hi.shape[1]])
         few = self._has_few(units)
-        if xp.executing_eagerly():
+        if _execution.is_eager():
             self._tell(int(invalid), bool(few))
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
@@ -301,7 +300,7 @@ class SumsMetric(keras.metrics.Metric):
     def _read_valid(self) -> xp.Tensor:
         """Returns `_read_sums`'s second where there are no sums yet."""
         invalid = _variables.read(self._invalid)
-        if xp.executing_eagerly():
+        if _execution.is_eager():
             self._tell(int(invalid), True)
         return invalid == 0
 
@@ -354,8 +353,8 @@ class SumsMetric(keras.metrics.Metric):
         raw = [_variables.raw(variable) for variable in variables]
         if (
             IS_TENSORFLOW
-            and xp.executing_eagerly()
-            and all(map(_variables.is_plain, raw))
+            and _execution.is_eager()
+            and all(map(_tf_variables.is_plain, raw))
         ):
             shapes = tuple(tuple(variable.shape) for variable in raw)
             _variables.assign_graph(shapes)(raw, values)
@@ -370,7 +369,7 @@ class SumsMetric(keras.metrics.Metric):
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to others."""
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             arrays = {
                 name: np.array(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
                 for name, variable in self._state._asdict().items()
@@ -392,7 +391,7 @@ class SumsMetric(keras.metrics.Metric):
         """
         if not isinstance(state, MetricState):
             raise _checks.type_error("state", "a `MetricState`", state)
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             state = self._renewed(state)
             self._build_for(state)
             found = {
@@ -428,7 +427,7 @@ class SumsMetric(keras.metrics.Metric):
             if not isinstance(state, MetricState):  # A collection has several.
                 raise _checks.type_error("metrics", taken, metric, verb="hold")
             total = total + self._renewed(state)
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             self._build_for(total)
             arrays = map(self._turned, total.arrays.values())
             invalid, *sums = map(xp.constant, arrays)
@@ -516,7 +515,7 @@ def _has_no_share(y_pred: Any) -> bool:
     Shapes of no examples are an error elsewhere.
     """
     return (
-        xp.is_tensor(y_pred) and y_pred.shape[:1] == [0] and not xp.executing_eagerly()
+        xp.is_tensor(y_pred) and y_pred.shape[:1] == [0] and not _execution.is_eager()
     )
 
 
@@ -529,10 +528,10 @@ def adds_batch(update_state: _UpdateState) -> _UpdateState:
     @functools.wraps(update_state)
     def update(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         if not _has_no_share(y_pred):
-            with no_gradients():
+            with _execution.without_gradients():
                 update_state(self, y_true, y_pred, sample_weight)
 
-    return xp.autograph.experimental.do_not_convert(update)
+    return _execution.not_converted(update)  # type: ignore[return-value]
 
 
 Reduction = Literal["sum_over_batch_size", "sum", "none"]

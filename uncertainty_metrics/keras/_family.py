@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _optional
-from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY
 
 if TYPE_CHECKING:
     import keras as keras
@@ -18,7 +18,9 @@ else:
         "tf_keras" if LEGACY else "keras", "uncertainty_metrics.keras"
     )
     if IS_TENSORFLOW:
-        keras = xp.keras
+        import tensorflow as tf
+
+        keras = tf.keras
 
 _IS_KERAS_3 = hasattr(keras, "ops")
 _OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")

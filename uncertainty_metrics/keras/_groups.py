@@ -22,13 +22,17 @@ def ungrouped(y_true: Any, num_groups: int | None) -> tuple[Any, Any]:
     given = y_true if isinstance(y_true, Mapping) else {"labels": y_true}
     needed = {"labels"} if num_groups is None else {"labels", "groups"}
     if needed <= set(given) <= {"labels", "groups"}:
-        return given["labels"], None if num_groups is None else given["groups"]
+        if num_groups is None:
+            return given["labels"], None
+        if given["groups"] is not None:
+            return given["labels"], given["groups"]
     expected = "a dict of 'labels' and 'groups'"
     if num_groups is None:
         expected = f"labels, or {expected}"
     received = type(y_true).__name__
-    if given is y_true:
-        received = f"a dict of {', '.join(map(repr, y_true)) or 'nothing'}"
+    if isinstance(y_true, Mapping):
+        given = {key: value for key, value in given.items() if value is not None}
+        received = f"a dict of {', '.join(map(repr, given)) or 'nothing'}"
     raise _checks.error("y_true", expected, received)
 
 

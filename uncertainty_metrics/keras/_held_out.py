@@ -11,7 +11,13 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras._family import keras, mask_of
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import IS_TENSORFLOW, no_gradients, plain, xp
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _execution,
+    _structures,
+    for_numpy,
+    xp,
+)
 
 _BATCH = "(x, labels)"
 _WEIGHTED = f"{_BATCH} or (x, labels, sample_weight)"
@@ -58,7 +64,7 @@ def read(
       ValueError: shapes do not match, weights are not finite and >= 0, or neither or
         both of the predictions and the model were given.
     """
-    if not xp.executing_eagerly():
+    if not _execution.is_eager():
         raise RuntimeError("`fit` needs eager execution. Received: a graph")
     if _checks.exactly_one(**{name: predictions, "model": model}) == name:
         return _rows(name, labels, predictions, mask_of(predictions), sample_weight)
@@ -147,14 +153,12 @@ def _predictor(model: Any) -> Callable[[Any], tuple[Any, Any]]:
         return outputs, mask_of(outputs)
 
     if IS_TENSORFLOW:
-        call = xp.function(call, reduce_retracing=True)
+        call = _execution.compiled(call, any_size=True, autograph=True)
 
     def predict(x: Any) -> tuple[Any, Any]:
         # Tensors of other frameworks become arrays, which every backend takes.
-        own = xp.nest.map_structure(
-            lambda v: v if xp.is_tensor(v) else np.asarray(v), x
-        )
-        with no_gradients():
+        own = _structures.mapped(lambda v: v if xp.is_tensor(v) else np.asarray(v), x)
+        with _execution.without_gradients():
             return call(own)
 
     return predict
@@ -164,14 +168,14 @@ def _rows(
     name: str, labels: Any, predictions: Any, mask: Any, sample_weight: Any = None
 ) -> HeldOut:
     """Returns the examples of a batch."""
-    y = np_inputs.as_array("labels", plain(labels))
-    p = np_inputs.as_array(name, plain(predictions))
+    y = np_inputs.as_array("labels", for_numpy(labels))
+    p = np_inputs.as_array(name, for_numpy(predictions))
     classes = _checks.layout(y.shape, p.shape, name)
     weights = None
     if sample_weight is not None:
-        weights = np_inputs.sample_weights(plain(sample_weight), y.shape)
+        weights = np_inputs.sample_weights(for_numpy(sample_weight), y.shape)
     if mask is not None:
-        kept = np_inputs.sample_weights(plain(mask), y.shape)
+        kept = np_inputs.sample_weights(for_numpy(mask), y.shape)
         weights = kept if weights is None else weights * kept
     # Rows of logits of class 1 stay: one-hot labels are told by theirs.
     alike = classes is None and y.ndim > 1 and y.shape == p.shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +64,7 @@ def sparse(
     return xp.where(right, labels, xp.fill(xp.shape(labels), WRONG)), True
 
 
-def _is_one_hot(labels: xp.TensorShape, predictions: xp.TensorShape) -> bool:
+def _is_one_hot(labels: Sequence[Any], predictions: Sequence[Any]) -> bool:
     if not len(labels) == len(predictions) > 1 or labels[-1] == 1:
         return False
     if labels[-1] is None and predictions[-1] != 1:

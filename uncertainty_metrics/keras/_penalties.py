@@ -9,7 +9,13 @@ from typing import Any, Literal, get_args
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
-from uncertainty_metrics.ops import _classifier_scores, _inputs, _penalties, xp
+from uncertainty_metrics.ops import (
+    _classifier_scores,
+    _decisions,
+    _inputs,
+    _penalties,
+    xp,
+)
 
 ProperLoss = Literal["nll", "brier", None]
 SoftNorm = Literal["l1", "l2"]
@@ -47,7 +53,7 @@ class Penalized(_scorers.ClassScorer):
         """Scores each example; `weights` [N] are those of examples in the penalty."""
         examples, targets = self.read(batch)
         dtype, labels = examples.dtype, examples.labels
-        decisions, confidences, right = _inputs.decisions(
+        decisions, confidences, right = _decisions.decisions(
             xp.cast(examples.probabilities, dtype)
         )
         right = right & examples.right & examples.usable

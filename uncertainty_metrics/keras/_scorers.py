@@ -22,9 +22,11 @@ from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
 from uncertainty_metrics.ops import (
     _classifier_scores,
+    _decisions,
+    _execution,
     _forecast_scores,
     _inputs,
-    _refined,
+    _refined_likelihood,
     numpy_dtype,
     to_numpy,
     xp,
@@ -169,7 +171,7 @@ class Likelihood(ClassScorer):
 @dataclasses.dataclass(frozen=True)
 class Margins(Likelihood):
     def _scores(self, examples, targets):
-        return _refined.margins(examples, targets)
+        return _refined_likelihood.margins(examples, targets)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,7 +187,7 @@ class Hits(ClassScorer):
     _numpy_function = staticmethod(np_selective.accuracy)
 
     def _scores(self, examples, targets):
-        decisions, _, right = _inputs.decisions(examples.probabilities)
+        decisions, _, right = _decisions.decisions(examples.probabilities)
         return xp.cast(decisions == examples.labels, examples.dtype), right
 
 
@@ -358,7 +360,7 @@ class NormalCRPS(NormalScorer):
         return _forecast_scores.normal_scores(labels, mean, self._scale(parameter))
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _floored(
     log_scale: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics.keras import _base, _family, _labels, _scorers
-from uncertainty_metrics.ops import _inputs, xp
+from uncertainty_metrics.ops import _execution, _inputs, xp
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -26,7 +26,7 @@ class ScoringLoss(_base.Loss):
         self._scorer = self._scorer_type(**options)
         super().__init__(reduction, name, dtype)
 
-    @xp.autograph.experimental.do_not_convert
+    @_execution.not_converted
     def call(self, y_true: TensorLike, y_pred: TensorLike) -> xp.Tensor:
         """Returns the score of each example."""
         y_true = _inputs.as_tensor("y_true", y_true)
@@ -36,7 +36,7 @@ class ScoringLoss(_base.Loss):
         live = xp.ones_like(right) if kept is None else kept
         right = right | ~live
         # Of probabilities for logits a graph says nothing: NaN would end a training.
-        if xp.executing_eagerly() and (
+        if _execution.is_eager() and (
             not xp.reduce_all(right) or self._scorer.mistaken(batch, live)
         ):
             self._scorer.explain(y_true, y_pred, live)

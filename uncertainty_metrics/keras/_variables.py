@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, _sums, xp
+from uncertainty_metrics.keras import _tf_variables
+from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _sums, xp
 
 
 def raw(variable: Any) -> Any:
@@ -19,7 +20,8 @@ def raw(variable: Any) -> Any:
     """
     if isinstance(variable, tuple):
         return xp.concat([xp.convert_to_tensor(raw(v)) for v in variable], axis=-1)
-    return variable if isinstance(variable, xp.Variable) else variable.value
+    is_own = _tf_variables.is_variable(variable)
+    return variable if is_own else variable.value
 
 
 def _parted(variables: tuple[Any, ...], value: Any) -> list[xp.Tensor]:
@@ -37,43 +39,29 @@ def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
         return
     own = raw(variable)
     if isinstance(value, _sums.Scattered):
-        if is_plain(own) and not xp.distribute.has_strategy():
+        if _tf_variables.is_plain(own) and not _execution.has_strategy():
             # A quarter of the time of `scatter_nd_add`.
-            own.scatter_add(xp.IndexedSlices(value.values, value.places))
+            _tf_variables.add_to_places(own, value.places, value.values)
         else:
             add(variable, _sums.dense(value, variable.shape))
     elif IS_TENSORFLOW and len(value.shape) != len(variable.shape):
         add(variable, xp.reshape(value, variable.shape))
-    elif not isinstance(own, xp.Variable):
+    elif not _tf_variables.is_variable(own):
         variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(own)) + value))
-    elif not is_plain(own) and not xp.distribute.has_strategy():
+    elif not (_tf_variables.is_plain(own) or _execution.has_strategy()):
         with own.distribute_strategy.scope():
             add(variable, value)
-    elif not xp.distribute.in_cross_replica_context():
-        own.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
+    elif _tf_variables.is_coordinator():
+        _tf_variables.add_on_one_replica(own, value)
     else:
-
-        def add_once() -> None:
-            replica = xp.distribute.get_replica_context().replica_id_in_sync_group
-            own.assign_add(xp.where(replica == 0, value, xp.zeros_like(value)))
-
-        xp.distribute.get_strategy().run(add_once)
-
-
-def is_plain(variable: Any) -> bool:
-    """Whether a variable is one of TensorFlow's own, on this machine alone."""
-    return isinstance(variable, xp.Variable) and not isinstance(
-        variable, xp.distribute.DistributedValues
-    )
+        own.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
 
 
 def read(variable: Any) -> xp.Tensor:
     """Returns the value summed over replicas, inside a replica too."""
-    if not xp.distribute.has_strategy() or xp.distribute.in_cross_replica_context():
-        return _sums.loaded(xp.convert_to_tensor(variable))
-    return xp.distribute.get_replica_context().merge_call(
-        lambda strategy: xp.identity(xp.convert_to_tensor(variable))
-    )
+    if _tf_variables.is_replica():
+        return _tf_variables.sum_over_replicas(variable)
+    return _sums.loaded(xp.convert_to_tensor(variable))
 
 
 class State(NamedTuple):
@@ -130,7 +118,7 @@ def _steps(
 
 def _held(variable: Any, rows: xp.Tensor | None) -> xp.Tensor:
     """Returns what a variable holds, or some rows, without reading the others."""
-    if rows is None or not is_plain(variable):
+    if rows is None or not _tf_variables.is_plain(variable):
         variable = xp.convert_to_tensor(variable)
     return variable if rows is None else xp.gather(variable, rows)
 
@@ -170,7 +158,7 @@ def _added(
     ]
 
 
-_added_at_once = _added if IS_TENSORFLOW else xp.function(_added)
+_added_at_once = _added if IS_TENSORFLOW else _execution.compiled(_added)
 
 
 def add_batch(
@@ -223,11 +211,8 @@ def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., An
     @functools.lru_cache(maxsize=8)
     def graph(shape: tuple[int, ...]) -> Any:
         del shape
-        return xp.function(
-            functools.partial(_batch, functools.partial(batch_sums, *options)),
-            autograph=False,
-            reduce_retracing=True,
-        )
+        update = functools.partial(_batch, functools.partial(batch_sums, *options))
+        return _execution.compiled(update, any_size=True)
 
     return graph
 
@@ -268,4 +253,4 @@ def _assign_all(variables: Iterable[Any], values: Iterable[Any]) -> None:
 def assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
     """Returns `assign` as one call, which no interrupt leaves half done."""
     del shapes  # One graph for each: none is traced anew.
-    return xp.function(assign, autograph=False)
+    return _execution.compiled(assign)

@@ -20,7 +20,7 @@ from uncertainty_metrics.keras.metrics.bayesian_calibration import (
 )
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
-from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy
 
 if TYPE_CHECKING:
     from uncertainty_metrics._results import BinStatistics
@@ -241,7 +241,9 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
     def _by_tensorflow(
         self, folder: str, scalars: dict[str, float], images: dict[str, np.ndarray]
     ) -> None:
-        tf, step = xp, self._step
+        import tensorflow as tf
+
+        step = self._step
         if folder not in self._writers:
             self._writers[folder] = tf.summary.create_file_writer(folder)
         writer = self._writers[folder]

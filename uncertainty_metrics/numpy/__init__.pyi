@@ -47,6 +47,12 @@ from .calibration.cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
+from .calibration.risk_calibration import (
+    calibration_intercept as calibration_intercept,
+    calibration_slope as calibration_slope,
+    integrated_calibration_index as integrated_calibration_index,
+    observed_expected_ratio as observed_expected_ratio,
+)
 from .scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
@@ -98,6 +104,7 @@ from .scoring.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
@@ -105,6 +112,8 @@ from .scoring.multivariate_scores import (
 )
 
 # Survival under censoring.
+from .survival.concordance import concordance_index as concordance_index
+from .survival.survival_at import survival_at as survival_at
 from .survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
@@ -138,6 +147,10 @@ from .selective.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
+)
+from .selective.auroc_intervals import (
+    auroc_difference as auroc_difference,
+    auroc_interval as auroc_interval,
 )
 
 # Out of distribution.

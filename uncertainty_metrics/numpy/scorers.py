@@ -26,6 +26,7 @@ _LARGER_IS_BETTER = (
     *("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy"),
     *("area_under_accuracy_rejection_curve", "auarc"),
     *("prediction_rejection_ratio", "prr"),
+    "scaled_brier_score",
 )
 
 

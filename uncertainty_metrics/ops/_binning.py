@@ -1,4 +1,4 @@
-"""Bins on tensors, and the sums over the scores in them."""
+"""Bins of scores, and the sums over the scores in each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from uncertainty_metrics._results import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.ops import (
+    _decisions,
     _inputs,
     _search,
     _structures,
     _sums,
+    _validity,
     numpy_dtype,
     to_numpy,
     xp,
 )
 
 
-def read(
+def examples_and_spec(
     data: ClassifierData, spec: CalibrationSpec
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
-    """Returns the checked examples, and the options that fit them."""
+    """Returns the checked examples and the options, which are those for confidences
+    where the data are confidences instead of predictions.
+    """
     data.check_confidences()
     if data.has_confidences:
         spec = spec.for_confidences()
@@ -54,7 +58,7 @@ class BinStatistics(_BinStatistics):
         try:
             sums = {name: to_numpy(getattr(self, name)) for name in names}
             return repr(np_binning.BinStatistics(**sums, additive=self.additive))
-        except (NotImplementedError, TypeError):  # Of a graph, which has no values.
+        except (NotImplementedError, TypeError):  # Tensors of a graph have no values.
             return self._title()
 
     def _mean(self, sums: xp.Tensor) -> xp.Tensor:
@@ -75,17 +79,17 @@ class BinStatistics(_BinStatistics):
 
 @dataclasses.dataclass(frozen=True)
 class BinnableScores:
-    """Scores, where they go, and which of them have the outcome 1.
+    """Scores to put into bins, with their groups and outcomes.
 
     Attributes:
       scores: [n], in the precision that was passed.
       weights: [n], or None for ones.
       groups: int32 [n], or None where there is one group.
-      hits: int32 [h], the positions in `scores` whose outcome is 1, or None where
-        `outcomes` tells.
-      outcomes: boolean [n], or None where `hits` tells.
-      valid: boolean scalar.
-      spread: how many groups the scores of an example are of.
+      hits: int32 [h], the positions in `scores` whose outcome is 1; or None, with
+        `outcomes` instead.
+      outcomes: boolean [n], whether each outcome is 1; or None, with `hits` instead.
+      valid: boolean scalar, False if an example that counts is wrong.
+      spread: the number of groups over which the scores of one example are spread.
     """
 
     scores: xp.Tensor
@@ -98,15 +102,14 @@ class BinnableScores:
 
 
 def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
-    """Returns the int32 bin (a, b] of each score in [0, 1]; the first holds 0 too."""
+    """Returns the int32 bin (a, b] of each score in [0, 1]; the first holds 0, too."""
     dtype = scores.dtype
     edges = np_binning.even_edges(num_bins, numpy_dtype(dtype))
-    if (
-        numpy_dtype(dtype).itemsize < 4
-    ):  # Rounded edges may coincide, so nothing is near the truth.
+    # In 16 bits several edges may be equal, and the guess below many bins off.
+    if numpy_dtype(dtype).itemsize < 4:
         inner = xp.constant(edges[1:-1].astype(np.float32))
         return _search.search_sorted(inner, xp.cast(scores, xp.float32), "left")
-    # The product is at most one bin off; two comparisons with the edges mend that.
+    # Rounding puts the product at most one bin off, which two comparisons correct.
     guess = xp.cast(xp.math.ceil(scores * num_bins), xp.int32) - 1
     guess = xp.clip_by_value(guess, 0, num_bins - 1)
     lower = xp.constant(np.concatenate([[-1.0], edges[1:-1]]), dtype)
@@ -117,9 +120,8 @@ def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
 
 
 def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
-    """Returns the scores, groups and outcomes that `spec` asks for.
-
-    Those at or below the threshold are among them; `_dropped` tells which.
+    """Returns the scores, groups and outcomes that `spec` asks for, scores at or below
+    its threshold included: `_dropped` marks them.
     """
     labels, probabilities, weights = (
         examples.labels,
@@ -129,18 +131,18 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     classes = examples.num_classes
     spec.check_classes(classes)
     if spec.uses_decision and examples.predicted is None:
-        predicted, scores, right = _inputs.decisions(probabilities)
+        predicted, scores, right = _decisions.decisions(probabilities)
     else:
         right = _inputs.rows_in_range(probabilities)
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
 
-    def sane(values, row_is_right):
-        # Selections keep what arithmetic would flush to 0 below 2^-126.
+    def bounded(values, row_is_right):
+        # Choices, since arithmetic may take numbers below 2^-126 for 0.
         values = xp.where(values > 1, xp.ones_like(values), values)
         return xp.where(row_is_right, values, xp.zeros_like(values))
 
     if spec.scores_class_1:
-        scores = sane(probabilities[:, 1], right)
+        scores = bounded(probabilities[:, 1], right)
         places = examples.places if spec.class_conditional else None
         groups = _joint(examples, places and places.index)
         return BinnableScores(scores, weights, groups, None, labels == 1, valid)
@@ -149,10 +151,10 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
             predicted = examples.predicted
             scores = _inputs.take(probabilities, predicted)
         groups = _joint(examples, predicted if spec.class_conditional else None)
-        scores = sane(scores, right)
+        scores = bounded(scores, right)
         return BinnableScores(scores, weights, groups, None, predicted == labels, valid)
 
-    scores = xp.reshape(sane(probabilities, right[:, None]), [-1])
+    scores = xp.reshape(bounded(probabilities, right[:, None]), [-1])
     rows = xp.shape(labels)[0]
     if weights is not None:
         weights = xp.repeat(weights, classes)
@@ -165,46 +167,51 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
 
 
 def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
-    """Returns how many groups of scores are binned separately."""
-    of_classes = spec.num_groups(examples.num_classes)
+    """Returns the number of groups of scores that have bins of their own."""
+    for_classes = spec.num_groups(examples.num_classes)
     if examples.groups is None:
-        return of_classes
+        return for_classes
     number = examples.groups.number
-    if of_classes * number * spec.num_bins >= 2**31:  # A cell is an int32.
+    if for_classes * number * spec.num_bins >= 2**31:  # The index of a cell is int32.
         expected = (
             "so small that there are fewer than 2^31 bins of all groups and classes"
         )
         raise _checks.error("num_groups", expected, number)
-    return of_classes * number
+    return for_classes * number
 
 
 def _joint(
-    examples: _inputs.Examples, of_class: xp.Tensor | None, repeats: int = 1
+    examples: _inputs.Examples, class_group: xp.Tensor | None, repeats: int = 1
 ) -> xp.Tensor | None:
-    """Returns the group of each score [N * repeats]: those of classes, in the order of
-    the groups of examples.
+    """Returns the group of each score, [N * repeats].
+
+    There is one for each pair of a group of examples and a class. The pairs of the
+    first group of examples come first.
     """
     if examples.groups is None:
-        return of_class
+        return class_group
     groups = examples.groups.index
     if repeats > 1:
         groups = xp.repeat(groups, repeats)
-    return groups if of_class is None else groups * examples.num_classes + of_class
+    if class_group is None:
+        return groups
+    return groups * examples.num_classes + class_group
 
 
 def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> xp.Tensor | None:
-    """Returns which scores do not count, or None where all do."""
+    """Returns whether each score is left out, boolean [n]; None where all count."""
     dropped = None
     if spec.threshold > 0:
         threshold = xp.constant(spec.threshold, scored.scores.dtype)
         dropped = scored.scores <= threshold
     if scored.weights is not None:
-        nothing = scored.weights == 0
-        dropped = nothing if dropped is None else dropped | nothing
+        weightless = scored.weights == 0
+        dropped = weightless if dropped is None else dropped | weightless
     return dropped
 
 
 def _drop(cell: xp.Tensor, dropped: xp.Tensor | None) -> xp.Tensor:
+    """Returns the cells, with -1 for scores that are left out."""
     return cell if dropped is None else xp.where(dropped, -1, cell)
 
 
@@ -217,7 +224,9 @@ def cell_sums(
     dtype: xp.DType,
     sparse: int = 0,
 ) -> _sums.Sums:
-    """Adds up the scores of a batch, `index` being the cell of each in its group."""
+    """Returns the sums of the scores of a batch, given the cell of each within its
+    group; `sparse` as for `_sums.cell_sums`.
+    """
     cell = index if scored.groups is None else scored.groups * num_cells + index
     dropped = _dropped(scored, spec)
     cell = _drop(cell, dropped)
@@ -242,14 +251,22 @@ def cell_sums(
 def mass_bins(
     below: xp.Tensor, at: xp.Tensor, total: xp.Tensor, num_bins: xp.Tensor | int
 ) -> xp.Tensor:
-    """Returns `floor(num_bins * (below + at / 2) / total)`, capped, in int64."""
+    """Returns the int64 bin of equal mass of each run of equal scores, by the middle of
+    its mass: `floor(num_bins * (below + at / 2) / total)`, at most num_bins - 1.
+
+    Args:
+      below: int64, the mass of smaller scores.
+      at: int64, the mass of the run.
+      total: int64, the mass of all scores.
+      num_bins: the number of bins.
+    """
     num_bins = xp.cast(num_bins, xp.int64)
     middle = num_bins * (2 * below + at)
     return xp.minimum(middle // xp.maximum(2 * total, 1), num_bins - 1)
 
 
 def even_statistics(totals: xp.Tensor, num_groups: int, num_bins: int) -> BinStatistics:
-    """Wraps the totals [3, groups * bins] of even bins."""
+    """Returns the statistics of even bins, of their totals [3, groups * bins]."""
     edges = xp.constant(
         np.broadcast_to(np_binning.even_edges(num_bins), (num_groups, num_bins + 1)),
         totals.dtype,
@@ -269,7 +286,7 @@ def _lexicographic(
     if scored.hits is None or num_groups != scored.spread:
         order = _order_by_group(keys, scored.groups)
         return order, xp.gather(scored.groups, order)
-    # Class-wise scores lie in rows of all classes: sort the columns, all at once.
+    # A row has the scores of all classes: the columns are sorted, all at once.
     columns = xp.transpose(xp.reshape(keys, [-1, num_groups]))
     rows = xp.argsort(columns, axis=-1)
     groups = xp.range(num_groups)[:, None]
@@ -278,9 +295,9 @@ def _lexicographic(
 
 
 def _order_by_group(keys: xp.Tensor, groups: xp.Tensor) -> xp.Tensor:
-    """Returns the order of keys [n], -1 or >= 0, by group, then by key."""
+    """Returns the order that sorts keys [n], each -1 or >= 0, by group, then by key."""
     if keys.dtype == xp.float32:
-        # The bits of a number >= 0 sort like it: one integer holds group and key.
+        # Numbers >= 0 sort like their bits: one integer holds group and key.
         bits = xp.cast(xp.bitcast(keys, xp.int32), xp.int64)
         bits = xp.where(keys < 0, -xp.ones_like(bits), xp.maximum(bits, 0))  # No -0.0.
         return xp.argsort(xp.cast(groups, xp.int64) * 2**32 + bits)
@@ -293,7 +310,7 @@ def _bins_of_points(
     spec: CalibrationSpec, mass: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the int64 number of bins of each group, by `datapoints_per_bin`, and
-    whether all of them are few enough.
+    whether no group has too many.
     """
     bins = xp.floor(mass / spec.datapoints_per_bin * np_binning.ROUND_UP)
     bins = xp.cast(bins, xp.int64)
@@ -302,7 +319,9 @@ def _bins_of_points(
 
 
 def starts(values: xp.Tensor) -> xp.Tensor:
-    """Returns where a value of [n] differs from the one before; True for the first."""
+    """Returns whether each value of [n] differs from the one before; True for the
+    first.
+    """
     first = xp.ones_like(values[:1], xp.bool)
     return xp.concat([first, values[1:] != values[:-1]], axis=0)
 
@@ -311,7 +330,7 @@ def mass_index(
     keys: xp.Tensor, groups: xp.Tensor, masses: xp.Tensor, bins: xp.Tensor
 ) -> xp.Tensor:
     """Returns the int64 bin of equal mass of each sorted key, within its group."""
-    # Equal scores are a run, and a run goes into one bin.
+    # Equal scores go into one bin.
     run = xp.cumsum(xp.cast(starts(keys) | starts(groups), xp.int32)) - 1
     at = xp.math.unsorted_segment_sum(masses, run, xp.shape(keys)[0])
     below = xp.gather(xp.cumsum(at, exclusive=True), run)
@@ -323,7 +342,7 @@ def mass_index(
 
 
 def _rank(index: xp.Tensor, groups: xp.Tensor, num_groups: int) -> xp.Tensor:
-    """Numbers the bins that hold a score from 0 in each group, in order."""
+    """Returns the bins anew, numbered from 0 in each group without the empty ones."""
     rank = xp.cumsum(xp.cast(starts(index) | starts(groups), xp.int64))
     first = xp.math.unsorted_segment_min(rank, groups, num_groups)
     return rank - xp.gather(first, groups)
@@ -332,7 +351,9 @@ def _rank(index: xp.Tensor, groups: xp.Tensor, num_groups: int) -> xp.Tensor:
 def _adaptive(
     scored: BinnableScores, num_groups: int, spec: CalibrationSpec, dtype: xp.DType
 ) -> tuple[BinStatistics, xp.Tensor]:
-    """Returns exact statistics of equal mass and whether the bins could be made."""
+    """Returns exact statistics of bins of equal mass, and whether no group has too many
+    bins, by `datapoints_per_bin`.
+    """
     scores = xp.cast(scored.scores, dtype)
     size = xp.shape(scores)[0] if scores.shape[0] is None else scores.shape[0]
     outcomes = scored.outcomes
@@ -341,7 +362,7 @@ def _adaptive(
         outcomes = xp.scatter_nd(scored.hits[:, None], hit, [size]) > 0
     dropped = _dropped(scored, spec)
     keys = scores
-    if dropped is not None:  # They go to the front of their group.
+    if dropped is not None:  # These scores come first in their group.
         keys = xp.where(dropped, -xp.ones_like(scores), scores)
     order, groups = _lexicographic(scored, keys, num_groups)
     keys, outcomes = xp.gather(keys, order), xp.gather(outcomes, order)
@@ -359,7 +380,7 @@ def _adaptive(
         bins, fits = _bins_of_points(
             spec, xp.math.unsorted_segment_sum(mass, groups, num_groups)
         )
-        # No group has more scores than this, and no more bins than that hold one.
+        # No group has more scores than this, nor more bins that hold a score.
         slots = size // scored.spread
         if weights is None:
             slots //= spec.datapoints_per_bin
@@ -392,9 +413,11 @@ def _adaptive(
 def adaptive_edges(
     keys: xp.Tensor, cell: xp.Tensor, num_groups: int, slots: int | xp.Tensor
 ) -> xp.Tensor:
-    """Returns the edges: inner ones are the largest score of the bins before."""
-    held = xp.math.unsorted_segment_sum(xp.ones_like(cell), cell, num_groups * slots)
-    before = xp.reshape(xp.cumsum(held, exclusive=True), [num_groups, slots])
+    """Returns the edges of bins of sorted keys; an inner edge is the largest score of
+    the bins before.
+    """
+    number = xp.math.unsorted_segment_sum(xp.ones_like(cell), cell, num_groups * slots)
+    before = xp.reshape(xp.cumsum(number, exclusive=True), [num_groups, slots])
     last = xp.gather(keys, xp.maximum(before - 1, 0))
     inner = xp.where(before > before[:, :1], xp.maximum(last, 0), xp.zeros_like(last))
     return xp.concat([inner, xp.ones_like(inner[:, :1])], axis=1)
@@ -403,10 +426,12 @@ def adaptive_edges(
 def _from_numpy(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> BinStatistics | None:
-    """Bins in NumPy, which takes a fraction of the time; None if a value is wrong."""
+    """Returns the statistics by NumPy, in a fraction of the time; None if a value is
+    wrong.
+    """
     if not examples.valid:
         return None
-    # `asarray` and not `numpy()`, which copies.
+    # With `asarray`, as `numpy()` copies.
     labels, probabilities = map(np.asarray, (examples.labels, examples.probabilities))
     weights, predicted, groups, places = (
         None if part is None else np.asarray(part)
@@ -458,15 +483,16 @@ def bin_statistics(
         sums = cell_sums(scored, index, spec.num_bins, number, spec, examples.dtype)
         totals = _sums.totals(sums, examples.dtype)
         return even_statistics(totals, number, spec.num_bins), valid
-    statistics, made = _adaptive(scored, number, spec, examples.dtype)
-    return statistics, valid & made
+    statistics, fits = _adaptive(scored, number, spec, examples.dtype)
+    return statistics, valid & fits
 
 
 def calibration_error(
     statistics: BinStatistics, norm: Norm, num_groups: int | None = None
 ) -> xp.Tensor:
-    """Returns the norm over bins of each group, combined over groups: a scalar, or that
-    of each of the groups of examples, [num_groups], NaN where one has no scores.
+    """Returns the norm over the bins of each group, combined over groups: a scalar, or
+    with `num_groups` a value for each group of examples, [num_groups], NaN where it has
+    no scores.
     """
     errors = statistics.errors(norm)
     if num_groups is not None:
@@ -479,15 +505,15 @@ def calibration_error(
         combined = xp.reduce_mean(errors, axis=-1)
     if num_groups is None:
         return combined
-    held = xp.reshape(xp.reduce_sum(statistics.counts, axis=1), [num_groups, -1])
-    some = xp.reduce_any(held > 0, axis=-1)
-    return xp.where(some, combined, xp.constant(np.nan, combined.dtype))
+    counts = xp.reshape(xp.reduce_sum(statistics.counts, axis=1), [num_groups, -1])
+    has_scores = xp.reduce_any(counts > 0, axis=-1)
+    return xp.where(has_scores, combined, xp.constant(np.nan, combined.dtype))
 
 
 def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:
-    """Returns the squared error of bins less its bias, of each group.
+    """Returns the squared error less its bias, of each group, as the NumPy twin does.
 
-    `unit` is the number of examples in a weight of 1. Its NumPy twin says more.
+    `unit` is the number of examples in a weight of 1.
     """
     counts = statistics.counts
     gaps = xp.math.divide_no_nan(
@@ -524,6 +550,6 @@ def debiased_error(
 def debiased_errors(
     statistics: BinStatistics, squared: bool, unit: xp.Tensor | float
 ) -> xp.Tensor:
-    """Returns the same of each group."""
+    """Returns the error of each group less its bias, or its square."""
     squares = _debiased_squares(statistics, unit)
     return squares if squared else xp.sqrt(xp.maximum(squares, 0))

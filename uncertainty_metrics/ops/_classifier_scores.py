@@ -1,6 +1,6 @@
 """Scores of classifiers, one for each example, and the parts of the Brier score.
 
-The functions, the Keras metrics and the losses are made of them.
+The public functions, the Keras metrics and the losses call them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy._inputs import Partition
-from uncertainty_metrics.ops import _inputs, _sums, xp
+from uncertainty_metrics.ops import (
+    _decisions,
+    _execution,
+    _inputs,
+    _sums,
+    _validity,
+    xp,
+)
 
 
 def worst_of(values: xp.Tensor, largest: bool = True) -> xp.Tensor:
-    """Returns the largest of values [num_groups], or the smallest, but for those that
+    """Returns the largest of values [num_groups], or the smallest, without those that
     are NaN; NaN if all are.
     """
     empty = xp.math.is_nan(values)
@@ -30,16 +37,18 @@ def group_pair(groups: Partition, values: xp.Tensor) -> tuple[xp.Tensor, xp.Tens
     """Returns the sums of float [N, columns] over each group as pairs [columns,
     num_groups]; infinite values make infinite sums.
     """
-    finite = xp.math.is_finite(values)
-    nothing = xp.zeros_like(values)
+    is_finite = xp.math.is_finite(values)
+    zeros = xp.zeros_like(values)
     number = groups.number
-    hi, lo = _sums.segment_pair(xp.where(finite, values, nothing), groups.index, number)
-    infinite = xp.where(finite, nothing, values)
+    finite = xp.where(is_finite, values, zeros)
+    hi, lo = _sums.segment_pair(finite, groups.index, number)
+    infinite = xp.where(is_finite, zeros, values)
     infinite = xp.math.unsorted_segment_sum(infinite, groups.index, number)
     return hi + xp.transpose(infinite), lo
 
 
 def _group_sums(groups: Partition, values: xp.Tensor) -> xp.Tensor:
+    """Returns the sum of values [N] over each group, [num_groups]."""
     hi, lo = group_pair(groups, values[:, None])
     return (hi + lo)[0]
 
@@ -56,13 +65,13 @@ def group_weights(groups: Partition, examples: _inputs.Examples) -> xp.Tensor:
 def _group_means(
     groups: Partition, scores: xp.Tensor, weights: xp.Tensor | None, total: xp.Tensor
 ) -> xp.Tensor:
-    """Returns the weighted mean of scores [N] of each group, of weights that sum to
-    `total`; 0 where it is empty.
+    """Returns the weighted mean of scores [N] of each group, 0 where the group is
+    empty; `total` [num_groups] holds the sums of the weights.
     """
     if weights is None:
         weights = xp.ones_like(scores)
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def exact(scores, weights):
         sums = _group_sums(groups, xp.math.multiply_no_nan(scores, weights))
         means = xp.math.divide_no_nan(sums, total)
@@ -84,14 +93,20 @@ def reduced(
     aggregate: bool,
     largest: bool = True,
 ) -> tuple[xp.Tensor | GroupValues, xp.Tensor]:
-    """Returns the weighted mean of scores [N], of each group if there are groups, or
-    all scores, weighted; and a boolean scalar, whether to trust them. `largest` says
-    which group is the worst.
+    """Returns the mean of scores, or all of them, and whether to trust them.
+
+    Args:
+      examples: with weights, and perhaps with groups.
+      scores: [N].
+      right: boolean [N], whether each forecast was right.
+      aggregate: whether to return the weighted mean, of each group if there are groups,
+        instead of the weighted scores in the shape of the labels.
+      largest: whether the group with the largest mean is the worst.
     """
     if examples.groups is not None:
         _checks.check_aggregate(aggregate)
     weights = examples.weights
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
     scores = xp.where(right, scores, xp.zeros_like(scores))
     if aggregate:
         valid = valid & (xp.size(scores) > 0)
@@ -117,12 +132,12 @@ def _expected(values: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     return xp.reduce_sum(xp.math.multiply_no_nan(values, labels), axis=-1)
 
 
-# `_squares` adds up so many parts of a row of at least so many numbers.
+# `_squares` adds up a row of `_WIDE` numbers or more in `_PARTS` parts.
 _PARTS = 8
 _WIDE = 64
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _squares(
     values: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
@@ -130,11 +145,11 @@ def _squares(
     classes = values.shape[1]
     if classes < _WIDE:
         total = xp.reduce_sum(values * values, axis=-1)
-    elif xp.executing_eagerly():  # Without the squares in memory; XLA knows no norm.
+    elif _execution.is_eager():  # No squares in memory; XLA has no such operation.
         total = xp.square(xp.math.reduce_euclidean_norm(values, axis=-1))
     else:
-        # A part at a time takes less memory, which takes as long as the arithmetic,
-        # and XLA on CPU makes vector code of parts, which it makes of no whole row.
+        # A part at a time takes less memory, and access to memory takes as long as the
+        # arithmetic. XLA on CPU makes vector code for parts, but not for whole rows.
         width = classes // _PARTS
         starts = range(0, _PARTS * width, width)
         parts = [values[:, start : start + width] for start in starts]
@@ -153,7 +168,7 @@ def brier_scores(
     """
     p = xp.cast(examples.probabilities, examples.dtype)
     labels = examples.labels if targets is None else targets
-    if zero_based:  # Without the rounding of numbers near 1.
+    if zero_based:  # Differences, which do not round as numbers near 1 do.
         if targets is None:
             targets = xp.one_hot(labels, examples.num_classes, dtype=p.dtype)
         scores = _squares(p - targets)
@@ -174,11 +189,11 @@ def likelihood_scores(
     predictions = xp.cast(examples.predictions, examples.dtype)
     labels = examples.labels if targets is None else targets
     if not examples.from_logits:
-        if targets is None:  # Other classes may be impossible.
+        if targets is None:  # Other classes may have probability 0.
             scores = -xp.math.log(_inputs.take(predictions, labels))
         else:
             scores = -_expected(xp.math.log(predictions), labels)
-        # The logarithm of what rounding put above 1 is no score.
+        # A probability that rounding put above 1 would have a score below 0.
         return xp.maximum(scores, 0), _inputs.rows_in_range(examples.predictions)
     if targets is None:
         scores = xp.nn.sparse_softmax_cross_entropy_with_logits(labels, predictions)
@@ -195,7 +210,7 @@ def ranked_scores(
     """
     p = xp.cast(examples.probabilities, examples.dtype)
     below = xp.cumsum(p, axis=1)
-    if examples.from_logits:  # Without the rounding of numbers near 1.
+    if examples.from_logits:  # Sums, which do not round as numbers near 1 do.
         above = xp.cumsum(p, axis=1, exclusive=True, reverse=True)
     else:
         above = 1 - below
@@ -203,60 +218,61 @@ def ranked_scores(
         happened = examples.labels[:, None] <= xp.range(examples.num_classes)
         errors = xp.where(happened, above, below)
         scores = xp.reduce_sum(errors * errors, axis=-1)
-    else:  # The mean of both squares.
+    else:  # The mean of the squares under the target.
         happened = xp.cumsum(targets, axis=1)
         squares = happened * above * above + (1 - happened) * below * below
         scores = xp.reduce_sum(squares, axis=-1)
-    total = scores + below[:, -1]  # NaN where a probability is, counted or not.
+    total = scores + below[:, -1]  # NaN where any probability of the row is.
     if examples.from_logits:
         return scores, ~xp.math.is_nan(total)
     return scores, _inputs.rows_in_range(examples.predictions, total)
 
 
-_MOST_CLASSES = 46340  # Their square is an int32.
-
-
-# Of fewer classes all columns are added, whether their decisions occur or not.
+# The square of a larger number is no int32.
+_MOST_CLASSES = 46340
+# With fewer classes there is a row for each decision, whether it occurs or not.
 _MANY_CLASSES = 64
 
 
 def _occurring(
     decisions: xp.Tensor, classes: int, n: int | xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns n different classes, those of decisions [N] before others, and where each
-    decision is among them.
+    """Returns n different classes, the classes of decisions [N] before others, and the
+    place of each decision among them.
     """
-    occurs = xp.math.unsorted_segment_sum(xp.ones_like(decisions), decisions, classes)
-    before = xp.cumsum(xp.minimum(occurs, 1), exclusive=True)
-    places = xp.range(classes)
-    rest = xp.reduce_sum(xp.minimum(occurs, 1)) + places - before
-    order = xp.where(occurs > 0, before, rest)
-    found = xp.scatter_nd(order[:, None], places, [classes])
-    return found[:n], xp.gather(order, decisions)
+    counts = xp.math.unsorted_segment_sum(xp.ones_like(decisions), decisions, classes)
+    before = xp.cumsum(xp.minimum(counts, 1), exclusive=True)
+    labels = xp.range(classes)
+    rest = xp.reduce_sum(xp.minimum(counts, 1)) + labels - before
+    places = xp.where(counts > 0, before, rest)
+    ordered = xp.scatter_nd(places[:, None], labels, [classes])
+    return ordered[:n], xp.gather(places, decisions)
 
 
 def decomposition_sums(
     examples: _inputs.Examples, occurring: bool = False
 ) -> tuple[_sums.Sums, xp.Tensor, xp.Tensor]:
-    """Returns what the parts of the Brier score are read off, and if all was right.
+    """Returns the sums from which the parts of the Brier score follow.
 
-    The rows hold sums over the examples of one decision k, of forecasts less the vertex
-    e_k, from which they stray little: the outcomes (columns 0 to K-1), p - e_k (K
-    columns), |p - e_k|^2, and p - e_k at the label.
+    A row holds sums over the examples whose decision is the class k: the outcomes
+    (columns 0 to K - 1), p - e_k (K columns), |p - e_k|^2, and p - e_k at the label.
+    The vertex e_k, 1 at k and 0 elsewhere, is subtracted since the forecasts are close
+    to it, so that less is rounded.
 
     Args:
-      examples: what to add up.
-      occurring: whether decisions may be of any number; else all have a row.
+      examples: the examples to add up.
+      occurring: whether the caller needs no row of a class that is no decision here.
+        There may be more classes than `_MOST_CLASSES` then, with fewer examples.
 
     Returns:
-      sums of weights [decisions, 2K + 2], which may be of as many decisions as there
-      are examples, those that occur among them; a boolean scalar; and where the vertex
-      of each decision is, [decisions, K].
+      the sums of weights, [decisions, 2K + 2]; whether all examples were right, a
+      boolean scalar; and the vertex of the decision of each row, boolean
+      [decisions, K].
     """
     classes, dtype = examples.num_classes, examples.dtype
     labels, weights = examples.labels, examples.weights
-    decisions, scores, right = _inputs.decisions(examples.probabilities)
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    decisions, scores, right = _decisions.decisions(examples.probabilities)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
     p = xp.cast(examples.probabilities, dtype)
     scores = xp.cast(scores, dtype)
     hits = xp.cast(decisions == labels, dtype)
@@ -286,7 +302,7 @@ def decomposition_sums(
     cells = decisions * classes + labels
     outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
     moments = _sums.segment_pair(columns[:, 1:], decisions, n)
-    # In the sum of the parts those off the diagonal cancel: plain sums will do.
+    # In the sum of the parts the sums off the diagonal cancel: float32 is exact enough.
     strays = xp.math.unsorted_segment_sum(p, decisions, n)
     hi, lo = (
         xp.concat(
@@ -307,24 +323,26 @@ def decomposition_sums(
 def decomposition_parts(
     totals: xp.Tensor, vertices: xp.Tensor
 ) -> tuple[BrierParts, ExactBrierParts]:
-    """Returns the parts of the Brier score, of `decomposition_sums`."""
+    """Returns the parts of the Brier score, given `decomposition_sums` as numbers, and
+    the vertices.
+    """
     classes = vertices.shape[1]
     counts, strays = totals[:, :classes], totals[:, classes : 2 * classes]
-    held = xp.reduce_sum(counts, axis=1, keepdims=True)
-    total = xp.reduce_sum(held)
+    masses = xp.reduce_sum(counts, axis=1, keepdims=True)
+    total = xp.reduce_sum(masses)
 
     def share(values):
         return xp.math.divide_no_nan(values, total)
 
-    dbar = xp.math.divide_no_nan(counts, held)
-    fbar = xp.math.divide_no_nan(strays, held)  # Less the vertex, as all below.
+    dbar = xp.math.divide_no_nan(counts, masses)
+    fbar = xp.math.divide_no_nan(strays, masses)  # Less the vertex.
     gaps = fbar - (dbar - xp.cast(vertices, totals.dtype))
-    gaps = xp.where(held > 0, gaps, xp.zeros_like(gaps))
+    gaps = xp.where(masses > 0, gaps, xp.zeros_like(gaps))
     pbar = share(xp.reduce_sum(counts, axis=0))
 
-    def mean(per_decision):
-        of_each = xp.reduce_sum(per_decision, axis=1, keepdims=True)
-        return xp.reduce_sum(share(held) * of_each)
+    def mean(columns):
+        of_decision = xp.reduce_sum(columns, axis=1, keepdims=True)
+        return xp.reduce_sum(share(masses) * of_decision)
 
     uncertainty = -xp.reduce_sum(pbar * pbar)
     resolution = mean(xp.math.squared_difference(dbar, pbar))

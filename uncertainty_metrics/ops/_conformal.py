@@ -10,10 +10,11 @@ from uncertainty_metrics.ops import _inputs, numpy_dtype, xp
 def class_scores(
     p: xp.Tensor, score: str, penalty: float, k_reg: int
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the scores of probabilities [N, K], and which rows are right.
+    """Returns the scores of the classes of probabilities [N, K], and which rows are
+    right.
 
-    They are those of `ConformalClassifier` without its draws, in float32, so that their
-    last digits depend on the order in which a compiler adds.
+    The scores are those of `ConformalClassifier` without its random draws. In float32
+    their last digits depend on the order in which a compiler adds.
     """
     right = _inputs.rows_in_range(p)
     if score == "lac":
@@ -21,7 +22,8 @@ def class_scores(
     classes = p.shape[-1]
     order = xp.argsort(p, axis=-1, direction="DESCENDING", stable=True)
     ordered = xp.gather(p, order, axis=1, batch_dims=1)
-    # The place of the last of those that are equal: their minimum from there on.
+    # The last place of equal probabilities is the minimum of `last` from there on: a
+    # probability that equals the next one starts with the largest place.
     same = ordered[:, 1:] == ordered[:, :-1]
     place = xp.range(classes)
     last = xp.where(same, classes - 1, place[:-1])
@@ -40,12 +42,12 @@ def class_scores(
 
 
 def sets(scores: xp.Tensor, quantile: xp.Tensor, num_classes: int) -> xp.Tensor:
-    """Returns which classes are in the sets, [N, K]: all whose exact score is at most
-    the quantile, whatever the rounding of their float32 scores.
+    """Returns which classes are in the sets, boolean [N, K]: all whose exact score is
+    at most the quantile, and those whose score is larger by no more than rounding.
 
     A sum of K numbers >= 0, in any order, is within a factor of 1 +- K 2^-24 of the
-    exact one. Roundings of the probabilities, of the penalty and of the quantile add
-    less than 8 of these units.
+    exact sum. Roundings of the probabilities, of the penalty and of the quantile add
+    less than 8 units of 2^-24.
     """
     limits = numpy_dtype(scores)
     rounding = limits.type((num_classes + 8) * 2.0**-24)

@@ -1,6 +1,6 @@
-"""The interval of the l2 calibration error on tensors, in float64.
+"""The confidence interval of the l2 calibration error, in float64.
 
-Its NumPy twin, `numpy._error_interval`, says more.
+The NumPy twin, `numpy.calibration._error_interval`, explains the arithmetic.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ _SCALE = np.array([2.0, 1.0, 3.0, 2.0])[:, None]
 def sums_of(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the sums [4, bins] of one group of scores, and whether data are valid."""
+    """Returns the sums [4, bins] of one group of scores, and whether data are valid.
+
+    The rows are weights, residuals, squared residuals and p (1 - p).
+    """
     statistics, valid = _binning.bin_statistics(examples, spec)
     scored = _binning.score(examples, spec)
     if spec.binning_scheme == "even":
         index = _binning.even_index(scored.scores, spec.num_bins)
-    else:  # The edges are scores.
+    else:  # The edges are some of the scores, in their type.
         scores = xp.cast(scored.scores, examples.dtype)
         index = _search.search_sorted(statistics.edges[0, 1:-1], scores, "left")
     scores = xp.cast(scored.scores, xp.float64)
@@ -51,7 +54,9 @@ def sums_of(
 def interval(
     sums: xp.Tensor, unit: xp.Tensor | float, level: float
 ) -> ConfidenceInterval:
-    """Returns the interval, scalars."""
+    """Returns the interval, scalars, given the sums and the number of examples in a
+    weight of 1.
+    """
     z = quantile(level)
     divide, total_of = xp.math.divide_no_nan, xp.reduce_sum
     counts = sums[0] * unit

@@ -1,6 +1,6 @@
-"""Scores of real-valued forecasts, and where they can be trusted.
+"""Scores of real-valued forecasts, and which of them to trust.
 
-The functions, the Keras metrics and the losses are made of them.
+The public functions, the Keras metrics and the losses call them.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from collections.abc import Callable
 
 import numpy as np
 
-from uncertainty_metrics.numpy.scoring import forecast_scores as declared
-from uncertainty_metrics.ops import _pairwise, numpy_dtype, xp
+from uncertainty_metrics.numpy.scoring import forecast_scores as np_scores
+from uncertainty_metrics.ops import _execution, _pairwise, numpy_dtype, xp
 
 
 def _finite(*tensors: xp.Tensor) -> xp.Tensor:
-    """Returns where all of the tensors, of one shape, are finite."""
+    """Returns where all of the tensors, which have one shape, are finite."""
     finite = xp.math.is_finite(tensors[0])
     for tensor in tensors[1:]:
         finite = finite & xp.math.is_finite(tensor)
     return finite
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _crps_normal(
     labels: xp.Tensor, means: xp.Tensor, stddevs: xp.Tensor
 ) -> tuple[xp.Tensor, Callable[..., tuple[xp.Tensor, ...]]]:
     difference = labels - means
-    # Where this divides by the smallest normal number, erf is -1, 0 or 1.
+    # Instead of by 0 this divides by the smallest normal number: erf is -1, 0 or 1.
     z = difference / xp.maximum(stddevs, numpy_dtype(stddevs).type(_TINY))
     sign = xp.math.erf(z / math.sqrt(2))
     density = xp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
     slope = 2 * density - 1 / math.sqrt(math.pi)
 
     def gradient(upstream):
-        # The terms in which z is differentiated cancel; written out, they would
-        # overflow for small stddevs.
+        # The derivatives by way of z cancel; as separate terms they would overflow for
+        # small stddevs.
         return upstream * sign, -upstream * sign, upstream * slope
 
     return difference * sign + stddevs * slope, gradient
@@ -47,7 +47,9 @@ _TINY = np.finfo(np.float32).tiny
 def normal_scores(
     labels: xp.Tensor, means: xp.Tensor, stddevs: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the CRPS of Normal forecasts, all of one shape, and which are right."""
+    """Returns the CRPS of Normal forecasts, all arguments of one shape, and which are
+    right.
+    """
     right = _finite(labels, means, stddevs) & (stddevs >= 0)
     return _crps_normal(labels, means, stddevs), right
 
@@ -61,7 +63,7 @@ def sample_scores(
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the CRPS of samples [..., m] and which are right.
 
-    `with_gradient` tells that a gradient is sure to be taken, which is faster then.
+    `with_gradient` says that the gradient will be taken, too, which is then faster.
     """
     right = xp.math.is_finite(labels) & xp.reduce_all(
         xp.math.is_finite(samples), axis=-1
@@ -70,10 +72,10 @@ def sample_scores(
     if estimator == "roll":
         neighbours = xp.abs(samples - xp.roll(samples, 1, axis=-1))
         return error - xp.reduce_mean(neighbours, axis=-1) / 2, right
-    fair = declared.is_fair(estimator)
+    fair = np_scores.is_fair(estimator)
     spread = _pairwise.pairwise_spread(samples, fair, with_gradient)
     m = xp.cast(xp.shape(samples)[-1], samples.dtype)
-    return error - declared.share_of_fair(estimator, alpha, m) * spread, right
+    return error - np_scores.share_of_fair(estimator, alpha, m) * spread, right
 
 
 def weighted_sample_scores(
@@ -83,21 +85,23 @@ def weighted_sample_scores(
     estimator: str,
     alpha: float,
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the CRPS of samples [..., m] of weighted members and which are right."""
+    """Returns the CRPS of samples [..., m], given the weights of the m members, and
+    which are right.
+    """
     weights = xp.broadcast_to(xp.stop_gradient(weights), xp.shape(samples))
     positive = xp.reduce_sum(xp.cast(weights > 0, xp.int32), axis=-1)
     right = xp.math.is_finite(labels) & xp.reduce_all(
         xp.math.is_finite(samples) & xp.math.is_finite(weights) & (weights >= 0),
         axis=-1,
     )
-    right = right & (positive >= (2 if declared.is_fair(estimator) else 1))
+    right = right & (positive >= (2 if np_scores.is_fair(estimator) else 1))
     weights = xp.where(right[..., None], weights, xp.ones_like(weights))
-    # Their sum may be out of range.
+    # First by the largest: the sum may overflow.
     weights = weights / xp.reduce_max(weights, axis=-1, keepdims=True)
     weights = weights / xp.reduce_sum(weights, axis=-1, keepdims=True)
     error = xp.reduce_sum(weights * xp.abs(samples - labels[..., None]), axis=-1)
     spread = _pairwise.weighted_spread(samples, weights)
-    if declared.is_fair(estimator):
+    if np_scores.is_fair(estimator):
         before = xp.cumsum(weights, axis=-1, exclusive=True)
         pairs = 2 * xp.reduce_sum(weights * before, axis=-1)
         share = alpha if estimator == "almost_fair" else 1
@@ -132,7 +136,9 @@ def weighted_interval_scores(
     upper: xp.Tensor,
     alphas: tuple[float, ...],
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the scores of bounds [..., K] and the rest [...], and which are right."""
+    """Returns the scores of K intervals, with bounds [..., K] and levels `alphas`, and
+    of the median [...], for labels [...]; and which are right.
+    """
     y = labels[..., None]
     outside = xp.nn.relu(lower - y) + xp.nn.relu(y - upper)
     halves = xp.constant([alpha / 2 for alpha in alphas], lower.dtype)

@@ -1,6 +1,6 @@
-"""Means and variances, and whatever has a mask and weights, as tensors [N].
+"""Forecasts of means and variances as tensors [N], with masks and weights.
 
-Examples that are wrong are made harmless, and told.
+Examples that are wrong are marked, and get harmless numbers.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.regression import _forecasts as declared
-from uncertainty_metrics.ops import _inputs, is_floating, xp
+from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
+from uncertainty_metrics.ops import _inputs, _validity, is_floating, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
 class Forecasts(NamedTuple):
-    """Examples, of which those that are wrong are made harmless.
+    """Examples, with harmless numbers where they are wrong.
 
     Attributes:
       errors: targets less predictions, [N].
       variances: > 0, [N].
       weights: >= 0, [N], or None for ones.
-      right: boolean [N].
+      right: boolean [N], whether the example and all weights are right.
       valid: boolean scalar, False if an example that counts is wrong, or none counts.
     """
 
@@ -45,25 +45,35 @@ def included(
     sample_weight: TensorLike | None,
     dtype: xp.DType,
 ) -> tuple[list[xp.Tensor], xp.Tensor | None, xp.Tensor]:
-    """Returns the tensors, of which the last tells the shape, and the weights, [N]
-    each, 0 for what is masked out; and whether sizes and weights are right, some > 0.
+    """Returns the tensors [N], the weights [N], and whether to use them.
+
+    Args:
+      tensors: by their names, of the shape of the last of them.
+      mask: boolean, or 0 and 1, broadcastable to that shape; None for True.
+      sample_weight: broadcastable to that shape; None for ones.
+      dtype: of the weights.
+
+    Returns:
+      the tensors, each [N]; weights [N], 0 where masked, or None for ones; a boolean
+      scalar: the sizes are equal, mask and weights have right values, and some count.
     """
     reference, last = list(tensors.items())[-1]
     for name, tensor in tensors.items():
         _checks.paired(name, tensor.shape, reference, last.shape)
-    kept = None if mask is None else _inputs.as_tensor("mask", mask)
-    if kept is not None:
-        _checks.aligned_shape("mask", kept.shape, last.shape)  # By its own name.
+    mask = None if mask is None else _inputs.as_tensor("mask", mask)
+    if mask is not None:
+        # `flat_weights` below would call the mask `sample_weight` in its message.
+        _checks.aligned_shape("mask", mask.shape, last.shape)
     weights, usable = _inputs.weights_and_ignored(sample_weight, last, None, dtype)
-    if kept is not None:
-        exact = kept if is_floating(kept) else xp.cast(kept, xp.int64)
+    if mask is not None:
+        exact = mask if is_floating(mask) else xp.cast(mask, xp.int64)
         usable = usable & xp.reduce_all((exact == 0) | (exact == 1))
-        ones = _inputs.flat_weights(kept, last, dtype)
-        weights = ones if weights is None else weights * ones
+        counts = _inputs.flat_weights(mask, last, dtype)
+        weights = counts if weights is None else weights * counts
     usable = usable & (
         xp.size(last) > 0 if weights is None else xp.reduce_any(weights > 0)
     )
-    # Sizes that only the graph knows may differ, and 1 would broadcast.
+    # Sizes that only a running graph knows may differ; a size of 1 would broadcast.
     usable = usable & xp.reduce_all(
         [xp.size(t) == xp.size(last) for t in tensors.values()]
     )
@@ -71,6 +81,7 @@ def included(
 
 
 def is_variance(values: xp.Tensor) -> xp.Tensor:
+    """Returns whether each value is positive and finite."""
     return (values > 0) & (values < np.inf)
 
 
@@ -90,8 +101,11 @@ def checked_forecasts(
     stddevs: TensorLike | None = None,
     names: tuple[str, str] = ("predictions", "uncertainties"),
 ) -> Forecasts:
-    name, given = declared.spread(uncertainties, stddevs, names[1])
-    declared.check_targets(targets)
+    """Returns the checked forecasts; `names` are the names of the first two arguments
+    in messages.
+    """
+    name, given = np_forecasts.spread(uncertainties, stddevs, names[1])
+    np_forecasts.check_targets(targets)
     arguments = {names[0]: predictions, name: given, "targets": targets}
     tensors = {key: _inputs.as_tensor(key, value) for key, value in arguments.items()}
     dtype = _inputs.predictions_dtype(tensors[names[0]], tensors[name])
@@ -105,5 +119,5 @@ def checked_forecasts(
         xp.where(right, spreads, xp.ones_like(spreads)),
         weights,
         right,
-        usable & _inputs.live_rows(weights, right),
+        usable & _validity.counted_are_right(right, weights),
     )

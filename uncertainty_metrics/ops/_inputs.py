@@ -1,9 +1,10 @@
-"""From what a user passes to tensors: labels [N], probabilities [N, K], and validity.
+"""The arguments of users as tensors: labels [N], predictions [N, K], and validity.
 
-What a shape or a type tells raises ValueError at once, in a graph too. What only the
-values tell becomes booleans, with one word at each level: an example is `right`; the
-arguments as a whole are `usable`; a batch is `valid` if they are, and every example
-that counts is right. Eager callers raise, compiled ones return NaN.
+A wrong shape or type raises ValueError or TypeError at once, in a graph too. Whether
+the values are wrong is a boolean tensor, which has one name at each level: an example
+is `right`; the arguments as a whole are `usable`; a batch is `valid` if its arguments
+are usable and every example that counts is right. Then eager callers raise, and
+compiled ones return NaN (`_validity`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import dataclasses
 import functools
 import math
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
+    _conversion,
+    _execution,
+    _validity,
     is_floating,
     numpy_dtype,
     to_numpy,
@@ -30,46 +34,34 @@ from uncertainty_metrics.ops import (
 )
 from uncertainty_metrics.ops._shared_values import once
 
-T = TypeVar("T")
+if TYPE_CHECKING or IS_TENSORFLOW:
+    import tensorflow as tf
 
-# Whether eager calls may take a shortcut through NumPy, which is faster. Tests that
-# compare the halves switch it off.
+# Whether eager calls may leave arithmetic to NumPy, which is faster. Tests that compare
+# tensors with NumPy switch it off.
 SHORTCUT = True
-
-# Of values that NumPy, which computes in float64, can use.
-OUT_OF_RANGE = (
-    "The values are too large or too small to compute with in the type of the "
-    "predictions: pass float64, or scale them. Received: numbers that become 0 or "
-    "infinite"
-)
-# The signed and unsigned integers of each size in bytes.
-_INTEGERS = {
-    2: (xp.int16, xp.uint16),
-    4: (xp.int32, xp.uint32),
-    8: (xp.int64, xp.uint64),
-}
 
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """Examples in which everything invalid is made harmless and told by `valid`.
+    """Examples in which wrong labels and weights are replaced by harmless ones.
 
     Attributes:
       labels: int32 [N], in [0, K).
       predictions: floating [N, K]: logits, or probabilities in the precision that was
-        passed.
+        passed; their range is unchecked.
       weights: float32 or float64 [N], finite and >= 0, or None for ones. Examples that
         are ignored have weight 0.
       predicted: int32 [N], the decision labels that were passed, or None.
-      right: boolean [N], whether the labels of each example were. The range of the
-        predictions is not in it; it is found where they are read.
-      usable: boolean scalar, False if the weights were wrong, or all the labels.
+      right: boolean [N], whether the labels of each example were right, the decision
+        label and the group among them.
+      usable: boolean scalar, False if a weight was wrong, or the layout of the labels.
       mistaken: boolean scalar, True if logits are surely probabilities.
       from_logits: whether the predictions are logits.
       shape: int32 vector, the shape of the labels that were passed.
       groups: the group of each example, int32, or None.
-      places: of examples that are labels of several, each 0 or 1, which of these each
-        is, int32; or None.
+      places: int32, where a user's example has several labels, each 0 or 1, and so is
+        several examples here: which of these labels each example is; or None.
     """
 
     labels: xp.Tensor
@@ -97,11 +89,14 @@ class Examples:
     @property
     def valid(self) -> xp.Tensor:
         """Boolean scalar, False if an example of positive weight was wrong."""
-        return self.usable & ~self.mistaken & live_rows(self.weights, self.right)
+        right = _validity.counted_are_right(self.right, self.weights)
+        return self.usable & ~self.mistaken & right
 
     @functools.cached_property
     def probabilities(self) -> xp.Tensor:
-        """The probabilities [N, K]; NaN for logits of NaN, +inf or nothing but -inf."""
+        """The probabilities [N, K]; NaN in a row of logits that holds NaN or +inf, or
+        -inf alone.
+        """
         if self.from_logits:
             return _softmax(self.predictions)
         return self.predictions
@@ -118,13 +113,13 @@ def sum_dtype(tensor: xp.Tensor) -> xp.DType:
 
 
 def through_numpy() -> bool:
-    """Says if an eager call may leave its arithmetic to the NumPy twin's."""
-    return IS_TENSORFLOW and SHORTCUT and xp.executing_eagerly()
+    """Returns whether the arithmetic of an eager call may be left to NumPy."""
+    return IS_TENSORFLOW and SHORTCUT and _execution.is_eager()
 
 
 def is_distribution(value: Any) -> bool:
-    """Says if the value is a distribution of TensorFlow Probability."""
-    # No object is one unless TFP was imported, which takes seconds.
+    """Returns whether the value is a distribution of TensorFlow Probability."""
+    # Without an import of TFP, which takes seconds: if nobody imported it, it is none.
     module = sys.modules.get("tensorflow_probability.python.distributions.distribution")
     return module is not None and isinstance(value, module.Distribution)
 
@@ -134,52 +129,56 @@ def _is_numeric(dtype: xp.DType) -> bool:
 
 
 def as_tensor(name: str, value: Any) -> xp.Tensor:
-    """Converts to a numeric tensor; raises what `as_array` of the NumPy twin raises."""
-    if is_distribution(value):  # TensorFlow may convert it: to a random sample.
+    """Returns a tensor of numbers; raises what `as_array` of the NumPy twin raises."""
+    if is_distribution(value):  # TensorFlow would make a random sample of it.
         raise TypeError(f"`{name}` must hold numbers. Received: {value}")
-    return (_as_tensor if IS_TENSORFLOW else _of_other)(name, value)
+    if IS_TENSORFLOW:
+        return _as_tensorflow_tensor(name, value)
+    return _as_keras_tensor(name, value)
 
 
-def _of_other(name: str, value: Any) -> xp.Tensor:
-    """Returns `as_tensor` where the tensors are not TensorFlow's."""
-    value = getattr(value, "value", value) if xp.is_variable(value) else value
+def _as_keras_tensor(name: str, value: Any) -> xp.Tensor:
+    """Returns `as_tensor` for JAX and PyTorch."""
+    value = _conversion.tensor_of(value)
     if xp.is_tensor(value):
-        if "complex" in xp.name(value.dtype):
+        if "complex" in _conversion.dtype_name(value.dtype):
             raise TypeError(f"`{name}` must hold numbers. Received: {value.dtype}")
         return value
     array = np_inputs.as_array(name, value)
     if np_inputs.is_floating(array):
         array = np_inputs.native_floating(array)
-        if not xp.has_float64() and array.dtype.itemsize == 8:
-            with np.errstate(over="ignore"):  # What is out of range is infinite.
+        if not _execution.has_float64() and array.dtype.itemsize == 8:
+            with np.errstate(over="ignore"):  # Numbers that are too large become inf.
                 array = array.astype(np.float32)
-    elif array.dtype == np.uint64:  # PyTorch has little but the type.
+    elif array.dtype == np.uint64:  # PyTorch has few operations on them.
         array = np.minimum(array, np.uint64(2**63 - 1)).astype(np.int64)
     return xp.constant(array.astype(array.dtype.newbyteorder("=")))
 
 
-def _as_tensor(name: str, value: Any) -> xp.Tensor:
-    if isinstance(value, xp.RaggedTensor | xp.SparseTensor):
+def _as_tensorflow_tensor(name: str, value: Any) -> xp.Tensor:
+    """Returns `as_tensor` for TensorFlow."""
+    if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
-    if isinstance(value, memoryview | array.array):  # As sequences they were float32.
+    # TensorFlow would take these for sequences of Python numbers, and make float32.
+    if isinstance(value, memoryview | array.array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and not value.dtype.isnative:
-        # In a graph TensorFlow takes their bytes for those of other numbers.
+        # In a graph TensorFlow would read the bytes in the order of this machine.
         value = value.astype(value.dtype.newbyteorder("="))
     try:
         masked = np.ma.is_masked(value)
-        tensor = None if masked else xp.convert_to_tensor(value)
+        tensor = None if masked else tf.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),
         RuntimeError,  # Of tensors of other frameworks.
     ):
         tensor = None
-    if tensor is None or not (_is_numeric(tensor.dtype) or xp.is_tensor(value)):
+    if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
         value = np_inputs.as_array(name, value)  # Its messages name the argument.
-        if np_inputs.is_floating(value):  # Bytes in another order, or too many.
+        if np_inputs.is_floating(value):  # Of another byte order, or of 128 bits.
             value = np_inputs.native_floating(value)
-        tensor = xp.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
-    if tensor.dtype == xp.string:
+        tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+    if tensor.dtype == tf.string:
         np_inputs.refuse_text(name)
     if not _is_numeric(tensor.dtype):
         raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
@@ -190,24 +189,29 @@ def _as_tensor(name: str, value: Any) -> xp.Tensor:
     return tensor
 
 
-def integers(labels: xp.Tensor, num_classes: int) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns int32 labels, 0 where wrong, and whether each one was right."""
+def integer_labels(labels: xp.Tensor, num_classes: int) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns int32 labels in [0, num_classes), 0 for a wrong one, and whether each was
+    right.
+    """
     whole = xp.cast(labels, xp.int64)
     right = (whole >= 0) & (whole < num_classes)
     if is_floating(labels):
-        right = right & (xp.cast(whole, labels.dtype) == labels)  # False for NaN.
+        right = right & (xp.cast(whole, labels.dtype) == labels)  # NaN is unequal.
     return xp.cast(xp.where(right, whole, xp.zeros_like(whole)), xp.int32), right
 
 
 def _looks_one_hot(
     labels: xp.Tensor, predictions: xp.Tensor, from_logits: bool
 ) -> xp.Tensor:
-    """Says if [..., K] labels and predictions are one-hot, not binary pairs."""
+    """Returns whether labels [..., K] are one-hot, and predictions those of K classes,
+    rather than labels and probabilities of K questions.
+    """
     labels = xp.cast(labels, xp.float32)
     one_hot = xp.reduce_all((labels == 0) | (labels == 1)) & xp.reduce_all(
         xp.reduce_sum(labels, axis=-1) == 1
     )
-    one_hot = one_hot & (xp.shape(labels)[-1] > 1)  # Of which a graph may know none.
+    # The static shape may not say whether K is 1.
+    one_hot = one_hot & (xp.shape(labels)[-1] > 1)
     if from_logits:
         return one_hot
     total = xp.reduce_sum(xp.cast(predictions, xp.float32), axis=-1)
@@ -215,7 +219,7 @@ def _looks_one_hot(
 
 
 def aligned(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
-    """Returns a tensor of the rank of the labels, which broadcasts to them."""
+    """Returns a tensor of the rank of the labels, which broadcasts to their shape."""
     tensor = as_tensor(name, value)
     aligned = _checks.aligned_shape(name, tensor.shape, labels.shape)
     extra = len(aligned) - len(tensor.shape)
@@ -227,25 +231,25 @@ def aligned(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
 
 
 def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
-    """Returns a tensor [N], broadcast to labels."""
+    """Returns the value as a tensor [N], one number for each of N labels."""
     tensor = aligned(name, value, labels)
     return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
 
 
 def flat_weights(sample_weight: Any, labels: xp.Tensor, dtype: xp.DType) -> xp.Tensor:
-    """Returns weights [N], broadcast to labels, their values unchecked."""
+    """Returns weights [N], one for each of N labels, their values unchecked."""
     return xp.cast(like_each("sample_weight", sample_weight, labels), dtype)
 
 
 def checked_weights(weights: xp.Tensor) -> xp.Tensor:
-    """Returns floating weights, NaN inside a graph where they are not finite and >= 0.
+    """Returns weights as floats; in a graph those that are not finite and >= 0 are NaN.
 
     Raises:
-      ValueError: one is not, in eager execution.
+      ValueError: a weight is not finite and >= 0, in eager execution.
     """
     if not is_floating(weights):
         weights = xp.cast(weights, xp.float32)
-    return nan_unless(
+    return _validity.nan_unless(
         (weights >= 0) & (weights < np.inf),
         weights,
         lambda: np_inputs.sample_weights(weights, weights.shape),
@@ -255,8 +259,8 @@ def checked_weights(weights: xp.Tensor) -> xp.Tensor:
 def weights_and_ignored(
     sample_weight: Any, labels: xp.Tensor, ignore_index: int | None, dtype: xp.DType
 ) -> tuple[xp.Tensor | None, xp.Tensor]:
-    """Returns weights [N], 0 for ignored labels, or None for ones; and whether they are
-    usable: all that were passed are finite and >= 0.
+    """Returns weights [N], 0 for ignored labels, or None where all weights are 1; and
+    whether they are usable, a boolean scalar: all that were passed are finite and >= 0.
     """
     ignore_index = _checks.ignored_label("ignore_index", ignore_index)
     weights, usable = None, xp.constant(True)
@@ -267,15 +271,15 @@ def weights_and_ignored(
         limit = min(np_inputs.MAX_WEIGHT, float(np.finfo(numpy_dtype(dtype)).max))
         usable = xp.reduce_all(right) & (xp.reduce_sum(weights) <= limit)
     if ignore_index is not None:
-        # In a type that holds the index: 255 of uint8 is not -1.
-        floating = is_floating(labels)  # In float16, too large is infinite.
-        wide = xp.cast(labels, sum_dtype(labels) if floating else xp.int64)
-        kept = wide != xp.cast(ignore_index, wide.dtype)
-        if labels.dtype == xp.uint64:  # Numbers beyond int64 became negative.
-            kept = kept | (wide < 0)
-        kept = xp.reshape(kept, [-1])
-        kept = xp.cast(kept, dtype)
-        weights = kept if weights is None else weights * kept
+        # Compared in a type that holds the index: as uint8 the index -1 would be 255,
+        # and as float16 a large one infinite.
+        wide_dtype = sum_dtype(labels) if is_floating(labels) else xp.int64
+        wide = xp.cast(labels, wide_dtype)
+        counts = wide != xp.cast(ignore_index, wide.dtype)
+        if labels.dtype == xp.uint64:  # Labels beyond int64 became negative.
+            counts = counts | (wide < 0)
+        counts = xp.cast(xp.reshape(counts, [-1]), dtype)
+        weights = counts if weights is None else weights * counts
     return weights, usable
 
 
@@ -293,7 +297,7 @@ def examples(
     num_groups: Any = None,
     multilabel: Any = False,
 ) -> Examples:
-    """Checks, flattens and converts the arguments shared by all classifier metrics."""
+    """Returns the arguments that all classifier metrics have, checked, as examples."""
     name, predictions = _checks.predictions(probabilities, logits, probs)
     predictions = as_tensor(name, predictions)
     labels = as_tensor("labels", labels)
@@ -333,14 +337,14 @@ def examples(
     )
     usable = usable & weights_usable
     classes = num_classes or 2
-    labels, right = integers(xp.reshape(labels, [-1]), classes)
+    labels, right = integer_labels(xp.reshape(labels, [-1]), classes)
     if labels_predicted is not None:
-        labels_predicted, right_decision = integers(
+        labels_predicted, right_decision = integer_labels(
             xp.reshape(labels_predicted, [-1]), classes
         )
         right = right & right_decision
     if num_groups is not None:
-        groups, right_group = integers(groups, num_groups)
+        groups, right_group = integer_labels(groups, num_groups)
         right = right & right_group
 
     labels, predictions, weights, labels_predicted, right, groups, places = (
@@ -357,7 +361,7 @@ def examples(
         if num_classes is None:
             predictions = xp.concat([xp.zeros_like(predictions), predictions], axis=-1)
     else:
-        # In 16 bits what rounding puts above 1 is far above it.
+        # Rounding to 16 bits puts some probabilities well above 1.
         if num_classes is None or numpy_dtype(predictions).itemsize < 4:
             rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
@@ -379,7 +383,7 @@ def examples(
 
 
 def examples_of(data: ClassifierData) -> Examples:
-    """Returns the checked examples of what a public function was passed."""
+    """Returns the checked examples of the arguments of a public function."""
     if data.has_confidences:
         correct = as_tensor("correct", data.correct)
         confidences = as_tensor("confidences", data.confidences)
@@ -407,22 +411,22 @@ def examples_of(data: ClassifierData) -> Examples:
 
 @once
 def as_rows(predictions: xp.Tensor, columns: int) -> xp.Tensor:
-    """Returns predictions [N, columns], the tensor itself where it is so."""
+    """Returns predictions [N, columns]: the same tensor, if that is its shape."""
     if len(predictions.shape) == 2 and predictions.shape[1] == columns:
         return predictions
     return xp.reshape(predictions, [-1, columns])
 
 
 def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp.Tensor:
-    """Says if logits [N, ..., K] are surely probabilities, by the rule of the NumPy
-    twin; `counted` [N] says which rows count.
+    """Returns whether logits [N, ..., K] are surely probabilities, by the rule of the
+    NumPy twin; `counted`, boolean [N], is False for rows that do not count.
     """
     if logits.shape[-1] == 1:
         return xp.constant(False)
     rows = logits[: np_inputs.FIRST_ROWS]
     if counted is not None:
         counted = counted[: np_inputs.FIRST_ROWS]
-    if through_numpy():  # As one operation, not twenty.
+    if through_numpy():  # In the time of one operation, not of twenty.
         live = None if counted is None else to_numpy(counted)
         return xp.constant(np_inputs.are_probabilities(to_numpy(rows), live))
     if counted is None:
@@ -445,7 +449,7 @@ def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp
 
 
 def _size(shape: Iterable[int | None]) -> int | None:
-    """Returns the number of elements, None where the static shape does not tell."""
+    """Returns the number of elements; None if the static shape has an unknown axis."""
     sizes = list(shape)
     return None if None in sizes else math.prod(size or 0 for size in sizes)
 
@@ -453,10 +457,11 @@ def _size(shape: Iterable[int | None]) -> int | None:
 def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
     """Returns the tensors [n, ...], all with the static n that one of them has.
 
-    TensorFlow takes those of a static and of a dynamic n for tensors of any rank.
+    A result of a tensor of static and of a tensor of dynamic n would have no static
+    rank in TensorFlow.
     """
     sizes = {t.shape[0] for t in tensors if t is not None} - {None}
-    if len(sizes) != 1:  # None is known, or the data themselves are wrong.
+    if len(sizes) != 1:  # No static size, or data of several sizes, which are wrong.
         return list(tensors)
     (size,) = sizes
     return [
@@ -467,105 +472,11 @@ def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
     ]
 
 
-def live_rows(weights: xp.Tensor | None, right: xp.Tensor) -> xp.Tensor:
-    """Returns whether every row of positive weight is right."""
-    return xp.reduce_all(right if weights is None else right | (weights == 0))
-
-
-@xp.autograph.experimental.do_not_convert
-def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
-    """Returns a structure of tensors, as `nan_where_wrong` does inside a graph.
-
-    Raises:
-      ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
-        knows the same rules and names the value.
-    """
-    each = xp.nest.flatten(right)
-    if not xp.executing_eagerly() or (
-        not IS_TENSORFLOW and any(map(xp.is_traced, each))
-    ):
-        return nan_where_wrong(right, values)
-    if not all(map(xp.reduce_all, each)):
-        explain()
-        raise ValueError(OUT_OF_RANGE)
-    return values
-
-
-def nan_where_wrong(right: Any, values: T) -> T:
-    """Returns a structure of tensors, NaN where they are not right: one tells of all,
-    or there is one for each.
-    """
-    each, flat = xp.nest.flatten(right), xp.nest.flatten(values)
-    flat = [
-        xp.where(ok, value, xp.constant(float("nan"), value.dtype))
-        for ok, value in zip(each * (len(flat) // len(each)), flat, strict=True)
-    ]
-    return xp.nest.pack_sequence_as(values, flat)
-
-
 def take(values: xp.Tensor, index: xp.Tensor) -> xp.Tensor:
     """Returns `values[i, index[i]]`, [N], of values [N, K]."""
-    # Much faster than a gather with batch_dims.
+    # This is much faster than a gather with `batch_dims`.
     rows = xp.range(xp.shape(values)[0]) * values.shape[1]
     return xp.gather(xp.reshape(values, [-1]), rows + index)
-
-
-def _argmax(values: xp.Tensor) -> xp.Tensor:
-    """Returns the argmax of each row of [N, K], ties to the lowest."""
-    # Of the maxima of groups and then of a group: XLA on CPU reduces groups whose loop
-    # it unrolls several times as fast as a whole row.
-    classes = values.shape[1]
-    size = max(size for size in range(1, 33) if classes % size == 0)
-    if not 8 <= size <= classes // 16:
-        return xp.argmax(values, axis=-1, output_type=xp.int32)
-    groups = xp.reshape(values, [-1, classes // size, size])
-    best = xp.argmax(xp.reduce_max(groups, axis=-1), axis=-1, output_type=xp.int32)
-    rows = xp.range(xp.shape(values)[0]) * (classes // size)
-    group = xp.gather(xp.reshape(groups, [-1, size]), rows + best)
-    return best * size + xp.argmax(group, axis=-1, output_type=xp.int32)
-
-
-# For fewer classes a pass over all of them costs less than a branch.
-_FEW = 32
-
-
-@once
-def decisions(
-    probabilities: xp.Tensor,
-) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the argmax of each row, ties to the lowest, its probability, and whether
-    all probabilities of the row are in [0, 1]; [N] each.
-    """
-    if not IS_TENSORFLOW:
-        index = _argmax(probabilities)
-        right = rows_in_range(probabilities)
-        return index, xp.minimum(take(probabilities, index), 1), right
-    # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
-    # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
-    signed, unsigned = _INTEGERS[numpy_dtype(probabilities).itemsize]
-
-    def best(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-        bits = xp.bitcast(values, unsigned)
-        if numpy_dtype(bits).itemsize < 4:  # There is no argmax of uint16 everywhere.
-            bits = xp.cast(bits, xp.int32)
-        index = _argmax(bits)
-        return index, take(values, index)
-
-    def without_negative_zeros() -> tuple[xp.Tensor, xp.Tensor]:
-        zeros = xp.zeros_like(probabilities)
-        return best(xp.where(probabilities == 0, zeros, probabilities))
-
-    # -0.0 is a zero with large bits: as a maximum it may hide the real one.
-    if probabilities.shape[1] < _FEW:
-        index, scores = without_negative_zeros()
-    else:
-        index, scores = best(probabilities)
-        index, scores = xp.cond(
-            xp.reduce_all(xp.bitcast(scores, signed) >= 0),
-            lambda: (index, scores),
-            without_negative_zeros,
-        )
-    return index, xp.minimum(scores, 1), _in_range(scores)
 
 
 def _upper_limit(probabilities: xp.Tensor) -> xp.Tensor:
@@ -573,8 +484,8 @@ def _upper_limit(probabilities: xp.Tensor) -> xp.Tensor:
     return xp.constant(np_inputs.upper_limit(numpy_dtype(dtype)), dtype)
 
 
-def _in_range(probabilities: xp.Tensor) -> xp.Tensor:
-    """Returns whether each is in [0, 1], but for rounding; False for NaN."""
+def in_range(probabilities: xp.Tensor) -> xp.Tensor:
+    """Returns whether each probability is in [0, 1], but for rounding; NaN is not."""
     return (probabilities >= 0) & (probabilities <= _upper_limit(probabilities))
 
 
@@ -583,9 +494,12 @@ def rows_in_range(
 ) -> xp.Tensor:
     """Returns whether all probabilities of each row are in [0, 1], but for rounding.
 
-    `total` is NaN for a row with NaN; by default it is the sum of the row.
+    Args:
+      probabilities: [..., K].
+      total: [...], any numbers that are NaN where a probability of the row is; by
+        default the sums of the rows.
     """
-    # Plain reductions are several times as fast as one of comparisons.
+    # Reductions of numbers are several times as fast as a reduction of comparisons.
     largest = xp.reduce_max(probabilities, axis=-1)
     smallest = xp.reduce_min(probabilities, axis=-1)
     if total is None:
@@ -595,9 +509,9 @@ def rows_in_range(
 
 
 def predictions_dtype(*predictions: xp.Tensor) -> xp.DType:
-    """Returns float64 if one of them is float64, else float32."""
-    wide = any(tensor.dtype == xp.float64 for tensor in predictions)
-    return xp.float64 if wide else xp.float32
+    """Returns float64 if one of the tensors is float64, else float32."""
+    any_double = any(tensor.dtype == xp.float64 for tensor in predictions)
+    return xp.float64 if any_double else xp.float32
 
 
 def like_labels(name: str, tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
@@ -607,7 +521,8 @@ def like_labels(name: str, tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     if len(tensor.shape) == 0:
         return xp.broadcast_to(tensor, xp.shape(labels))
     if None in (_size(tensor.shape), _size(labels.shape)):
-        # The graph optimizer may drop the reshape, and a single value would broadcast.
-        alike = xp.size(tensor) == xp.size(labels)
-        tensor = xp.where(alike, tensor, xp.constant(np.nan, tensor.dtype))
+        # The graph optimizer may drop the reshape below, and with it the error: a
+        # single value would broadcast.
+        same_size = xp.size(tensor) == xp.size(labels)
+        tensor = xp.where(same_size, tensor, xp.constant(np.nan, tensor.dtype))
     return xp.reshape(tensor, xp.shape(labels))

@@ -1,4 +1,4 @@
-"""The share of examples within the interval of each level of coverage, on tensors."""
+"""The share of examples within the interval of each level of coverage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from uncertainty_metrics.numpy.regression import _levels as declared
+from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.ops import _search, _sums, xp
 
 
@@ -24,7 +24,13 @@ def masses(
 def coverage(
     distances: xp.Tensor, limits: np.ndarray, weights: xp.Tensor | None
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the share of distances <= each limit, and the weight of all."""
+    """Returns the share of distances <= each limit, and the weight of all examples.
+
+    Args:
+      distances: [N].
+      limits: [L].
+      weights: [N], or None for ones.
+    """
     limits, place = np.unique(limits, return_inverse=True)
     edges = xp.constant(limits, distances.dtype)
     cell = _search.search_sorted(edges, distances, "left")
@@ -35,13 +41,13 @@ def coverage(
 def level_coverage(
     z: xp.Tensor, weights: xp.Tensor | None, levels: float | tuple[float, ...]
 ) -> xp.Tensor:
-    """Returns the coverage of Normal intervals, a scalar where the level is one."""
-    limits = declared.normal_limits(np.atleast_1d(levels))
+    """Returns the coverage of Normal intervals, [L], or a scalar for a single level."""
+    limits = np_levels.normal_limits(np.atleast_1d(levels))
     return of_level(coverage(xp.abs(z), limits, weights)[0], levels)
 
 
 def of_level(values: xp.Tensor, levels: float | tuple[float, ...]) -> xp.Tensor:
-    """Returns values [L] as a scalar where the level is one."""
+    """Returns values [L], or a scalar for a single level."""
     return values if isinstance(levels, tuple) else values[0]
 
 
@@ -51,12 +57,14 @@ def curve(
     levels: np.ndarray,
     weights: xp.Tensor | None,
 ) -> dict[str, xp.Tensor]:
+    """Returns the calibration curve of distances whose limits have these levels."""
     return of_coverage(levels, *coverage(distances, limits, weights))
 
 
 def of_coverage(
     levels: np.ndarray, observed: xp.Tensor, total: xp.Tensor
 ) -> dict[str, xp.Tensor]:
+    """Returns the calibration curve of an observed coverage, [L], of all the weight."""
     return {
         "expected_coverage": xp.constant(levels, observed.dtype),
         "observed_coverage": observed,
@@ -67,11 +75,13 @@ def of_coverage(
 def normal_curve(
     z: xp.Tensor, weights: xp.Tensor | None, n_bins: int
 ) -> dict[str, xp.Tensor]:
-    levels = declared.curve_levels(n_bins)
-    return curve(xp.abs(z), declared.normal_limits(levels), levels, weights)
+    """Returns the calibration curve of Normal intervals, given z = error / stddev."""
+    levels = np_levels.curve_levels(n_bins)
+    return curve(xp.abs(z), np_levels.normal_limits(levels), levels, weights)
 
 
 def curve_error(curve: dict[str, xp.Tensor]) -> xp.Tensor:
+    """Returns the mean distance between observed and expected coverage."""
     gaps = xp.abs(curve["observed_coverage"] - curve["expected_coverage"])
     return xp.reduce_mean(gaps)
 
@@ -82,8 +92,14 @@ def spread_masses(
     edges: np.ndarray,
     weights: xp.Tensor | None,
 ) -> xp.Tensor:
-    """Returns the weight in each cell, that of an example being spread evenly from its
-    lower to its upper end; the twin of NumPy's, says why there.
+    """Returns the weight in each cell, where the weight of an example is spread evenly
+    from its lower to its upper end; the NumPy twin explains the arithmetic.
+
+    Args:
+      ends: lower and upper ends, [N] each.
+      cells: int32, the cells of these ends, [N] each.
+      edges: of the cells, [cells + 1].
+      weights: [N], or None for ones.
     """
     (lower, upper), (first, last) = ends, cells
     dtype, n = lower.dtype, len(edges) - 1
@@ -108,10 +124,10 @@ def spread_masses(
 def ring_masses(
     ends: Sequence[xp.Tensor], limits: np.ndarray, weights: xp.Tensor | None
 ) -> xp.Tensor:
-    """Returns the weight where |2 PIT - 1| is between limits [L], shape [L + 1], that
-    of an example being spread evenly from its lower to its upper 2 PIT - 1.
+    """Returns the weight between the limits [L] of |2 PIT - 1|, shape [L + 1], where
+    the weight of an example is spread evenly from its lower to its upper 2 PIT - 1.
     """
-    edges = declared.interval_edges(limits)
+    edges = np_levels.interval_edges(limits)
     inner = xp.constant(edges[1:-1], ends[0].dtype)
     cells = [_search.search_sorted(inner, values, "left") for values in ends]
     total = spread_masses(ends, cells, edges, weights)

@@ -1,6 +1,6 @@
-"""Predictions of the members of an ensemble, and what is read off them.
+"""Predictions of the members of an ensemble, and their uncertainties and scores.
 
-The functions and the Keras metrics are made of it.
+The public functions and the Keras metrics call them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from uncertainty_metrics.numpy.ensemble import _predictions, uncertainty
 from uncertainty_metrics.ops import (
     _inputs,
-    _special,
+    _polynomials,
     _sums,
     is_floating,
     numpy_dtype,
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
 
 
 def floating(name: str, value: Any) -> xp.Tensor:
+    """Returns the value as a tensor of floats."""
     tensor = _inputs.as_tensor(name, value)
     return tensor if is_floating(tensor) else xp.cast(tensor, xp.float32)
 
 
 def tiny(dtype: xp.DType) -> float:
-    """Returns the smallest normal number; what is below may count as 0."""
+    """Returns the smallest normal number; compilers may take smaller ones for 0."""
     return float(np.finfo(numpy_dtype(dtype)).tiny)
 
 
 def classes(predictions: xp.Tensor, from_logits: bool) -> xp.Tensor:
-    """Returns float32 or float64 predictions of all classes, of those [..., K] or of
-    class 1.
+    """Returns float32 or float64 predictions of all classes, [..., K], given these or
+    the predictions of class 1, [..., 1].
     """
     values = xp.cast(predictions, _inputs.sum_dtype(predictions))
     if values.shape[-1] > 1:
@@ -49,16 +50,18 @@ def classes(predictions: xp.Tensor, from_logits: bool) -> xp.Tensor:
 
 
 def usable(logits: xp.Tensor) -> xp.Tensor:
-    """Returns whether each row is finite, or -inf for some classes."""
-    # Plain reductions are several times as fast as one of comparisons.
-    total = xp.reduce_sum(logits, axis=-1)  # NaN if one of them is.
+    """Returns whether each row of logits is finite, or -inf for some of the classes."""
+    # Reductions of numbers are several times as fast as a reduction of comparisons.
+    total = xp.reduce_sum(logits, axis=-1)  # NaN if one of the logits is.
     return xp.math.is_finite(xp.reduce_max(logits, axis=-1)) & ~xp.math.is_nan(total)
 
 
 def pair(
     names: tuple[str, str], values: tuple[TensorLike, TensorLike], **least: int
 ) -> list[xp.Tensor]:
-    """Returns two tensors [..., K] of the same shape and type."""
+    """Returns the values as two tensors [..., K] of the same shape and type; `least` as
+    for `check_pair` of the NumPy twin.
+    """
     tensors = [_inputs.as_tensor(*given) for given in zip(names, values, strict=True)]
     shapes = [tensor.shape for tensor in tensors]
     _predictions.check_pair(names, shapes, **least)
@@ -70,7 +73,9 @@ def pair(
 def aggregated(
     values: xp.Tensor, right: xp.Tensor, aggregate: bool = True
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the mean of the values, or all of them, and whether they are right."""
+    """Returns the mean of the values and whether all are right, a boolean scalar; or
+    the values and whether each is right.
+    """
     if not aggregate:
         return values, right
     values = xp.where(right, values, xp.zeros_like(values))
@@ -99,11 +104,11 @@ class Members:
         """The probabilities [N, M, K]; any number where they are not right."""
         if self.from_logits:
             return xp.nn.softmax(self.classes)
-        return xp.minimum(self.classes, 1)  # Rounding may make more of 1.
+        return xp.minimum(self.classes, 1)  # Rounding may put some above 1.
 
     @property
     def right(self) -> xp.Tensor:
-        """Boolean [N], whether all predictions of an example are in their range."""
+        """Boolean [N], whether all predictions of each example are in their range."""
         if not self.from_logits:
             return xp.reduce_all(_inputs.rows_in_range(self.predictions), axis=-1)
         if "probabilities" in self.__dict__:  # The softmax of wrong logits is NaN.
@@ -111,7 +116,9 @@ class Members:
         return xp.reduce_all(usable(self.classes), axis=-1)
 
     def mistaken(self, live: xp.Tensor | None = None) -> xp.Tensor:
-        """Says if logits are surely probabilities; `live` [N] says which count."""
+        """Returns whether logits are surely probabilities; `live`, boolean [N], is
+        False for examples that do not count.
+        """
         if not self.from_logits:
             return xp.constant(False)
         return _inputs.are_probabilities(self.predictions, live)
@@ -143,15 +150,16 @@ def flat_members(predictions: xp.Tensor) -> xp.Tensor:
 
 
 def _entropy(p: xp.Tensor) -> xp.Tensor:
-    """Returns the entropy over the last axis, of p that rounding may put above 1."""
-    return 0 - xp.reduce_sum(xp.math.xlogy(p, xp.minimum(p, 1)), axis=-1)  # No -0.0.
+    """Returns the entropy over the last axis; p may be above 1 by rounding."""
+    # The subtraction from 0 makes no -0.0, as a minus would.
+    return 0 - xp.reduce_sum(xp.math.xlogy(p, xp.minimum(p, 1)), axis=-1)
 
 
 def _rounded(members: Members) -> xp.Tensor:
-    """Returns the probabilities, which may be above 1 by what float32 rounds off."""
+    """Returns the probabilities, which may be above 1 by the rounding of float32."""
     if members.from_logits or numpy_dtype(members.predictions).itemsize < 4:
         return members.probabilities
-    return members.classes  # XLA on CPU makes slow code of a minimum that is shared.
+    return members.classes  # XLA on CPU makes slow code of a shared minimum with 1.
 
 
 def total_entropies(members: Members) -> xp.Tensor:
@@ -172,12 +180,16 @@ def information(members: Members) -> xp.Tensor:
 
 
 def mutual_information(members: Members) -> xp.Tensor:
-    """Returns what the members' disagreement adds to the entropy, [N]."""
+    """Returns the total entropy less the expected entropy, [N]: the part of it that is
+    the members' disagreement.
+    """
     return information(members)[0]
 
 
 def votes(decisions: xp.Tensor, num_classes: int, dtype: xp.DType) -> xp.Tensor:
-    """Returns how many of the decisions [N, M] of an example are as each is, [N, M]."""
+    """Returns how many members decide as each member does, [N, M], of the decisions
+    [N, M].
+    """
     n = xp.shape(decisions)[0]
     cells = decisions + num_classes * xp.range(n)[:, None]
     flat = xp.reshape(cells, [-1])
@@ -199,12 +211,12 @@ def disagreements(members: Members) -> xp.Tensor:
 
 
 def variation_ratios(members: Members) -> xp.Tensor:
-    """Returns the share of the members that are not for the modal class, [N]."""
+    """Returns the share of the members that do not decide for the modal class, [N]."""
     return 1 - xp.reduce_max(_member_votes(members), axis=-1) / members.count
 
 
 def member_uncertainties(members: Members) -> xp.Tensor:
-    """Returns one less the mean confidence of the members, [N]."""
+    """Returns 1 less the mean confidence of the members, [N]."""
     confidences = xp.reduce_max(members.probabilities, axis=-1)
     return 1 - xp.reduce_mean(confidences, axis=1)
 
@@ -213,13 +225,13 @@ def _digamma_series(a: xp.Tensor) -> xp.Tensor:
     """Returns `digamma(a + 1) - log(a)` for a >= SERIES_FROM."""
     inverse = 1 / a
     square = inverse * inverse
-    series = _special.horner(square, uncertainty.DIGAMMA_SERIES)
+    series = _polynomials.horner(square, uncertainty.DIGAMMA_SERIES)
     return inverse / 2 - square * series
 
 
 def _digamma_of_next(a: xp.Tensor) -> xp.Tensor:
     """Returns `digamma(a + 1)` for 0 <= a <= SERIES_FROM."""
-    # TensorFlow's digamma has but five digits near its zero.
+    # TensorFlow's digamma has only five digits near its zero.
     steps = range(1, uncertainty.SERIES_FROM + 1)
     shifted = a + uncertainty.SERIES_FROM
     return (
@@ -232,10 +244,10 @@ def _digamma_of_next(a: xp.Tensor) -> xp.Tensor:
 def dirichlet_parts(
     values: xp.Tensor, from_logits: bool
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns knowledge, total and expected data uncertainty, [3, ...], of alphas or of
-    their logarithms [..., K], and which of them are right, [...].
+    """Returns knowledge, total and expected data uncertainty, [3, ...], given the
+    concentrations [..., K] or their logarithms, and which of them are right, [...].
 
-    The twin of `numpy.ensemble.uncertainty._dirichlet_parts`; says how there.
+    `numpy.ensemble.uncertainty._dirichlet_parts`, the twin, explains the arithmetic.
     """
     start = xp.constant(uncertainty.SERIES_FROM, values.dtype)
     top = xp.reduce_max(values, axis=-1, keepdims=True)
@@ -272,7 +284,9 @@ def dirichlet_parts(
 
 
 def label_probabilities(members: Members, labels: xp.Tensor) -> xp.Tensor:
-    """Returns p_m of labels [N] of each member, its logarithm from logits, [N, M]."""
+    """Returns the probability that each member gives the label, [N, M]; its logarithm
+    where the predictions are logits.
+    """
     shape = xp.shape(members.predictions)[:2]
     classes = members.classes if members.from_logits else members.probabilities
     rows = xp.reshape(classes, [-1, classes.shape[-1]])
@@ -285,18 +299,18 @@ def label_probabilities(members: Members, labels: xp.Tensor) -> xp.Tensor:
 
 
 def ensemble_likelihoods(members: Members, labels: xp.Tensor) -> xp.Tensor:
-    """Returns -log of the mean of p_m of the labels [N], [N]."""
+    """Returns -log of the mean of the members' probabilities of the label, [N]."""
     at_labels = label_probabilities(members, labels)
     if members.from_logits:
         scores = xp.math.log(members.count) - xp.reduce_logsumexp(at_labels, axis=1)
     else:
-        # Not by way of the logarithms: that of 0 has no useful derivative.
+        # Not by way of logarithms: the derivative is not finite at a probability of 0.
         scores = -xp.math.log(xp.reduce_mean(at_labels, axis=1))
     return xp.maximum(scores, 0)
 
 
 def gibbs_likelihoods(members: Members, labels: xp.Tensor) -> xp.Tensor:
-    """Returns the mean of -log p_m of the labels [N], [N]."""
+    """Returns the mean of -log of the members' probabilities of the label, [N]."""
     at_labels = label_probabilities(members, labels)
     if not members.from_logits:
         at_labels = xp.math.log(at_labels)

@@ -1,6 +1,6 @@
-"""How far the confidences of a batch are from what happened: differentiable in them.
+"""Differentiable distances between the confidences of a batch and its outcomes.
 
-Weights [N] are relative: those of any one scale give the same value.
+Only the ratios of the weights [N] matter, not their scale.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import numpy as np
 
 from uncertainty_metrics.ops import xp
 
-# Bins of a smaller share of the batch weigh nothing; float32 holds the square of 1/it.
+# Bins with a smaller share of the batch count as empty. float32 can hold the square of
+# the inverse.
 _LEAST = 1e-12
-# float32 holds exp(1 / bandwidth).
+# float32 can hold exp(1 / bandwidth).
 MIN_BANDWIDTH = 0.02
 
 
@@ -23,22 +24,22 @@ def soft_binned_error(
     temperature: float,
     norm: str,
 ) -> xp.Tensor:
-    """Returns the calibration error of bins of which each example has a share, a
-    softmax of its squared distances to their centres.
+    """Returns the calibration error of soft bins: each example has a share of each bin,
+    a softmax of its squared distances to the centres.
     """
     centres = (np.arange(num_bins) + 0.5) / num_bins
     distances = confidences[:, None] - xp.constant(centres, confidences.dtype)
     shares = xp.nn.softmax(-distances * distances / temperature, axis=-1)
     total = xp.reduce_sum(weights)
     shares = shares * xp.math.divide_no_nan(weights, total)[:, None]
-    # Of each bin its mass times the gap between confidence and accuracy.
+    # For each bin its mass times the gap between confidence and accuracy.
     gaps = xp.reduce_sum(shares * (confidences - outcomes)[:, None], axis=0)
     if norm == "l1":
         return xp.reduce_sum(xp.abs(gaps))
     mass = xp.reduce_sum(shares, axis=0)
-    held = mass > _LEAST
-    squares = gaps * gaps / xp.where(held, mass, xp.ones_like(mass))
-    square = xp.reduce_sum(xp.where(held, squares, xp.zeros_like(mass)))
+    counts = mass > _LEAST
+    squares = gaps * gaps / xp.where(counts, mass, xp.ones_like(mass))
+    square = xp.reduce_sum(xp.where(counts, squares, xp.zeros_like(mass)))
     positive = square > 0  # The root has no gradient at 0.
     root = xp.sqrt(xp.where(positive, square, xp.ones_like(square)))
     return xp.where(positive, root, xp.zeros_like(root))
@@ -53,21 +54,22 @@ def kernel_error(
     residuals = confidences - outcomes
     total = xp.reduce_sum(weights)
     weights = xp.math.divide_no_nan(weights, total)
-    # The kernel of a sorted pair is a product: prefix sums add up all pairs.
+    # For p_i >= p_j the kernel is exp(-p_i / bandwidth) exp(p_j / bandwidth): prefix
+    # sums along sorted confidences add up all pairs.
     up = xp.exp((confidences - 0.5) / bandwidth)
     down = xp.exp((0.5 - confidences) / bandwidth)
     fixed = xp.stop_gradient(confidences)
-    # In both orders of equal confidences, whose gradients then cancel, as those of a
-    # distance of 0 must.
+    # Equal confidences are summed in both orders: then their gradients cancel, as the
+    # gradients of a distance of 0 must.
     orders = xp.argsort(fixed), xp.reverse(xp.argsort(-fixed), axis=[0])
 
-    def of_pairs(values: xp.Tensor, up: xp.Tensor, down: xp.Tensor) -> xp.Tensor:
+    def sum_over_pairs(values: xp.Tensor, up: xp.Tensor, down: xp.Tensor) -> xp.Tensor:
         return xp.reduce_sum(values * down * xp.cumsum(values * up, exclusive=True))
 
     ones = xp.ones_like(weights)
-    number = of_pairs(weights, ones, ones)
+    number = sum_over_pairs(weights, ones, ones)
     sums = [
-        of_pairs(*(xp.gather(x, order) for x in (weights * residuals, up, down)))
+        sum_over_pairs(*(xp.gather(x, order) for x in (weights * residuals, up, down)))
         for order in orders
     ]
     return xp.math.divide_no_nan((sums[0] + sums[1]) / 2, number)

@@ -1,7 +1,8 @@
-"""Calibration beyond bins on tensors: sums of residuals along the scores.
+"""Calibration errors without bins: from sums of residuals along the scores.
 
-Exact functions sort the scores, streaming metrics read the cells of a sketch; the
-arithmetic is the same. Shapes are static: what has no weight changes nothing.
+Exact functions sort the scores, and streaming metrics have them sorted in the cells of
+a sketch; the arithmetic is the same. Shapes are static: places without weight change
+nothing.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy.calibration._pooled_errors import CUBIC
 from uncertainty_metrics.ops import _binning, _inputs, _sums, numpy_dtype, xp
 
-# To find a bandwidth the cosine series of the residuals has so many terms, on as many
-# intervals; smoothed with one from `_BROAD` on it has no more than the `_FEW` first.
+# In the search for a bandwidth the cosine series of the residuals has `_TERMS` terms,
+# on as many intervals. With a bandwidth of `_BROAD` or more, smoothing leaves nothing
+# of the terms after the first `_FEW`.
 _TERMS, _FEW, _BROAD = 2**11, 2**9, 2.0**-8
-# It is sought in rounds: between the neighbours among so many, all at once.
+# The search has `_ROUNDS` rounds. Each tries `_POINTS` bandwidths at once, and the next
+# goes on between two neighbours of them.
 _ROUNDS, _POINTS = 3, 8
-# A bandwidth that is given spans so many intervals.
+# The number of intervals in a bandwidth that is given.
 _SPAN = 16
 
 
 class Residuals(NamedTuple):
-    """Outcome less score along the scores of a group, as shares of all weight.
+    """Outcomes less scores, summed over the examples of each score, as shares of the
+    weight of all examples.
 
     Attributes:
-      scores: float [J], ascending where there is weight, else anything in [0, 1].
-      shares: float [J], the residual of all that have the score.
+      scores: float [J], ascending where there is weight, else any number in [0, 1].
+      shares: float [J], the residual of the examples with each score.
       running: float [J], the sum of the residuals up to each score.
     """
 
@@ -39,7 +43,9 @@ class Residuals(NamedTuple):
 
 
 def _residuals(scores: xp.Tensor, masses: xp.Tensor) -> Residuals:
-    """Makes them of integers [3, J]: weights, weighted scores, weighted outcomes."""
+    """Returns the residuals of integers [3, J]: weights, and scores and outcomes times
+    weights.
+    """
     # Integers have one sum in any order, and neither drift nor cancel.
     weights, scored, hits = xp.unstack(masses)
     total = xp.cast(xp.maximum(xp.reduce_sum(weights), 1), scores.dtype)
@@ -61,7 +67,9 @@ def of_sums(sums: _sums.Sums, dtype: xp.DType) -> Residuals:
 def of_examples(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[Residuals, xp.Tensor]:
-    """Returns the residuals of the one group of `spec`, and whether data were valid."""
+    """Returns the residuals of the one group of scores of `spec`, and whether the data
+    are valid.
+    """
     scored = _binning.score(examples, spec)
     scores = xp.cast(scored.scores, examples.dtype)
     weights = xp.ones_like(scores)
@@ -74,11 +82,11 @@ def of_examples(
     masses = _sums.integer_masses(
         xp.stack([weights, weights * scores, weights * outcomes], axis=1), 1
     )
-    # Equal scores are one, at the place of the first; the last places are empty.
-    run = xp.cumsum(xp.cast(_binning.starts(scores), xp.int32)) - 1
-    masses = xp.math.unsorted_segment_sum(masses, run, xp.size(scores))
-    held = xp.math.unsorted_segment_max(scores, run, xp.size(scores))
-    return _residuals(xp.clip_by_value(held, 0, 1), xp.transpose(masses)), valid
+    # Equal scores share one place; so the last places may be empty.
+    place = xp.cumsum(xp.cast(_binning.starts(scores), xp.int32)) - 1
+    masses = xp.math.unsorted_segment_sum(masses, place, xp.size(scores))
+    distinct = xp.math.unsorted_segment_max(scores, place, xp.size(scores))
+    return _residuals(xp.clip_by_value(distinct, 0, 1), xp.transpose(masses)), valid
 
 
 def kolmogorov_smirnov(residuals: Residuals) -> xp.Tensor:
@@ -87,33 +95,37 @@ def kolmogorov_smirnov(residuals: Residuals) -> xp.Tensor:
 
 
 def kuiper(residuals: Residuals) -> xp.Tensor:
-    """Returns the range of the sum of residuals up to a score, 0 included."""
+    """Returns the largest less the smallest sum of residuals up to a score; 0, the sum
+    before the first, is one of the sums.
+    """
     sums = residuals.running
     return xp.maximum(xp.reduce_max(sums), 0) - xp.minimum(xp.reduce_min(sums), 0)
 
 
 def averaged_two_bin(residuals: Residuals) -> xp.Tensor:
-    """Returns the squared errors of two bins, averaged over where they are split."""
+    """Returns the squared errors of two bins, averaged over the edge between them."""
     scores, shares, running = residuals
     total = xp.reduce_sum(running[-1:])
-    # By parts: the squares, total^2 at 0 and 1, jump at the scores alone.
+    # By parts: the sum of the squares is total^2 with the edge at 0 or 1, and changes
+    # only where the edge passes a score.
     jumps = 2 * shares * (running + (running - shares) - total)
     return xp.maximum(total * total - xp.reduce_sum(scores * jumps), 0)
 
 
 def smooth_error(residuals: Residuals, bandwidth: float | None) -> xp.Tensor:
-    """Returns the smooth calibration error, of its own bandwidth if that is None.
+    """Returns the smooth calibration error with a bandwidth, or for None with the
+    bandwidth that equals the error.
 
-    Its own is sought from 2^-11 on; where the error of that is smaller, it is what is
-    returned, and the true one lies between the two.
+    That bandwidth is sought from 2^-11 on. Where the error with 2^-11 is smaller than
+    2^-11, it is returned, and the true value lies between the two.
     """
     if bandwidth is not None:
         size = max(_FEW, 2 ** math.ceil(math.log2(_SPAN / bandwidth)))
         terms = _series(residuals, size)
         return _norms(terms, xp.constant([bandwidth], terms.dtype))[0]
     terms = _series(residuals, _TERMS)
-    value, found = _fixed_point(terms[: _FEW + 1], _BROAD)
-    return xp.cond(found, lambda: value, lambda: _fixed_point(terms, 1 / _TERMS)[0])
+    value, exists = _fixed_point(terms[: _FEW + 1], _BROAD)
+    return xp.cond(exists, lambda: value, lambda: _fixed_point(terms, 1 / _TERMS)[0])
 
 
 def _series(residuals: Residuals, size: int) -> xp.Tensor:
@@ -125,12 +137,12 @@ def _series(residuals: Residuals, size: int) -> xp.Tensor:
     for _ in range(3):
         moments.append(moments[-1] * offset)
     places = left + xp.range(4)[:, None] * size
-    sums = xp.math.unsorted_segment_sum(  # Rows would take TensorFlow far longer.
+    sums = xp.math.unsorted_segment_sum(  # Of rows TensorFlow would take far longer.
         xp.concat(moments, axis=0), xp.reshape(places, [-1]), 4 * size
     )
-    # Each is split over the four nodes around it so that its moments up to the third
-    # stay; what leaves [0, 1] is reflected by the cosines themselves. No product of
-    # matrices, which a GPU would round.
+    # Each residual is split over the four nodes around it, with the same moments up to
+    # the third. The cosines reflect a node outside of [0, 1] by themselves. The product
+    # is written as a sum, as a GPU would round a product of matrices.
     splits = xp.add_n(
         [
             xp.constant(column[:, None], place.dtype) * moment
@@ -142,54 +154,56 @@ def _series(residuals: Residuals, size: int) -> xp.Tensor:
     nodes = xp.add_n(
         [xp.pad(split, [[i, size - i]]) for i, split in enumerate(xp.unstack(splits))]
     )
-    nodes = xp.roll(nodes, -1, axis=0)  # The first is that before 0.
+    nodes = xp.roll(nodes, -1, axis=0)  # The first node is the one before 0.
     return xp.math.real(xp.signal.rfft(nodes))
 
 
 def _norms(terms: xp.Tensor, bandwidths: xp.Tensor) -> xp.Tensor:
-    """Returns the integrals [S] of what is smoothed, in absolute value."""
+    """Returns the integrals over [0, 1] of the absolute value of the smoothed
+    residuals, one for each of the bandwidths [S].
+    """
     size = terms.shape[0] - 1
     frequencies = xp.constant(np.pi * np.arange(size + 1), terms.dtype)
     exponents = frequencies * bandwidths[:, None]
     series = terms * xp.exp(exponents * exponents / -2)
-    # On even nodes of a period, of which half is [0, 1]; times 1 / (2 size).
+    # Values on even nodes of a period, half of which is [0, 1]; times 1 / (2 size).
     values = xp.signal.irfft(xp.complex(series, xp.zeros_like(series)))[:, : size + 1]
     sizes = xp.abs(values)
     both = sizes[:, 1:] + sizes[:, :-1]
     product = values[:, 1:] * values[:, :-1]
-    # Straight lines are right but for where the sign changes: there they have a kink,
-    # and Euler and Maclaurin's formula a jump.
+    # The trapezoidal rule is right where the sign stays. Where it changes, the absolute
+    # value of the straight line has a kink, and Euler and Maclaurin's formula a jump.
     kinks = both / 3 + 2 * product / both
     return xp.reduce_sum(both + xp.where(product < 0, kinks, 0), axis=1)
 
 
 def _fixed_point(terms: xp.Tensor, least: float) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the bandwidth that is its error, and True; or the error of `least` and
-    False where that is smaller.
+    """Returns the bandwidth >= `least` that equals its error, and True; or, where the
+    error with `least` is smaller than `least`, that error and False.
     """
     dtype = terms.dtype
     tiny = float(np.finfo(numpy_dtype(dtype)).tiny)
     steps = xp.constant(np.linspace(0, 1, _POINTS), dtype)
     low, high = xp.constant(math.log(least), dtype), xp.zeros([], dtype)
-    first: Any = None
+    error: Any = None
     for _ in range(_ROUNDS):  # The error falls as the bandwidth grows.
         logs = low + steps * (high - low)
         errors = _norms(terms, xp.exp(logs))
         excess = xp.math.log(xp.maximum(errors, tiny)) - logs
-        if first is None:
-            first, found = errors[0], excess[0] > 0
+        if error is None:
+            error, exists = errors[0], excess[0] > 0
         place = xp.reduce_sum(xp.cast(excess > 0, xp.int32)) - 1
         place = xp.clip_by_value(place, 0, _POINTS - 2)
         low, high = xp.gather(logs, place), xp.gather(logs, place + 1)
     above, below = xp.gather(excess, place), xp.gather(excess, place + 1)
     share = xp.clip_by_value(xp.math.divide_no_nan(above, above - below), 0, 1)
-    return xp.where(found, xp.exp(low + share * (high - low)), first), found
+    return xp.where(exists, xp.exp(low + share * (high - low)), error), exists
 
 
 def spiegelhalter(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns z, its two-sided p-value, and whether there are both."""
+    """Returns z, its two-sided p-value, and whether both are defined."""
     scored = _binning.score(examples, spec)
     scores = xp.cast(scored.scores, examples.dtype)
     slopes = 1 - 2 * scores

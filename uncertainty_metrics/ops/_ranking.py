@@ -1,11 +1,11 @@
-"""Groups of equal scores, best first, and what is read off them.
+"""Groups of equal scores, best first, and the areas and rates that follow from them.
 
-Risk-coverage curves and ROC curves are sums over such groups. Exact functions make them
-by sorting, streaming metrics by counting in the cells of a sketch; the arithmetic is
-the same. Sizes are static: groups without weight change nothing.
+Risk-coverage curves and ROC curves are sums over such groups. Exact functions make the
+groups by sorting, and streaming metrics have them as the cells of a sketch; the
+arithmetic is the same. Sizes are static: groups without weight change nothing.
 
-An outcome is a hit (the decision was right, the label is positive) or a miss. What is
-not defined, for lack of weight, of hits or of misses, is 0.
+An outcome is a hit (the decision was right, or the label is positive) or a miss. A
+value that is not defined, for lack of weight, of hits or of misses, is 0.
 """
 
 from __future__ import annotations
@@ -16,23 +16,34 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.selective import _ranking as np_ranking
-from uncertainty_metrics.ops import _inputs, _sums, is_floating, numpy_dtype, xp
+from uncertainty_metrics.ops import (
+    _decisions,
+    _inputs,
+    _sums,
+    _validity,
+    is_floating,
+    numpy_dtype,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
 class Ranking(NamedTuple):
-    """Groups of equal scores, in numbers of examples; a better one is before a worse.
+    """Groups of equal scores: a group with a better score is before the others.
+
+    Weights count examples. With losses, an example is a miss to the part that its loss
+    is of `unit`, and a hit to the rest.
 
     Attributes:
       hits: float [G], weight of the hits of each group.
-      misses: float [G], weight of its misses.
-      hits_before: float [G], weight of the hits of the groups before it.
-      misses_before: float [G], weight of their misses.
+      misses: float [G], weight of the misses of each group.
+      hits_before: float [G], weight of the hits of the groups before each group.
+      misses_before: float [G], weight of the misses of the groups before each group.
       total_hits: float scalar, weight of all hits.
       total_misses: float scalar, weight of all misses.
-      unit: the loss of a miss, of which other losses are parts.
+      unit: the loss of a miss.
     """
 
     hits: xp.Tensor
@@ -57,18 +68,18 @@ class Ranking(NamedTuple):
 
     @property
     def coverages(self) -> xp.Tensor:
-        """Share of the weight up to and with each group."""
+        """Share of the weight in each group and those before it."""
         return _ratio(self.mass_before + self.mass, self.total)
 
     @property
     def risks(self) -> xp.Tensor:
-        """Mean loss up to and with each group."""
+        """Mean loss of each group and those before it."""
         covered = self.mass_before + self.mass
         return _ratio(self.misses_before + self.misses, covered) * self.unit
 
     @property
     def risk(self) -> xp.Tensor:
-        """Mean loss of all."""
+        """Mean loss of all examples."""
         return _ratio(self.total_misses, self.total) * self.unit
 
 
@@ -78,13 +89,18 @@ _ratio = xp.math.divide_no_nan
 def _from_integers(
     masses: xp.Tensor, unit: xp.Tensor, examples: xp.Tensor, worst_first: bool = False
 ) -> Ranking:
-    """Returns the ranking of int64 masses and masses of hits [2, G], in units.
+    """Returns the ranking of the masses of groups.
 
-    Masses that are less than the number of examples of positive weight are scaled to
-    it. With `worst_first` they ascend, and so do the groups.
+    Args:
+      masses: int64 [2, G], the masses of groups and of their hits.
+      unit: float scalar, the weight of a mass of 1.
+      examples: the number of examples of positive weight. If all the weight is less, it
+        is scaled to this number.
+      worst_first: whether a group with a worse score is before the others, both in
+        `masses` and in the result.
     """
-    # Integers have one sum in any order, and neither drift nor cancel. Each part is
-    # made by itself, so that graphs leave out what a metric does not read.
+    # Sums of integers do not depend on the order, and neither drift nor cancel. Each
+    # part is computed by itself, so that graphs omit the parts that a metric ignores.
     mass, hits = xp.unstack(masses)
     rows = hits, mass - hits
     totals = [xp.reduce_sum(row) for row in rows]
@@ -107,8 +123,14 @@ def from_sums(
     dtype: xp.DType,
     turned: bool = False,
 ) -> Ranking:
-    """Returns the ranking of cells [2, G], the worst first: weight and that of hits.
-    `turned` takes misses for hits, and the best for the worst.
+    """Returns the ranking of the cells of a sketch, the worst first.
+
+    Args:
+      sums: the weights of cells and of their hits, [2, all cells].
+      cells: the cells that are groups of the ranking.
+      examples: the number of examples of positive weight.
+      dtype: of the ranking.
+      turned: whether to take misses for hits, and the first cell for the best.
     """
 
     def weighted() -> tuple[xp.Tensor, xp.Tensor]:
@@ -125,7 +147,9 @@ def from_sums(
 
 
 def _turned(masses: xp.Tensor) -> xp.Tensor:
-    """Returns masses and masses of misses, of those of hits, [2, G]."""
+    """Returns the masses of groups and of their misses, [2, G], given the masses of
+    groups and of their hits.
+    """
     mass, hits = xp.unstack(masses)
     return xp.stack([mass, mass - hits])
 
@@ -136,10 +160,10 @@ class Ranked(NamedTuple):
     Attributes:
       scores: float [N], finite.
       hits: boolean [N].
-      weights: float [N], 0 for what is left out, or None for ones.
+      weights: float [N], 0 for examples that are left out, or None for ones.
       valid: boolean scalar, False if an example of positive weight was wrong.
-      losses: float [N], >= 0, of the type of the scores; None where the loss of what is
-        no hit is 1.
+      losses: float [N], >= 0, of the type of the scores; None where a miss has a loss
+        of 1 and a hit has none.
     """
 
     scores: xp.Tensor
@@ -160,9 +184,10 @@ class Ranked(NamedTuple):
 def _from_numpy(
     scores: xp.Tensor, hits: xp.Tensor, weights: xp.Tensor | None
 ) -> Ranking:
-    """Ranks in NumPy, which sorts several times as fast."""
+    """Returns the ranking by NumPy, which sorts several times as fast."""
     dtype = _inputs.sum_dtype(scores)
-    columns = [np.asarray(scores), np.asarray(hits)]  # `numpy()` copies.
+    # With `asarray`, as `numpy()` copies.
+    columns = [np.asarray(scores), np.asarray(hits)]
     if weights is not None:
         columns.append(np.asarray(weights).astype(np.float64))
         live = columns[-1] > 0
@@ -178,7 +203,7 @@ def _from_numpy(
 def _from_scores(
     scores: xp.Tensor, hits: xp.Tensor, weights: xp.Tensor | None
 ) -> Ranking:
-    """Ranks examples as N groups, of which the last are empty."""
+    """Returns the ranking of N examples as N groups, of which the last may be empty."""
     dtype = _inputs.sum_dtype(scores)
     if weights is None and scores.dtype == xp.float32:
         hits, group = _sorted_hits(scores, hits)
@@ -193,8 +218,16 @@ def _from_scores(
 def _weighted(
     scores: xp.Tensor, parts: xp.Tensor, weights: xp.Tensor | None
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the integer masses, and those of parts of them in [0, 1], of examples in
-    order, [N, 2]; their unit; the number of examples; and the groups.
+    """Returns examples, the best first, as integers.
+
+    Args:
+      scores: [N].
+      parts: float [N] in [0, 1], the part of each example that is a hit, say.
+      weights: [N], or None for ones.
+
+    Returns:
+      int64 masses of the examples and of their parts, [N, 2]; the weight of a unit of
+      mass; the number of examples of positive weight; and the group of each example.
     """
     order, group = _sorted(scores)
     parts = xp.gather(parts, order)
@@ -209,7 +242,7 @@ def _weighted(
 def _from_losses(
     scores: xp.Tensor, losses: xp.Tensor, weights: xp.Tensor | None
 ) -> Ranking:
-    """Ranks examples as N groups; a loss is a part of the largest."""
+    """Returns the ranking of N examples as N groups; a miss has the largest loss."""
     if weights is not None:
         losses = xp.where(weights > 0, losses, xp.zeros_like(losses))
     largest = xp.reduce_max(losses)
@@ -222,8 +255,8 @@ def _from_losses(
 def _sorted_hits(scores: xp.Tensor, hits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the int64 hits of float32 scores [N], best first, and their groups.
 
-    Integers of score and hit are sorted at two thirds of the cost of an order, and
-    there is nothing to gather.
+    Integers that hold score and hit are sorted in two thirds of the time of an argsort,
+    and then nothing needs to be gathered.
     """
     bits = xp.cast(xp.bitcast(scores, xp.int32), xp.int64)
     ascending = xp.where(bits < 0, -(2**31) - bits, bits)  # -0.0 is 0.
@@ -233,13 +266,15 @@ def _sorted_hits(scores: xp.Tensor, hits: xp.Tensor) -> tuple[xp.Tensor, xp.Tens
 
 
 def _sorted(scores: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the order of scores [N], best first, and the group of each in it."""
+    """Returns the order that sorts scores [N], best first, and the group of each score
+    in that order.
+    """
     order = xp.argsort(scores, direction="DESCENDING")
     return order, _groups(xp.gather(scores, order))
 
 
 def _groups(ordered: xp.Tensor) -> xp.Tensor:
-    """Returns the group of equal values that each [N] is in, from 0 on."""
+    """Returns the number of the group of equal values around each of [N], from 0 on."""
     differs = xp.cast(ordered[1:] != ordered[:-1], xp.int32)
     first = xp.zeros_like(ordered[:1], xp.int32)
     return xp.cumsum(xp.concat([first, differs], axis=0))
@@ -252,65 +287,67 @@ def ranked(
     ignore_index: int | None,
     names: tuple[str, str] = ("labels", "scores"),
 ) -> Ranked:
-    """Returns the examples, by score; a hit is a positive one."""
+    """Returns the examples, to rank by score; a hit is a positive label."""
     outcomes, values = _paired(names, labels, scores)
     dtype = _inputs.sum_dtype(values)
     weights, usable = _inputs.weights_and_ignored(
         sample_weight, outcomes, ignore_index, dtype
     )
-    outcomes, right = _inputs.integers(xp.reshape(outcomes, [-1]), 2)
+    outcomes, right = _inputs.integer_labels(xp.reshape(outcomes, [-1]), 2)
     values, finite = _finite(values, dtype)
-    valid = usable & _inputs.live_rows(weights, right & finite)
+    valid = usable & _validity.counted_are_right(right & finite, weights)
     return Ranked(values, outcomes == 1, weights, valid)
 
 
 def ranked_losses(
     losses: TensorLike, confidences: TensorLike, sample_weight: TensorLike | None
 ) -> Ranked:
-    """Returns the examples, by confidence."""
+    """Returns the examples, to rank by confidence."""
     costs, values = _paired(("losses", "confidences"), losses, confidences)
     dtype = _inputs.predictions_dtype(costs, values)
     weights, usable = _inputs.weights_and_ignored(sample_weight, costs, None, dtype)
     costs, right = _finite(costs, dtype)
     values, finite = _finite(values, dtype)
-    valid = usable & _inputs.live_rows(weights, right & finite & (costs >= 0))
+    valid = usable & _validity.counted_are_right(right & finite & (costs >= 0), weights)
     return Ranked(values, costs == 0, weights, valid, costs)
 
 
 def _paired(
     names: tuple[str, str], outcomes: TensorLike, scores: TensorLike
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns outcomes, and floating scores, of one shape."""
+    """Returns outcomes and scores as tensors of one shape, the scores as floats."""
     tensors = _inputs.as_tensor(names[0], outcomes), _inputs.as_tensor(names[1], scores)
     _checks.paired(names[1], tensors[1].shape, names[0], tensors[0].shape)
     return tensors[0], _floating(tensors[1])
 
 
 def _floating(values: xp.Tensor) -> xp.Tensor:
+    """Returns the values as floats that tell all of them apart."""
     if is_floating(values):
         return values
-    # float32 holds no more than 24 bits.
-    wide = numpy_dtype(values).itemsize > 2
-    return xp.cast(values, xp.float64 if wide else xp.float32)
+    # float32 holds integers of up to 24 bits.
+    is_long = numpy_dtype(values).itemsize > 2
+    return xp.cast(values, xp.float64 if is_long else xp.float32)
 
 
 def _finite(values: xp.Tensor, dtype: xp.DType) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns values [N], 0 where they are not finite, and where they are."""
+    """Returns values [N], 0 where they are not finite, and whether each is finite."""
     values = xp.cast(xp.reshape(values, [-1]), dtype)
     finite = xp.math.is_finite(values)
     return xp.where(finite, values, xp.zeros_like(values)), finite
 
 
 def _margins(logits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the argmax of logits [N, K], the logit of its probability, and whether
-    the row was right; [N] each.
+    """Returns the argmax of logits [N, K], its margin, and whether the row was right;
+    [N] each.
 
-    The probability itself is 1.0 from a margin of 17 on, in float32.
+    The margin is the logit of the probability, which itself is 1.0 in float32 for a
+    margin of 17 or more.
     """
     rows = xp.shape(logits)[0]
     if logits.dtype == xp.float64:
-        # The last few of a tensor take another path through TensorFlow's float64 log
-        # and exp, and equal rows must stay equal.
+        # TensorFlow computes float64 log and exp of the last few numbers of a tensor in
+        # another way, but equal rows must stay equal.
         logits = xp.pad(logits, [[0, -rows % 16], [0, 0]])
     index = xp.argmax(logits, axis=-1, output_type=xp.int32)
     top = _inputs.take(logits, index)
@@ -328,24 +365,26 @@ def _margins(logits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
 
 
 def ranked_decisions(examples: _inputs.Examples) -> Ranked:
-    """Returns the examples of a classifier, by confidence; hits are right decisions."""
+    """Returns the examples of a classifier, to rank by confidence; a hit is a right
+    decision.
+    """
     if examples.from_logits:
         decisions, scores, right = _margins(examples.predictions)
     else:
-        decisions, scores, right = _inputs.decisions(examples.predictions)
+        decisions, scores, right = _decisions.decisions(examples.predictions)
         scores = xp.where(right, scores, xp.zeros_like(scores))
         scores = xp.cast(scores, examples.dtype)
-    valid = examples.valid & _inputs.live_rows(examples.weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, examples.weights)
     return Ranked(scores, decisions == examples.labels, examples.weights, valid)
 
 
 def settled(batch: Ranked) -> Ranked:
-    """Gives examples of weight 0 the worst score of the others."""
+    """Returns the batch, examples of weight 0 with the worst score of the others."""
     return batch._replace(scores=_settled(batch.scores, batch.weights))
 
 
 def _settled(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
-    """Gives those of weight 0 the least of the other values, [N]."""
+    """Returns values [N], where those of weight 0 are the least of the others."""
     if weights is None:
         return values
     live, largest = weights > 0, np.finfo(numpy_dtype(values)).max
@@ -354,7 +393,7 @@ def _settled(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
 
 
 def group_scores(scores: xp.Tensor) -> xp.Tensor:
-    """Returns the score of each of N groups, the worst for those that are empty."""
+    """Returns the score of each of N groups, for empty groups the worst."""
     order, group = _sorted(scores)
     scores = xp.gather(scores, order)
     groups = xp.minimum(xp.range(xp.size(scores)), xp.reduce_max(group))
@@ -362,11 +401,12 @@ def group_scores(scores: xp.Tensor) -> xp.Tensor:
     return xp.gather(scores, groups)
 
 
+# The length of the rows in which long vectors are added up.
 _ROW = 1024
 
 
 def _total(values: xp.Tensor) -> xp.Tensor:
-    """Returns the sum of [G], by rows: one long float32 sum would drift."""
+    """Returns the sum of [G], in rows: one long float32 sum would drift."""
     values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
     return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
 
@@ -376,10 +416,11 @@ _SERIES = (1 / 24, -7 / 960, 31 / 8064, -127 / 30720)
 
 
 def _harmonic(before: xp.Tensor, mass: xp.Tensor) -> xp.Tensor:
-    """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers: the
-    difference of two digammas, without its cancellation.
+    """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers too: the
+    difference of two digammas, without cancellation.
     """
-    terms = 16 if before.dtype == xp.float64 else 3  # Then the series is exact enough.
+    # After so many terms the series is exact enough.
+    terms = 16 if before.dtype == xp.float64 else 3
     total = xp.zeros_like(before)
     for i in range(1, terms + 1):
         total = total + (mass / ((before + i) * (before + mass + i)))
@@ -396,7 +437,9 @@ def _harmonic(before: xp.Tensor, mass: xp.Tensor) -> xp.Tensor:
 
 
 def risk_coverage_area(ranking: Ranking) -> xp.Tensor:
-    """Returns the mean over k = 1, 2, ... of the expected risk of the k best."""
+    """Returns the mean over k = 1, 2, ... of the expected risk of the k best examples,
+    where the order within a group is random.
+    """
     rate = _ratio(ranking.misses, ranking.mass)
     excess = ranking.misses_before - rate * ranking.mass_before
     sums = ranking.misses + excess * _harmonic(ranking.mass_before, ranking.mass)
@@ -404,21 +447,22 @@ def risk_coverage_area(ranking: Ranking) -> xp.Tensor:
 
 
 def least_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
-    """Returns that of the perfect order, hits first."""
+    """Returns the risk-coverage area of the perfect order, hits first."""
     hits, misses = ranking.total_hits, ranking.total_misses
     return _ratio(misses - hits * _harmonic(hits, misses), ranking.total)
 
 
 def excess_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
-    """Returns the area less that of the perfect order."""
+    """Returns the risk-coverage area less that of the perfect order."""
     best = least_risk_coverage_area(ranking)
     return xp.maximum(risk_coverage_area(ranking) - best, 0)
 
 
 def compared_areas(batch: Ranked) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the areas of the order of the scores, of the perfect order, and of a
-    random one, of losses less the smallest of them; in float64, as their differences
-    may be small.
+    """Returns the risk-coverage areas of the order of the scores, of the perfect order,
+    and of a random order. The smallest loss is subtracted from all losses.
+
+    They are float64, as their differences may be small.
     """
     scores = xp.cast(batch.scores, xp.float64)
     weights = None if batch.weights is None else xp.cast(batch.weights, xp.float64)
@@ -435,7 +479,7 @@ def compared_areas(batch: Ranked) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
 
 
 def generalized_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
-    """Returns the area under misses against coverage, both as shares of all."""
+    """Returns the area under the misses as a share of all examples, over coverage."""
     misses = ranking.misses_before + ranking.misses / 2
     return _total(_ratio(ranking.mass, ranking.total) * _ratio(misses, ranking.total))
 
@@ -457,15 +501,15 @@ def risk_at_coverage(ranking: Ranking, coverage: float) -> xp.Tensor:
 
 
 def collaborative_accuracy(ranking: Ranking, fraction: float) -> xp.Tensor:
-    """Returns the share of hits if those of the worst `fraction` all are."""
-    kept = (1 - fraction) * ranking.total
-    share = xp.clip_by_value(_ratio(kept - ranking.mass_before, ranking.mass), 0, 1)
+    """Returns the share of hits, counting all of the worst `fraction` as hits."""
+    decided = (1 - fraction) * ranking.total
+    share = xp.clip_by_value(_ratio(decided - ranking.mass_before, ranking.mass), 0, 1)
     misses = _total(share * ranking.misses)
     return _ratio(ranking.total - misses, ranking.total)
 
 
 def roc_area(ranking: Ranking) -> xp.Tensor:
-    """Returns the probability that a hit is before a miss, half of it where equal."""
+    """Returns the probability that a hit is before a miss, 1/2 within a group."""
     after = ranking.total_misses - ranking.misses_before - ranking.misses / 2
     return _total(
         _ratio(ranking.hits, ranking.total_hits) * _ratio(after, ranking.total_misses)
@@ -473,14 +517,16 @@ def roc_area(ranking: Ranking) -> xp.Tensor:
 
 
 def average_precision(ranking: Ranking) -> xp.Tensor:
-    """Returns the mean, over hits, of the share of hits up to and with their group."""
+    """Returns the mean, over hits, of the share of hits in their group and before."""
     covered = ranking.mass_before + ranking.mass
     precisions = _ratio(ranking.hits_before + ranking.hits, covered)
     return _total(_ratio(ranking.hits, ranking.total_hits) * precisions)
 
 
 def miss_rate_at_hit_rate(ranking: Ranking, hit_rate: float) -> xp.Tensor:
-    """Returns the least share of the misses that comes with `hit_rate` of the hits."""
+    """Returns the least share of the misses that comes before or with the share
+    `hit_rate` of the hits.
+    """
     hits = _ratio(ranking.hits_before + ranking.hits, ranking.total_hits)
     misses = _ratio(ranking.misses_before + ranking.misses, ranking.total_misses)
     reached = hits * _round_up(hits) >= hit_rate
@@ -489,11 +535,13 @@ def miss_rate_at_hit_rate(ranking: Ranking, hit_rate: float) -> xp.Tensor:
 
 
 def _round_up(values: xp.Tensor) -> float:
-    """Returns what makes a share that a limit equals but for rounding reach it."""
+    """Returns a factor for a share, so that it reaches a limit that it misses only by
+    rounding.
+    """
     return 1 + 4 * float(np.finfo(numpy_dtype(values)).eps)
 
 
 def roc_area_within_groups(ranking: Ranking) -> xp.Tensor:
-    """Returns how much of the area is not known without an order within the groups."""
+    """Returns the largest error of the ROC area without the order within groups."""
     hits = _ratio(ranking.hits, ranking.total_hits)
     return _total(hits * _ratio(ranking.misses, ranking.total_misses)) / 2

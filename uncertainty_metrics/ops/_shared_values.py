@@ -1,4 +1,4 @@
-"""What several metrics read of the same tensors is computed once."""
+"""Values that several metrics need of the same tensors, computed once."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-# By function and arguments: what came out, and the arguments, whose ids stay theirs.
-_found: contextvars.ContextVar[dict[Any, Any] | None] = contextvars.ContextVar(
-    "found", default=None
+# By function and arguments: the value and the arguments. These are held so that no
+# other object gets their ids.
+_values: contextvars.ContextVar[dict[Any, Any] | None] = contextvars.ContextVar(
+    "values", default=None
 )
 
 
 @contextlib.contextmanager
 def sharing() -> Iterator[None]:
-    """Lets functions that are called `once` return again what they returned before, of
-    the same tensors; not what they returned outside, which may be another graph.
+    """Within this context functions decorated with `once` return, for the same tensors,
+    the value that they computed before. They compute anew a value from outside of the
+    context, which may belong to another graph.
     """
-    token = _found.set({})
+    token = _values.set({})
     try:
         yield
     finally:
-        _found.reset(token)
+        _values.reset(token)
 
 
 def once(function: _Function) -> _Function:
-    """Returns the pure function; inside of `sharing` it computes each value once."""
+    """Returns the pure function; within `sharing` it computes each value once."""
 
     @functools.wraps(function)
-    def value(*args: Any, **kwargs: Any) -> Any:
-        found = _found.get()
-        if found is None:
+    def shared(*args: Any, **kwargs: Any) -> Any:
+        values = _values.get()
+        if values is None:
             return function(*args, **kwargs)
-        named = ((name, _key(given)) for name, given in kwargs.items())
+        named = ((name, _key(argument)) for name, argument in kwargs.items())
         key = (function, *map(_key, args), *named)
-        if key not in found:
-            found[key] = function(*args, **kwargs), args, kwargs
-        return found[key][0]
+        if key not in values:
+            values[key] = function(*args, **kwargs), args, kwargs
+        return values[key][0]
 
-    return value  # type: ignore[return-value]
+    return shared  # type: ignore[return-value]
 
 
-def _key(value: Any) -> Any:
-    plain = value is None or isinstance(value, bool | int | float | str)
-    return (type(value), value) if plain else id(value)
+def _key(argument: Any) -> Any:
+    is_plain = argument is None or isinstance(argument, bool | int | float | str)
+    return (type(argument), argument) if is_plain else id(argument)

@@ -1,40 +1,66 @@
-"""Results as structures of tensors: compiled functions take and return them."""
+"""Nested structures of tensors: tuples, dicts and dataclasses, taken apart and put
+together again. Compiled functions take and return them.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from uncertainty_metrics.ops import backend
+from uncertainty_metrics.ops import IS_TENSORFLOW, backend
 
-C = TypeVar("C", bound=type)
+if TYPE_CHECKING or not IS_TENSORFLOW:
+    from keras import tree
+else:
+    from tensorflow import nest as tree
+
+Class = TypeVar("Class", bound=type)
+Structure = TypeVar("Structure")
 
 
-def structure(cls: C) -> C:
-    """Registers a class with `keras.tree`, `jax.tree` and PyTorch, which then take its
-    objects apart as they do tuples.
+def flatten(structure: Any) -> list[Any]:
+    """Returns the tensors of a structure; a tensor is a structure of itself."""
+    return tree.flatten(structure)
 
-    `tf.nest` needs no registration: it calls `__tf_flatten__`, which returns a tuple of
-    all that is no tensor and one of the tensors, and `__tf_unflatten__`, which makes an
-    object of the two. The others are told to call the same methods.
+
+def packed_like(structure: Structure, tensors: list[Any]) -> Structure:
+    """Returns the tensors, as many as `structure` has, in its form."""
+    return tree.pack_sequence_as(structure, tensors)
+
+
+def mapped(function: Callable[[Any], Any], structure: Structure) -> Structure:
+    """Returns the structure with the function applied to each of its tensors."""
+    return tree.map_structure(function, structure)
+
+
+def structure(cls: Class) -> Class:
+    """Registers a class, so that its objects are structures of the tensors they hold.
+
+    The class has a method `__tf_flatten__`, which returns a tuple of everything that is
+    no tensor and a tuple of the tensors, and a class method `__tf_unflatten__`, which
+    makes an object of the two. `tf.nest` looks for these methods by itself;
+    `keras.tree`, `jax.tree` and PyTorch are given functions that call them.
     """
+    registered: Any = cls
 
-    def flatten(value: Any) -> tuple[Any, Any]:
+    def taken_apart(value: Any) -> tuple[Any, Any]:
         metadata, tensors = value.__tf_flatten__()
         return tensors, metadata
 
-    made: Any = cls
-    unflatten = made.__tf_unflatten__
+    def put_together(metadata: Any, tensors: Any) -> Any:
+        return registered.__tf_unflatten__(metadata, tensors)
+
     if importlib.util.find_spec("optree") is not None:
         import optree
 
-        optree.register_pytree_node(made, flatten, unflatten, namespace="keras")
+        optree.register_pytree_node(cls, taken_apart, put_together, namespace="keras")
     if backend() == "jax":
         import jax
 
-        jax.tree_util.register_pytree_node(made, flatten, unflatten)
+        jax.tree_util.register_pytree_node(cls, taken_apart, put_together)
     if backend() == "torch":
         from torch.utils import _pytree
 
-        _pytree.register_pytree_node(made, flatten, lambda t, m: unflatten(m, t))
+        _pytree.register_pytree_node(cls, taken_apart, lambda t, m: put_together(m, t))
     return cls

@@ -1,8 +1,9 @@
-"""Sums that do not drift: what the metrics accumulate, without float64.
+"""The sums that metrics accumulate: they do not drift, without float64.
 
 A float32 sum of n terms loses n * 2^-24 of its value at worst, and a float32 count
-stops at 2^24. Here a sum is an exact int64 where every example counts once, and a pair
-of float32 (the value and what its rounding lost) where examples have weights.
+stops at 2^24. Here a sum is an exact int64 where every example counts once. Where
+examples have weights, a sum is a pair of float32: the rounded value `hi`, and `lo`, the
+rounding error.
 """
 
 from __future__ import annotations
@@ -10,28 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, xp
+from uncertainty_metrics.ops import _execution, xp
 
-# Scores are added as integers in units of 2^-31: exact for float32 scores from 2^-8,
-# and within 2^-32 of any other. An int64 holds the sum of a batch, but not that of
-# many, so there are two: one in units of 2^-9, and the rest, which grows by less than
-# 2^22 a batch.
+# Scores are added as integers in units of 2^-31. That is exact for float32 scores of
+# 2^-8 or more, and off by at most 2^-32 for others. An int64 can hold the sum of a
+# batch, but not of many batches. So there are two: a sum in units of 2^-9, and the
+# rest, which grows by less than 2^22 a batch.
 SCORE_BITS = 31
 WHOLE_BITS = 9
 # A cell with more examples than this has sums that may overflow.
 MAX_COUNT = 2**53
-# The bits of the lower of two int32 that keep an int64, where a backend keeps none.
+# Where a variable cannot hold an int64, two int32 do; the lower one has so many bits.
 _LIMB_BITS = 30
-STATE_TYPE = "int64" if IS_TENSORFLOW or xp.KEEPS_64_BITS else "int32"
+STATE_TYPE = "int64" if _execution.HAS_INT64_VARIABLES else "int32"
 
 
 def state_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape of the variable that keeps an int64 tensor."""
+    """Returns the shape of the variable that stores an int64 tensor."""
     return shape if STATE_TYPE == "int64" else (2, *shape)
 
 
 def stored(value: xp.Tensor) -> xp.Tensor:
-    """Returns what a variable keeps: of an int64 two int32, where there is no int64."""
+    """Returns the value as a variable stores it: two int32 instead of an int64, where
+    variables cannot hold an int64.
+    """
     if value.dtype != xp.int64 or STATE_TYPE == "int64":
         return value
     high = xp.bitwise.right_shift(value, _LIMB_BITS)
@@ -39,40 +42,41 @@ def stored(value: xp.Tensor) -> xp.Tensor:
     return xp.cast(xp.stack([low, high]), xp.int32)
 
 
-def loaded(kept: xp.Tensor) -> xp.Tensor:
-    """Returns what was `stored`."""
-    if kept.dtype != xp.int32 or STATE_TYPE == "int64":
-        return kept
-    low, high = xp.unstack(xp.cast(kept, xp.int64))
+def loaded(value: xp.Tensor) -> xp.Tensor:
+    """Returns the value that `stored` took, given what it returned."""
+    if value.dtype != xp.int32 or STATE_TYPE == "int64":
+        return value
+    low, high = xp.unstack(xp.cast(value, xp.int64))
     return xp.bitwise.left_shift(high, _LIMB_BITS) + low
 
 
 class Sums(NamedTuple):
     """Weight, scores and outcomes of each cell: `units + hi + lo`.
 
-    Without scores there are two rows, or others that the metric says.
+    Without scores there are two rows; some metrics have other rows.
 
     Attributes:
-      units: int64 [4, cells], of unit weights: their number, the scores in units of
-        2^-9, the rest of the scores in units of 2^-31, the outcomes.
-      hi: float [3, cells], of other weights.
-      lo: float [3, cells], what the rounding of `hi` lost.
-      rows: int32 [n], of a batch the rows that its sums are of, where those of the
-        state are its cells; each once, and in order if they are all.
+      units: int64 [4, cells], the sums of unit weights: their number, the scores in
+        units of 2^-9, the rest of the scores in units of 2^-31, the outcomes. None, or
+        for a batch perhaps `Scattered`.
+      hi: float [3, cells], the sums of other weights.
+      lo: float [3, cells], the rounding errors of `hi`.
+      rows: int32 [n], where the cells of a state are rows: the rows of the state to add
+        the sums of a batch to, each once, and in order if they are all. None for all.
     """
 
-    units: Any  # None, or of a batch perhaps `Scattered`.
+    units: Any
     hi: xp.Tensor | None
     lo: xp.Tensor | None
     rows: xp.Tensor | None = None
 
 
 class Scattered(NamedTuple):
-    """What is 0 in most places of one axis; values of equal places add.
+    """A vector, or rows, with 0 in most places; values of equal places add up.
 
     Attributes:
       places: int32 [n].
-      values: [n], or [n, cells] of rows.
+      values: [n], or [n, cells] where places are rows.
     """
 
     places: xp.Tensor
@@ -80,14 +84,18 @@ class Scattered(NamedTuple):
 
 
 def scattered(
-    size: int, *columns: tuple[xp.Tensor, xp.Tensor], kept: int = 0
+    size: int, *rows: tuple[xp.Tensor, xp.Tensor], complete: int = 0
 ) -> Scattered:
-    """Returns the units of cells and values of each row, of so many cells, as those of
-    one axis; cells of -1 are dropped, of which the first `kept` columns have none.
+    """Returns rows of units as one axis.
+
+    Args:
+      size: number of cells of a row.
+      *rows: for each row int32 cells [n] and values [n]; a cell of -1 drops the value.
+      complete: how many of the first rows have no cell of -1.
     """
     places, values = [], []
-    for row, (cell, value) in enumerate(columns):
-        if row >= kept:
+    for row, (cell, value) in enumerate(rows):
+        if row >= complete:
             value = xp.where(cell < 0, xp.zeros_like(value), value)
             cell = xp.maximum(cell, 0)
         places.append(cell + row * size)
@@ -96,13 +104,13 @@ def scattered(
 
 
 def dense(units: Scattered, shape: tuple[int, ...]) -> xp.Tensor:
-    """Returns the same with all places."""
+    """Returns the units as a tensor with all places."""
     return xp.scatter_nd(units.places[:, None], units.values, shape)
 
 
 def has_pair(sums: Sums) -> xp.Tensor:
-    """Says if the pair of a state holds anything: most metrics never see a weight."""
-    # Extremes cost a tenth of comparing each with 0.
+    """Returns whether the pair of a state is not 0: most metrics never have weights."""
+    # The extremes take a tenth of the time of a comparison of each number.
     return (xp.reduce_max(sums.hi) != 0) | (xp.reduce_min(sums.hi) != 0)
 
 
@@ -116,15 +124,15 @@ def two_sum(a: xp.Tensor, b: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
 def pair_steps(
     hi: xp.Tensor, lo: xp.Tensor, more_hi: xp.Tensor, more_lo: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns what to add to `hi` and to `lo`, so that they stay the rounded sum and
-    its rounding error: any number of additions loses 2^-48 of the sum each, not 2^-24.
+    """Returns the numbers to add to `hi` and to `lo`, so that they stay the rounded sum
+    and its rounding error: an addition loses 2^-48 of the sum, not 2^-24.
     """
-    total, lost = two_sum(hi, more_hi)
-    head, tail = two_sum(total, lo + (lost + more_lo))
+    total, error = two_sum(hi, more_hi)
+    head, tail = two_sum(total, lo + (error + more_lo))
     step = head - hi
     # The step was rounded, so `hi` may miss `head` by a bit.
     missed = head - (hi + step)
-    # An infinite sum has lost nothing.
+    # An infinite sum has no rounding error.
     finite = xp.math.is_finite(head)
     return (
         xp.where(finite, step, more_hi),
@@ -138,8 +146,10 @@ def power_of_two(exponent: xp.Tensor) -> xp.Tensor:
 
 
 def exponent_above(values: xp.Tensor | int, axis: int | None = None) -> xp.Tensor:
-    """Returns an int32 e in [-126, 126] with max(values) < 2^e, for values >= 0; the
-    limits, beyond which the bound is not kept, leave 2^e and 2^-e normal float32.
+    """Returns an int32 e with max(values) < 2^e, for values >= 0.
+
+    It is limited to [-126, 126], even where the bound does not hold, so that 2^e and
+    2^-e are normal float32.
     """
     largest = xp.reduce_max(xp.cast(values, xp.float32), axis=axis)
     return xp.clip_by_value(xp.bitcast(largest, xp.int32) // 2**23 - 126, -126, 126)
@@ -148,8 +158,8 @@ def exponent_above(values: xp.Tensor | int, axis: int | None = None) -> xp.Tenso
 def integer_masses(weights: xp.Tensor, num_bins: xp.Tensor | int) -> xp.Tensor:
     """Returns weights as int64 multiples of one power of two, to add without rounding.
 
-    The twin of `numpy._binning.integer_masses`; says why there. `num_bins` may be a
-    tensor, of which the largest counts.
+    `numpy.calibration._binning.integer_masses`, the twin, explains the arithmetic. For
+    a tensor `num_bins` the largest number counts.
     """
     return integers(weights, num_bins)[0]
 
@@ -157,7 +167,7 @@ def integer_masses(weights: xp.Tensor, num_bins: xp.Tensor | int) -> xp.Tensor:
 def integers(
     weights: xp.Tensor, num_bins: xp.Tensor | int
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns `integer_masses`, and the power of two that they are multiples of."""
+    """Returns `integer_masses`, and the power of two of which they are multiples."""
     size = exponent_above(xp.size(weights)) + exponent_above(2 * num_bins)
     bits = xp.minimum(61 - size, 52)
     exponent = exponent_above(weights)
@@ -171,10 +181,12 @@ def integers(
 def _pair(
     values: xp.Tensor, add: Callable[[xp.Tensor], xp.Tensor]
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns `add(values)`, the sums [columns, ...] of finite float32 [n, columns]."""
+    """Returns `add(values)`, the sums [columns, ...] of finite float32 [n, columns], as
+    pairs.
+    """
     # Relative to a power of two above its column, each value is an integer multiple of
-    # 2^-24, which adds exactly, and a remainder so small that its float32 sum is exact
-    # enough.
+    # 2^-24, which adds exactly, plus a remainder. The remainders are so small that
+    # their float32 sum is exact enough.
     exponent = exponent_above(xp.abs(values), axis=0)
     values = values * power_of_two(-exponent)
     whole = xp.round(values * 2.0**24)
@@ -218,8 +230,9 @@ def total_pair(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
 
 
 def _block_sums(values: xp.Tensor) -> xp.Tensor:
-    """Returns few float32 of the same sum as values [n]: a sum of 32 loses 2^-20 of
-    their size at worst, and no more the more there are.
+    """Returns fewer float32 with the same sum as values [n], each a sum of 32 values.
+
+    Such a sum loses 2^-20 of the size of the values at worst, however many there are.
     """
     length = xp.shape(values)[0] // 32
     blocks = xp.reshape(values[: 32 * length], [32, length])
@@ -227,6 +240,7 @@ def _block_sums(values: xp.Tensor) -> xp.Tensor:
 
 
 def _total(values: xp.Tensor) -> xp.Tensor:
+    """Returns the sum of values [n]."""
     if values.dtype == xp.float64:
         return xp.reduce_sum(values)
     hi, lo = total_pair(_block_sums(values)[:, None])
@@ -239,11 +253,11 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
         shape = xp.shape(values)
         size = xp.cast(xp.size(values), values.dtype)
 
-        @xp.custom_gradient
+        @_execution.custom_gradient
         def plain(values):
             total = _total(values)
-            # Compilers divide by a constant as they multiply by its inverse, and 41 of
-            # 41 are not 1 then.
+            # Compilers would multiply by the inverse of a constant, and the mean of 41
+            # ones would not be 1. So the divisor depends on the values.
             count = xp.where(xp.math.is_nan(total), total, size)
             return (
                 total / count,
@@ -252,7 +266,7 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
 
         return plain(values)
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def exact(values, weights):
         weight = _total(weights)
         average = _total(xp.math.multiply_no_nan(values, weights)) / weight
@@ -267,7 +281,7 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
 
 
 def split(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns float32 hi and lo whose sum is the int64 or float64, to 48 bits."""
+    """Returns float32 hi and lo whose sum is the int64 or float64 value, to 48 bits."""
     hi = xp.cast(values, xp.float32)
     return hi, xp.cast(values - xp.cast(hi, values.dtype), xp.float32)
 
@@ -280,23 +294,26 @@ def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
 
 
 def carried(units: xp.Tensor) -> xp.Tensor:
-    """Returns units of scores whose rest is less than one of the others."""
+    """Returns the units with the rest of the scores, in units of 2^-31, below one unit
+    of 2^-9: whole units are carried over.
+    """
     count, whole, rest, hits = xp.unstack(units)
     more, rest = _limbs(rest)
     return xp.stack([count, whole + more, rest, hits])
 
 
 def settled(sums: Sums) -> Sums:
-    """Moves whole numbers from the pair to the units, where they add exactly.
+    """Returns the sums with whole numbers in the units, where they add exactly, and the
+    rest in the pair.
 
-    Most weights are whole, so that counts stay exact; what is left is below 1.
+    Most weights are whole numbers, so that counts stay exact.
     """
     hi, lo = sums.hi, sums.lo
     if hi is None:
         return sums
     if hi.dtype == xp.float64:
         hi, lo = split(hi)
-    # Larger ones could overflow the units after very many batches.
+    # Larger numbers could overflow the units after very many batches.
     small = xp.abs(hi) < 2.0**31
     first, second = (
         xp.where(small, xp.round(values), xp.zeros_like(values)) for values in (hi, lo)
@@ -304,7 +321,7 @@ def settled(sums: Sums) -> Sums:
     hi, lo = two_sum(hi - first, lo - second)
     lo = xp.where(xp.math.is_finite(hi), lo, xp.zeros_like(lo))
     units = xp.cast(first, xp.int64) + xp.cast(second, xp.int64)
-    # The rows of others may be three, too: of classes.
+    # A metric may have three other rows, of classes, say.
     if sums.rows is None and hi.shape[0] == 3 != _rows_of(sums.units):
         mass, scores, hits = xp.unstack(units)
         scores = xp.bitwise.left_shift(scores, xp.constant(WHOLE_BITS, xp.int64))
@@ -319,11 +336,11 @@ def _rows_of(units: xp.Tensor | None) -> int | None:
 
 
 def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:
-    """Returns [rows, cells] with one more cell, of a scalar for each row."""
+    """Returns units [rows, cells] with one more cell, given its scalar in each row."""
     if isinstance(cells, Scattered):
         place = xp.constant([num_cells])
         rows = ((place, row[None]) for row in column)
-        last = scattered(num_cells + 1, *rows, kept=len(column))
+        last = scattered(num_cells + 1, *rows, complete=len(column))
         return Scattered(
             *(xp.concat(pair, axis=0) for pair in zip(cells, last, strict=True))
         )
@@ -338,19 +355,19 @@ def cell_sums(
     hit_weights: xp.Tensor | None,
     num_cells: int | xp.Tensor,
     sparse: int = 0,
-    kept: bool = False,
+    complete: bool = False,
 ) -> Sums:
-    """Adds up a batch.
+    """Returns the sums of a batch.
 
     Args:
       cell: int32 [n], the cell of each score; -1 drops it.
       scores: float32 or float64 [n], in [0, 1].
       weights: of the type of the scores [n], or None for ones.
       hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
-      hit_weights: weights [h] of those, None where `weights` is None.
+      hit_weights: [h], the weights of these scores, or None for ones.
       num_cells: number of cells.
-      sparse: number of cells of the state where units of float32 are `Scattered`.
-      kept: whether no cell is -1.
+      sparse: number of cells of the state, if the units are to be `Scattered`; else 0.
+      complete: whether no cell is -1.
     """
 
     def add(values, segment):
@@ -368,13 +385,13 @@ def cell_sums(
             ]
         )
         return Sums(None, hi, xp.zeros_like(hi))
-    if weights is None or hit_weights is None:  # Neither is given.
+    if weights is None or hit_weights is None:  # Both are None.
         units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
         if sparse:
             counts, hits = (xp.ones(xp.shape(of), xp.int64) for of in (cell, hit_cell))
             whole, rest = _limbs(units)
-            columns = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
-            return Sums(scattered(sparse, *columns, kept=3 * kept), None, None)
+            rows = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
+            return Sums(scattered(sparse, *rows, complete=3 * complete), None, None)
         whole, rest = _limbs(add(units, cell))
         counts, hits = (
             xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
@@ -394,19 +411,19 @@ def outcome_sums(
     num_cells: int,
     sparse: int = 0,
 ) -> Sums:
-    """Adds up a batch without its scores.
+    """Returns the sums of a batch without its scores.
 
     Args:
       cell: int32 [n], the cell of each score.
       outcomes: boolean [n].
       weights: float32 [n], or None for ones.
       num_cells: number of cells.
-      sparse: number of cells of the state where units are `Scattered`.
+      sparse: number of cells of the state, if the units are to be `Scattered`; else 0.
     """
     if weights is None and sparse:
         ones = xp.ones(xp.shape(cell), xp.int64)
         hits = xp.cast(outcomes, xp.int64)
-        units = scattered(sparse, (cell, ones), (cell, hits), kept=2)
+        units = scattered(sparse, (cell, ones), (cell, hits), complete=2)
         return Sums(units, None, None)
     if weights is None:
         ones = xp.ones(xp.shape(cell), xp.int32)
@@ -418,27 +435,27 @@ def outcome_sums(
     return Sums(None, *pair)
 
 
-def of_cells(sums: Sums, where: slice) -> Sums:
+def of_cells(sums: Sums, cells: slice) -> Sums:
     """Returns the sums of some of the cells."""
-    return Sums(*(None if part is None else part[:, where] for part in sums))
+    return Sums(*(None if part is None else part[:, cells] for part in sums))
 
 
-def regroup(sums: Sums, of: xp.Tensor, num_cells: int) -> Sums:
-    """Adds cells together, `of` [cells] being the new cell of each."""
+def regroup(sums: Sums, cell: xp.Tensor, num_cells: int) -> Sums:
+    """Returns the sums of larger cells, given the new int32 cell of each cell."""
 
     def weighted():
-        hi, lo = segment_pair(xp.transpose(sums.hi), of, num_cells)
-        rest = xp.math.unsorted_segment_sum(xp.transpose(sums.lo), of, num_cells)
+        hi, lo = segment_pair(xp.transpose(sums.hi), cell, num_cells)
+        rest = xp.math.unsorted_segment_sum(xp.transpose(sums.lo), cell, num_cells)
         return hi, lo + xp.transpose(rest)
 
     def unweighted():
-        nothing = xp.zeros([3, num_cells])
-        return nothing, nothing
+        zeros = xp.zeros([3, num_cells])
+        return zeros, zeros
 
     hi, lo = xp.cond(has_pair(sums), weighted, unweighted)
-    # The rest of many batches in many cells could overflow.
+    # Carried, as the rest of many batches in many cells could overflow.
     rows = xp.unstack(carried(sums.units))
-    units = [xp.math.unsorted_segment_sum(row, of, num_cells) for row in rows]
+    units = [xp.math.unsorted_segment_sum(row, cell, num_cells) for row in rows]
     return Sums(xp.stack(units), hi, lo)
 
 
@@ -449,7 +466,7 @@ def totals(sums: Sums, dtype: xp.DType = xp.float32) -> xp.Tensor:
         value = xp.cast(sums.hi, dtype) + xp.cast(sums.lo, dtype)
     if sums.units is not None:
         units = xp.cast(sums.units, dtype)
-        # Scores have a row more as integers.
+        # As integers, the scores have two rows.
         if units.shape[0] == (4 if sums.hi is None else sums.hi.shape[0] + 1):
             mass, whole, rest, hits = xp.unstack(units)
             scores = whole * 2.0**-WHOLE_BITS + rest * 2.0**-SCORE_BITS

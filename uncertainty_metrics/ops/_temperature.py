@@ -1,7 +1,6 @@
-"""The temperature of the least negative log-likelihood, on tensors.
+"""The temperature of the least negative log-likelihood, by Newton's method.
 
-The twin of the arithmetic of
-`uncertainty_metrics.numpy.calibrators.temperature_scaling`.
+The arithmetic is that of `uncertainty_metrics.numpy.calibrators.temperature_scaling`.
 """
 
 from __future__ import annotations
@@ -15,19 +14,26 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
     MAX_STEPS,
     ROUNDING,
 )
-from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _sums,
+    _validity,
+    numpy_dtype,
+    xp,
+)
 
-# Newton doubles the digits: the step after one as small as this is the last.
+# Newton's method doubles the digits: after a step as small as this one more is enough.
 _LAST_STEP = {xp.float32: 1e-4, xp.float64: 1e-9}
 
 
 class Rows(NamedTuple):
-    """Logits less the largest of their row, in units of the largest such distance.
+    """Logits less the largest of their row, divided by the largest such distance.
 
     Attributes:
       z: [N, K], in [-1, 0]; 0 in rows of weight 0 and where the class is impossible.
       possible: boolean [N, K], False where a logit was -inf.
-      at_label: z at the label, [N]; -inf where that is impossible.
+      at_label: z at the label, [N]; -inf where the label is impossible.
     """
 
     z: xp.Tensor
@@ -38,11 +44,13 @@ class Rows(NamedTuple):
 def rows_of(
     examples: _inputs.Examples, logits: xp.Tensor
 ) -> tuple[Rows, xp.Tensor, xp.Tensor]:
-    """Returns the rows of logits [N, K], the unit of `z`, and if all was right."""
+    """Returns the rows of logits [N, K], the divisor of `z`, and whether the examples
+    are valid.
+    """
     top = xp.reduce_max(logits, axis=-1)
     right = xp.math.is_finite(top) & ~xp.reduce_any(xp.math.is_nan(logits), axis=-1)
     live = right
-    valid = examples.valid & _inputs.live_rows(examples.weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, examples.weights)
     if examples.weights is not None:
         live = live & (examples.weights > 0)
     valid = valid & xp.reduce_any(live)
@@ -56,8 +64,8 @@ def rows_of(
 
 
 def moments(rows: Rows, beta: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
-    beta z, [N] each.
+    """Returns log(sum_k e^(beta z_k)), and the mean and the variance of z under the
+    softmax of beta z, [N] each.
     """
     mass = xp.where(rows.possible, xp.exp(beta * rows.z), xp.zeros_like(rows.z))
     total = xp.reduce_sum(mass, axis=-1)
@@ -66,15 +74,15 @@ def moments(rows: Rows, beta: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tenso
     return xp.math.log(total), mean, square - mean * mean
 
 
-# As a graph, an eager call is one call and not hundreds.
-@functools.partial(xp.function, autograph=False, reduce_retracing=True)
+# Compiled, an eager call is one call and not hundreds.
+@functools.partial(_execution.compiled, any_size=True)
 def inverse_temperature(
     rows: Rows, weights: xp.Tensor | None, start: xp.Tensor | None = None
 ) -> xp.Tensor:
     """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
 
-    The limits are 0, where the logits of the labels are no larger than the others, and
-    inf, where every label has the largest. NaN if it does not converge.
+    It is 0 where the logits of the labels are no larger than the others on average, inf
+    where every label has the largest logit, and NaN if the steps do not converge.
     """
     dtype = rows.z.dtype
 
@@ -86,7 +94,7 @@ def inverse_temperature(
     def step(beta, low, high, last, done):
         _, slope, curvature = derivatives(beta)
         low, high = xp.where(slope < 0, beta, low), xp.where(slope < 0, high, beta)
-        # Where rounding makes larger steps than the bracket has.
+        # Rounding could make steps that are larger than the bracket.
         closed = high - low <= _LAST_STEP[dtype] * low
         newton = xp.where(closed, xp.zeros_like(beta), slope / curvature)
         done = xp.abs(newton) <= _LAST_STEP[dtype] * beta
@@ -107,8 +115,9 @@ def inverse_temperature(
     beta = -slope / curvature
     if start is not None:
         beta = xp.where((start > 0) & (start < infinity), start, beta)
-    # The slope increases with beta from below 0 to above: Newton's steps, inside the
-    # bracket that they leave, or a bisection where they are not fast.
+    # The slope increases with beta, from below 0 to above. Newton's steps narrow a
+    # bracket around its zero. A step that leaves the bracket, or is slow, is replaced
+    # by a bisection.
     beta, _, _, _, done = xp.while_loop(
         lambda *state: ~state[-1],
         step,
@@ -120,19 +129,21 @@ def inverse_temperature(
 
 
 def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns logits [N, K], of probabilities their logarithms, and if these are."""
+    """Returns the logits [N, K], or the logarithms of probabilities, and whether the
+    probabilities of all examples that count are in [0, 1].
+    """
     values = xp.cast(examples.predictions, examples.dtype)
     if examples.from_logits:
         return values, xp.constant(True)
     right = _inputs.rows_in_range(examples.predictions)
-    # Equal probabilities are equal so: TensorFlow's logarithm of the same number
-    # depends on its place.
+    # Divided by the largest, whose logarithm is then 0: TensorFlow's logarithm of one
+    # number depends on its place, and equal largest ones must stay equal.
     values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))
-    return values, _inputs.live_rows(examples.weights, right)
+    return values, _validity.counted_are_right(right, examples.weights)
 
 
 def optimal_temperature(examples: _inputs.Examples) -> xp.Tensor:
-    """Returns the temperature, a scalar, NaN where none is best."""
+    """Returns the best temperature, a scalar; NaN if there is none."""
     logits, in_range = logits_of(examples)
     rows, unit, valid = rows_of(examples, logits)
     beta = inverse_temperature(rows, examples.weights)

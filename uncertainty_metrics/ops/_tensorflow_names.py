@@ -1,22 +1,21 @@
-"""TensorFlow's names for the tensors of JAX and PyTorch, on `keras.ops`.
+"""TensorFlow's names on `keras.ops`, for the tensors of JAX and PyTorch.
 
-The arithmetic of this package is written once, with the names of TensorFlow: there `xp`
-is TensorFlow itself, and its graphs are what they always were. Here are the same names,
-as far as the arithmetic uses them, for the other backends of Keras, and what
-`keras.ops` has on none of them: a table at the end.
+The arithmetic of this package is written once, as `xp.reduce_sum(xp.math.log(x))`. On
+TensorFlow `xp` is TensorFlow itself, so that its graphs pay nothing for the others. On
+JAX and PyTorch `xp` is `names`, the table at the end of this file, which has the same
+names as far as the arithmetic uses them.
 
-Shapes are static: `shape` returns integers, and `size` one.
+A function whose name Python has, too, ends in an underscore here, not in the table:
+`xp.range` is `range_`. Functions do what TensorFlow's do, and only deviations have a
+docstring. Shapes are static: `shape` returns integers, and `size` returns one.
 """
 
 from __future__ import annotations
 
-import builtins
-import contextlib
-import contextvars
 import functools
-import math as _math
+import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,138 +29,43 @@ if _IS_JAX:
     import jax.numpy as jnp
     import jax.scipy.special as _special
 
-    from uncertainty_metrics.ops import _jax_tracing
-
-    _native, _tensors = jnp, jax.Array
+    _native, _tensor_type = jnp, jax.Array
 else:
     import torch
     from torch import special as _special
 
-    _native, _tensors = torch, torch.Tensor
-
-Tensor = DType = Any
+    _native, _tensor_type = torch, torch.Tensor
 
 
-class Variable:
-    """Nothing of these backends is a variable of TensorFlow, or ragged or sparse."""
-
-
-RaggedTensor = SparseTensor = Variable
+# Types.
 
 
 def _dtype(name: str) -> Any:
     return np.dtype(name) if _IS_JAX else getattr(torch, name)
 
 
-bool, string = _dtype("bool"), None
-int16, int32, int64 = map(_dtype, ("int16", "int32", "int64"))
-uint16, uint32, uint64 = map(_dtype, ("uint16", "uint32", "uint64"))
-float32, float64 = map(_dtype, ("float32", "float64"))
-
-
-_NARROW = {"int64": int32, "uint64": uint32, "float64": float32}
-
-
 @functools.cache
-def name(dtype: Any) -> str:
+def _name(dtype: Any) -> str:
     return keras.backend.standardize_dtype(dtype)
 
 
-# Whether there are variables of 64 bits.
-KEEPS_64_BITS = not _IS_JAX
-# Whether the arithmetic has integers and floats of 64 bits that its arguments lack.
-_widened: contextvars.ContextVar[builtins.bool] = contextvars.ContextVar(
-    "widened", default=False
-)
+bool_ = _dtype("bool")
+int16, int32, int64 = map(_dtype, ("int16", "int32", "int64"))
+uint16, uint32, uint64 = map(_dtype, ("uint16", "uint32", "uint64"))
+float32, float64 = map(_dtype, ("float32", "float64"))
+# What JAX has instead, unless it was started with 64 bits.
+_NARROWER = {"int64": int32, "uint64": uint32, "float64": float32}
 
 
-@contextlib.contextmanager
-def wide() -> Iterator[None]:
-    """Lets sums be as wide as they need to: JAX has no 64 bits elsewhere."""
-    if not _IS_JAX or jax.config.jax_enable_x64:
-        yield
-        return
-    token = _widened.set(True)
-    try:
-        with jax.enable_x64(True):
-            yield
-    finally:
-        _widened.reset(token)
+# Tensors of values.
 
 
-def has_float64() -> builtins.bool:
-    """Says if arguments may be float64, and results."""
-    return not _IS_JAX or (jax.config.jax_enable_x64 and not _widened.get())
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, _tensor_type)
 
 
-def narrowed(values: Any) -> Any:
-    """Returns a structure of tensors no wider than results may be."""
-    if has_float64():
-        return values
-
-    def narrow(x: Any) -> Any:
-        return cast(x, float32) if is_tensor(x) and x.dtype == float64 else x
-
-    return keras.tree.map_structure(narrow, values)
-
-
-def no_gradients() -> contextlib.AbstractContextManager[Any]:
-    """Returns a context whose results have no gradients."""
-    return contextlib.nullcontext() if _IS_JAX else torch.no_grad()
-
-
-def executing_eagerly() -> builtins.bool:
-    """Says if values are known."""
-    return _jax_tracing.nothing() if _IS_JAX else not torch.compiler.is_compiling()
-
-
-def is_traced(value: Any) -> builtins.bool:
-    """Says if the value of a tensor is not known yet."""
-    return _IS_JAX and _jax_tracing.is_traced(value)
-
-
-# Whether `function` compiles.
-COMPILES = _IS_JAX
-
-
-def function(compute: Callable[..., Any], **_: Any) -> Callable[..., Any]:
-    """Returns the function compiled, where the backend compiles."""
-    return jax.jit(compute) if _IS_JAX else compute
-
-
-def custom_gradient(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function of `compute`, which returns value and gradient."""
-    if _IS_JAX:
-        return jax.custom_gradient(compute)
-
-    class Computed(torch.autograd.Function):
-        @staticmethod
-        def forward(context: Any, *arguments: Any) -> Any:
-            value, context.gradient = compute(*arguments)
-            return value
-
-        @staticmethod
-        def backward(context: Any, *upstream: Any) -> Any:
-            return context.gradient(*upstream)
-
-    return Computed.apply
-
-
-# Making and converting.
-
-
-def is_tensor(value: Any) -> builtins.bool:
-    return isinstance(value, _tensors)
-
-
-def is_variable(value: Any) -> builtins.bool:
-    return isinstance(value, keras.Variable)
-
-
-def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
-    if isinstance(value, keras.Variable):
-        value = value.value
-    return constant(value) if dtype is None else cast(constant(value), dtype)
+def convert_to_tensor(value: Any) -> Any:
+    return constant(value.value if isinstance(value, keras.Variable) else value)
 
 
 def constant(value: Any, dtype: Any = None) -> Any:
@@ -169,14 +73,15 @@ def constant(value: Any, dtype: Any = None) -> Any:
         return value if dtype is None else cast(value, dtype)
     if isinstance(value, list | tuple) and any(map(is_tensor, value)):
         return stack(value)
-    if isinstance(value, builtins.bool | int | float) and dtype is not None:
-        return ops.convert_to_tensor(value, name(dtype))
+    if isinstance(value, bool | int | float) and dtype is not None:
+        return ops.convert_to_tensor(value, _name(dtype))
     array = np.asarray(value)
     if array.dtype == np.int64 and _IS_JAX and not jax.config.jax_enable_x64:
+        # JAX would keep the lower half of the bits.
         array = array.clip(-(2**31), None if dtype == uint32 else 2**31 - 1)
     if dtype is not None:
-        array = array.astype(name(dtype))
-    elif not isinstance(value, np.ndarray | np.generic):  # Of Python numbers.
+        array = array.astype(_name(dtype))
+    elif not isinstance(value, np.ndarray | np.generic):  # Numbers of Python.
         array = array.astype({"f": "float32", "i": "int32"}.get(array.dtype.kind, "?"))
     return ops.convert_to_tensor(array)
 
@@ -184,29 +89,21 @@ def constant(value: Any, dtype: Any = None) -> Any:
 def cast(x: Any, dtype: Any) -> Any:
     if not is_tensor(x):
         return constant(x, dtype)
-    if _IS_JAX and not jax.config.jax_enable_x64:  # Where it would warn.
-        dtype = _NARROW.get(name(dtype), dtype)
+    if _IS_JAX and not jax.config.jax_enable_x64:  # JAX would do the same and warn.
+        dtype = _NARROWER.get(_name(dtype), dtype)
     if x.dtype == dtype:
         return x
-    if _IS_JAX or dtype == uint32:  # Of which PyTorch has no shifts, and Keras int64.
-        return ops.cast(x, name(dtype))
-    return x.to(_dtype(name(dtype)))
+    # For uint32, which PyTorch cannot shift, Keras takes int64.
+    if _IS_JAX or dtype == uint32:
+        return ops.cast(x, _name(dtype))
+    return x.to(_dtype(_name(dtype)))
 
 
-def _same(x: Any, y: Any) -> tuple[Any, Any]:
-    """Gives numbers the type of the tensor beside them."""
+def _of_one_type(x: Any, y: Any) -> tuple[Any, Any]:
+    """Returns both as tensors; a number takes the type of the tensor beside it."""
     if is_tensor(x):
         return x, (y if is_tensor(y) else constant(y, x.dtype))
     return (constant(x, y.dtype), y) if is_tensor(y) else (constant(x), constant(y))
-
-
-def shape(x: Any) -> tuple[int, ...]:
-    return tuple(x.shape)
-
-
-def size(x: Any, out_type: Any = None) -> Any:
-    number = _math.prod(x.shape)
-    return number if out_type is None else constant(number, out_type)
 
 
 def _ints(values: Any) -> list[int]:
@@ -220,7 +117,7 @@ def fill(shape: Any, value: Any) -> Any:
 
 def _filled(make: Any, make_like: Any) -> tuple[Callable[..., Any], ...]:
     def filled(shape: Any, dtype: Any = None) -> Any:
-        return make(_ints(shape), name(dtype or float32))
+        return make(_ints(shape), _name(dtype or float32))
 
     return filled, lambda x, dtype=None: make_like(x, dtype=dtype or x.dtype)
 
@@ -229,24 +126,33 @@ zeros, zeros_like = _filled(ops.zeros, _native.zeros_like)
 ones, ones_like = _filled(ops.ones, _native.ones_like)
 
 
-def range(start: int, limit: int | None = None, dtype: Any = None) -> Any:
+def range_(start: int, limit: int | None = None, dtype: Any = None) -> Any:
     first, last = (0, start) if limit is None else (start, limit)
-    return constant(np.arange(first, last, dtype=name(dtype or int32)))
+    return constant(np.arange(first, last, dtype=_name(dtype or int32)))
 
 
 def eye(rows: int, dtype: Any = None) -> Any:
-    return ops.eye(rows, dtype=name(dtype or float32))
+    return ops.eye(rows, dtype=_name(dtype or float32))
 
 
 def one_hot(
     indices: Any, depth: int, on: Any = 1, off: Any = 0, dtype: Any = None
 ) -> Any:
     dtype = dtype or float32
-    hot = indices[..., None] == range(depth)
+    hot = indices[..., None] == range_(depth)
     return where(hot, constant(on, dtype), constant(off, dtype))
 
 
-# Shapes and places.
+# Shapes.
+
+
+def shape(x: Any) -> tuple[int, ...]:
+    return tuple(x.shape)
+
+
+def size(x: Any, out_type: Any = None) -> Any:
+    number = math.prod(x.shape)
+    return number if out_type is None else constant(number, out_type)
 
 
 def reshape(x: Any, shape: Any) -> Any:
@@ -258,12 +164,18 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 
 def ensure_shape(x: Any, shape: Any) -> Any:
-    del shape  # It is known.
+    del shape  # All shapes are known.
     return x
 
 
+def squeeze(x: Any, axis: Any) -> Any:
+    axes = [axis] if isinstance(axis, int) else axis
+    dropped = {a % len(x.shape) for a in axes}
+    return reshape(x, [n for i, n in enumerate(x.shape) if i not in dropped])
+
+
 def concat(values: Sequence[Any], axis: int) -> Any:
-    if not any(map(is_tensor, values)):  # A shape.
+    if not any(map(is_tensor, values)):  # Parts of a shape.
         return np.concatenate([np.atleast_1d(value) for value in values])
     return _native.concatenate(list(values), axis)
 
@@ -276,14 +188,8 @@ def unstack(x: Any, axis: int = 0) -> list[Any]:
     return list(ops.unstack(x, axis=axis))
 
 
-def split(x: Any, sections: int, axis: int = 0) -> list[Any]:
-    return list(ops.split(x, sections, axis))
-
-
-def squeeze(x: Any, axis: Any) -> Any:
-    axes = [axis] if isinstance(axis, int) else axis
-    kept = {a % len(x.shape) for a in axes}
-    return reshape(x, [n for i, n in enumerate(x.shape) if i not in kept])
+def split(x: Any, num_or_sizes: Any, axis: int = 0) -> list[Any]:
+    return list(ops.split(x, num_or_sizes, axis))
 
 
 def tile(x: Any, multiples: Any) -> Any:
@@ -304,11 +210,15 @@ def reverse(x: Any, axis: Any) -> Any:
     return ops.flip(x, axis=tuple(np.atleast_1d(axis)))
 
 
-def slice(x: Any, begin: Any, size: Any) -> Any:
+# Places of numbers.
+
+
+def slice_(x: Any, begin: Any, size: Any) -> Any:
     return ops.slice(x, constant(begin), _ints(size))
 
 
 def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
+    """Gathers along the last axis where there are batch dimensions."""
     x = constant(x)
     if batch_dims:
         return ops.take_along_axis(x, cast(indices, int64), axis=-1)
@@ -319,15 +229,10 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     return ops.scatter(indices, updates, tuple(_ints(shape)))
 
 
-roll, transpose = ops.roll, ops.transpose
-# JAX rounds to less than the type holds, on GPUs and TPUs; `keras.ops` on PyTorch too.
-matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else torch.matmul
-tensor_scatter_nd_update = ops.scatter_update
-
-
 def argsort(
     x: Any, axis: int = -1, direction: str = "ASCENDING", stable: Any = True
 ) -> Any:
+    """Keeps equal numbers in their order, whatever `stable` is."""
     del stable
     return cast(ops.argsort(x if direction == "ASCENDING" else -x, axis), int32)
 
@@ -338,19 +243,23 @@ def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
 
 def argmax(x: Any, axis: int = -1, output_type: Any = None) -> Any:
     output_type = output_type or int32
-    if _IS_JAX:  # Of int64 it would be known to be one only while it is traced.
+    if _IS_JAX:
+        # `jnp.argmax` would be int64 where it is traced with 64 bits, and int32 where
+        # the compiled code runs without them.
         return jax.lax.argmax(x, axis % len(x.shape), output_type)
     return cast(ops.argmax(x, axis), output_type)
 
 
-# Choices and control.
+def top_k(x: Any, k: int) -> SimpleNamespace:
+    values, indices = ops.top_k(x, k)
+    return SimpleNamespace(values=values, indices=indices)
+
+
+# Choices and loops.
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    return _native.where(constant(condition), *_same(x, y))
-
-
-cond, stop_gradient = ops.cond, ops.stop_gradient
+    return _native.where(constant(condition), *_of_one_type(x, y))
 
 
 def while_loop(
@@ -362,89 +271,105 @@ def while_loop(
     return ops.while_loop(cond, body, tuple(loop_vars), maximum_iterations)
 
 
-# Arithmetic.
-# `keras.ops` would round numbers of 64 bits to 32 in some of these.
+# Numbers, one by one. `_native` is used where `keras.ops` rounds 64 bits to 32.
+
+
 def maximum(x: Any, y: Any) -> Any:
-    return _native.maximum(*_same(x, y))
+    return _native.maximum(*_of_one_type(x, y))
 
 
 def minimum(x: Any, y: Any) -> Any:
-    return _native.minimum(*_same(x, y))
+    return _native.minimum(*_of_one_type(x, y))
 
 
 def clip_by_value(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
 
 
-less, less_equal = operator.lt, operator.le
-
-
 def add_n(values: Sequence[Any]) -> Any:
-    return functools.reduce(lambda x, y: x + y, values)
+    return functools.reduce(operator.add, values)
 
 
-abs, sqrt, exp, sign = _native.abs, _native.sqrt, _native.exp, _native.sign
-floor, round, square = _native.floor, _native.round, _native.square
-sin, cos, sigmoid = _native.sin, _native.cos, ops.sigmoid
+def pow_(x: Any, y: Any) -> Any:
+    return ops.power(*_of_one_type(x, y))
 
 
-def complex(x: Any, y: Any) -> tuple[Any, Any]:
+def squared_difference(x: Any, y: Any) -> Any:
+    return (x - y) * (x - y)
+
+
+def multiply_no_nan(x: Any, y: Any) -> Any:
+    """Returns the product; 0 where y is 0, whatever x is there."""
+    is_zero = y == 0
+    return where(is_zero, 0, x) * y
+
+
+def divide_no_nan(x: Any, y: Any) -> Any:
+    """Returns the quotient; 0 where y is 0, whatever x is there."""
+    x, y = _of_one_type(x, y)
+    is_zero = y == 0
+    return where(is_zero, 0, x) / where(is_zero, 1, y)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    is_zero = x == 0
+    return where(is_zero, 0, x * ops.log(where(is_zero, 1, y)))
+
+
+def complex_(x: Any, y: Any) -> tuple[Any, Any]:
+    """Returns a pair, as functions of `keras.ops` take complex numbers."""
     return x, y
 
 
-def pow(x: Any, y: Any) -> Any:
-    return ops.power(*_same(x, y))
+def real(x: tuple[Any, Any]) -> Any:
+    return x[0]
 
 
 def bitcast(x: Any, dtype: Any) -> Any:
-    return ops.view(x, name(dtype))
+    return ops.view(x, _name(dtype))
 
 
-def cumsum(
-    x: Any, axis: int = 0, exclusive: builtins.bool = False, reverse: Any = False
-) -> Any:
-    if reverse:
-        x = ops.flip(x, axis)
-    total = _native.cumsum(x, axis, dtype=x.dtype)
-    if exclusive:
-        rows = ops.moveaxis(total, axis, 0)
-        rows = ops.concatenate([ops.zeros_like(rows[:1]), rows[:-1]], axis=0)
-        total = ops.moveaxis(rows, 0, axis)
-    return ops.flip(total, axis) if reverse else total
+def _bitwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, y: function(*_of_one_type(x, y))
 
 
-def reduce_sum(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+# Sums and other reductions.
+
+
+def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the sum, in the type of x: NumPy, JAX and PyTorch would widen it."""
     x = constant(x)
-    dtype = int32 if x.dtype == bool else x.dtype
+    dtype = int32 if x.dtype == bool_ else x.dtype
     return _native.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
 reduce_mean, reduce_logsumexp = _native.mean, ops.logsumexp
-reduce_prod = _math.prod  # Of a shape, or of a part of one.
+reduce_prod = math.prod  # Of a shape, or of a part of one.
 
 
-def reduce_max(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _extreme(ops.max, constant(x), axis, keepdims, lowest=True)
 
 
-def reduce_min(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+def reduce_min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _extreme(ops.min, constant(x), axis, keepdims, lowest=False)
 
 
 def _extreme(
-    reduce: Callable[..., Any], x: Any, axis: Any, keepdims: Any, lowest: builtins.bool
+    reduce: Callable[..., Any], x: Any, axis: Any, keepdims: Any, lowest: bool
 ) -> Any:
-    """Returns the extreme; of nothing, as TensorFlow, the end of the line."""
+    """Returns the extreme; of no numbers, as TensorFlow does, the limit of the type."""
     if 0 in x.shape:
-        kept = ops.sum(x, axis=axis, keepdims=keepdims)
-        return ops.full(kept.shape, _end(x.dtype, lowest), name(x.dtype))
+        shape = ops.sum(x, axis=axis, keepdims=keepdims).shape
+        return ops.full(shape, _limit(x.dtype, lowest), _name(x.dtype))
     return reduce(x, axis=axis, keepdims=keepdims)
 
 
-def _end(dtype: Any, lowest: builtins.bool) -> Any:
-    if "int" not in name(dtype):
+def _limit(dtype: Any, lowest: bool) -> Any:
+    """Returns the lowest or the largest number of a type."""
+    if "int" not in _name(dtype):
         return -np.inf if lowest else np.inf
-    return np.iinfo(name(dtype)).min if lowest else np.iinfo(name(dtype)).max
+    return np.iinfo(_name(dtype)).min if lowest else np.iinfo(_name(dtype)).max
 
 
 def reduce_all(x: Any, axis: Any = None) -> Any:
@@ -455,141 +380,201 @@ def reduce_any(x: Any, axis: Any = None) -> Any:
     return ops.any(constant(x), axis=axis)
 
 
-def _segments(how: str) -> Callable[..., Any]:
-    def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
-        count = int(num_segments)
-        # What belongs to no segment has a last one, which goes.
-        segment = where(segment < 0, count, segment)
-        if _IS_JAX:
-            return getattr(jax.ops, f"segment_{how}")(values, segment, count + 1)[:-1]
-        # `keras.ops` would do it in float32, of integers too.
-        first = 0 if how == "sum" else _end(values.dtype, how == "max")
-        found = values.new_full((count + 1, *values.shape[1:]), first)
-        if how == "sum":  # In a quarter of the time.
-            return found.index_add(0, segment, values)[:-1]
-        rows = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
-        return found.scatter_reduce(0, rows, values, f"a{how}")[:-1]
-
-    return reduced
+def reduce_euclidean_norm(x: Any, axis: Any = None) -> Any:
+    return _native.sqrt(reduce_sum(x * x, axis))
 
 
-def _multiply_no_nan(x: Any, y: Any) -> Any:
-    """Returns the product, 0 where y is."""
-    nothing = y == 0
-    return where(nothing, 0, x) * y
-
-
-def _xlogy(x: Any, y: Any) -> Any:
-    nothing = x == 0
-    return where(nothing, 0, x * ops.log(where(nothing, 1, y)))
-
-
-def _divide_no_nan(x: Any, y: Any) -> Any:
-    """Returns the quotient, 0 where y is."""
-    x, y = _same(x, y)
-    nothing = y == 0
-    return where(nothing, 0, x) / where(nothing, 1, y)
-
-
-def _cross_entropy(labels: Any, logits: Any) -> Any:
-    # That of Keras on JAX multiplies by zeros, which logits of -inf make NaN.
-    return -gather(ops.log_softmax(logits), labels[..., None], batch_dims=1)[..., 0]
-
-
-def _variance(x: Any, axis: Any = None) -> Any:
+def reduce_variance(x: Any, axis: Any = None) -> Any:
     centred = x - reduce_mean(x, axis, keepdims=True)
     return reduce_mean(centred * centred, axis)
 
 
-def _top_k(x: Any, k: int) -> SimpleNamespace:
-    values, indices = ops.top_k(x, k)
-    return SimpleNamespace(values=values, indices=indices)
+def count_nonzero(x: Any) -> Any:
+    return ops.sum(ops.cast(x != 0, "int32"))
 
 
-math = SimpleNamespace(
-    atan2=_native.arctan2,
-    ceil=_native.ceil,
-    count_nonzero=lambda x: ops.sum(ops.cast(x != 0, "int32")),
-    divide_no_nan=_divide_no_nan,
-    erf=ops.erf,
-    expm1=ops.expm1,
-    is_finite=_native.isfinite,
-    is_nan=_native.isnan,
-    log=_native.log,
-    log1p=_native.log1p,
-    multiply_no_nan=_multiply_no_nan,
-    real=lambda x: x[0],
-    reduce_euclidean_norm=lambda x, axis=None: sqrt(reduce_sum(x * x, axis)),
-    reduce_variance=_variance,
-    rsqrt=ops.rsqrt,
-    sigmoid=ops.sigmoid,
-    softplus=ops.softplus,
-    squared_difference=lambda x, y: (x - y) * (x - y),
-    top_k=_top_k,
-    unsorted_segment_max=_segments("max"),
-    unsorted_segment_min=_segments("min"),
-    unsorted_segment_sum=_segments("sum"),
-    xlogy=_xlogy,
-    # What `keras.ops` lacks.
-    erfc=_special.erfc,
-    igamma=_special.gammainc,
-    lgamma=_special.gammaln,
+def cumsum(x: Any, axis: int = 0, exclusive: bool = False, reverse: Any = False) -> Any:
+    if reverse:
+        x = ops.flip(x, axis)
+    total = _native.cumsum(x, axis, dtype=x.dtype)
+    if exclusive:
+        rows = ops.moveaxis(total, axis, 0)
+        rows = ops.concatenate([ops.zeros_like(rows[:1]), rows[:-1]], axis=0)
+        total = ops.moveaxis(rows, 0, axis)
+    return ops.flip(total, axis) if reverse else total
+
+
+def _segment_reduction(how: str) -> Callable[..., Any]:
+    """Returns `unsorted_segment_sum`, or that of "max" or "min"."""
+
+    def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
+        count = int(num_segments)
+        # Values of negative segments go into one more, which is dropped.
+        segment = where(segment < 0, count, segment)
+        if _IS_JAX:
+            return getattr(jax.ops, f"segment_{how}")(values, segment, count + 1)[:-1]
+        # `keras.ops` would reduce integers, too, in float32.
+        start = 0 if how == "sum" else _limit(values.dtype, how == "max")
+        result = values.new_full((count + 1, *values.shape[1:]), start)
+        if how == "sum":  # Four times as fast as `scatter_reduce`.
+            return result.index_add(0, segment, values)[:-1]
+        rows = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+        return result.scatter_reduce(0, rows, values, f"a{how}")[:-1]
+
+    return reduced
+
+
+# Matrices and classes.
+
+# Without `precision` JAX rounds products to less than the type holds, on GPUs and TPUs;
+# so does `keras.ops` on PyTorch.
+matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else torch.matmul
+
+
+def eigvalsh(x: Any) -> Any:
+    return ops.eigh(x)[0]
+
+
+def triangular_solve(matrix: Any, rhs: Any) -> Any:
+    return ops.solve_triangular(matrix, rhs, lower=True)
+
+
+def cross_entropy(labels: Any, logits: Any) -> Any:
+    # The function of Keras multiplies by zeros on JAX: logits of -inf would give NaN.
+    return -gather(ops.log_softmax(logits), labels[..., None], batch_dims=1)[..., 0]
+
+
+class TensorFlowNames(SimpleNamespace):
+    """A table of names; a name that it lacks raises AttributeError."""
+
+
+names = TensorFlowNames(
+    # Types.
+    Tensor=Any,
+    DType=Any,
+    bool=bool_,
+    int16=int16,
+    int32=int32,
+    int64=int64,
+    uint16=uint16,
+    uint32=uint32,
+    uint64=uint64,
+    float32=float32,
+    float64=float64,
+    # Tensors of values.
+    is_tensor=is_tensor,
+    convert_to_tensor=convert_to_tensor,
+    constant=constant,
+    cast=cast,
+    fill=fill,
+    zeros=zeros,
+    zeros_like=zeros_like,
+    ones=ones,
+    ones_like=ones_like,
+    range=range_,
+    eye=eye,
+    one_hot=one_hot,
+    # Shapes.
+    shape=shape,
+    size=size,
+    reshape=reshape,
+    broadcast_to=broadcast_to,
+    ensure_shape=ensure_shape,
+    squeeze=squeeze,
+    concat=concat,
+    stack=stack,
+    unstack=unstack,
+    split=split,
+    tile=tile,
+    repeat=repeat,
+    pad=pad,
+    reverse=reverse,
+    roll=ops.roll,
+    transpose=ops.transpose,
+    # Places of numbers.
+    slice=slice_,
+    gather=gather,
+    scatter_nd=scatter_nd,
+    tensor_scatter_nd_update=ops.scatter_update,
+    argsort=argsort,
+    sort=sort,
+    argmax=argmax,
+    # Choices and loops.
+    where=where,
+    cond=ops.cond,
+    while_loop=while_loop,
+    stop_gradient=ops.stop_gradient,
+    # Numbers, one by one.
+    maximum=maximum,
+    minimum=minimum,
+    clip_by_value=clip_by_value,
+    less=operator.lt,
+    less_equal=operator.le,
+    add_n=add_n,
+    pow=pow_,
+    abs=_native.abs,
+    floor=_native.floor,
+    round=_native.round,
+    sqrt=_native.sqrt,
+    square=_native.square,
+    exp=_native.exp,
+    sin=_native.sin,
+    cos=_native.cos,
+    complex=complex_,
+    bitcast=bitcast,
+    # Sums and other reductions.
+    reduce_sum=reduce_sum,
+    reduce_mean=reduce_mean,
+    reduce_logsumexp=reduce_logsumexp,
+    reduce_prod=reduce_prod,
+    reduce_max=reduce_max,
+    reduce_min=reduce_min,
+    reduce_all=reduce_all,
+    reduce_any=reduce_any,
+    cumsum=cumsum,
+    # Matrices and classes.
+    matmul=matmul,
+    linalg=TensorFlowNames(
+        cholesky=ops.cholesky, eigvalsh=eigvalsh, triangular_solve=triangular_solve
+    ),
+    signal=TensorFlowNames(irfft=ops.irfft, rfft=ops.rfft),
+    nn=TensorFlowNames(
+        log_softmax=ops.log_softmax,
+        relu=ops.relu,
+        softmax=ops.softmax,
+        softplus=ops.softplus,
+        sparse_softmax_cross_entropy_with_logits=cross_entropy,
+    ),
+    bitwise=TensorFlowNames(
+        bitwise_and=_bitwise(ops.bitwise_and),
+        bitwise_xor=_bitwise(ops.bitwise_xor),
+        left_shift=_bitwise(ops.left_shift),
+        right_shift=_bitwise(ops.right_shift),
+    ),
+    math=TensorFlowNames(
+        atan2=_native.arctan2,
+        ceil=_native.ceil,
+        count_nonzero=count_nonzero,
+        divide_no_nan=divide_no_nan,
+        erf=ops.erf,
+        erfc=_special.erfc,
+        expm1=ops.expm1,
+        is_finite=_native.isfinite,
+        is_nan=_native.isnan,
+        log=_native.log,
+        log1p=_native.log1p,
+        multiply_no_nan=multiply_no_nan,
+        real=real,
+        reduce_euclidean_norm=reduce_euclidean_norm,
+        reduce_variance=reduce_variance,
+        rsqrt=ops.rsqrt,
+        sigmoid=ops.sigmoid,
+        softplus=ops.softplus,
+        squared_difference=squared_difference,
+        top_k=top_k,
+        unsorted_segment_max=_segment_reduction("max"),
+        unsorted_segment_min=_segment_reduction("min"),
+        unsorted_segment_sum=_segment_reduction("sum"),
+        xlogy=xlogy,
+    ),
 )
-
-
-linalg = SimpleNamespace(
-    cholesky=ops.cholesky,
-    eigvalsh=lambda x: ops.eigh(x)[0],
-    triangular_solve=lambda x, y: ops.solve_triangular(x, y, lower=True),
-)
-
-
-nn = SimpleNamespace(
-    log_softmax=ops.log_softmax,
-    relu=ops.relu,
-    softmax=ops.softmax,
-    softplus=ops.softplus,
-    sparse_softmax_cross_entropy_with_logits=_cross_entropy,
-)
-signal = SimpleNamespace(irfft=ops.irfft, rfft=ops.rfft)
-bitwise = SimpleNamespace(
-    bitwise_and=lambda x, y: ops.bitwise_and(*_same(x, y)),
-    bitwise_xor=lambda x, y: ops.bitwise_xor(*_same(x, y)),
-    left_shift=lambda x, y: ops.left_shift(*_same(x, y)),
-    right_shift=lambda x, y: ops.right_shift(*_same(x, y)),
-)
-nest = keras.tree
-
-
-def _do_not_convert(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that compiled models call as it is: Dynamo takes the constants
-    that NumPy makes for tensors of PyTorch.
-    """
-    if _IS_JAX:
-        return function
-    as_it_is = torch.compiler.disable(function)
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:  # Dynamo unwraps what it compiles.
-        return as_it_is(*args, **kwargs)
-
-    return called
-
-
-autograph = SimpleNamespace(
-    experimental=SimpleNamespace(do_not_convert=_do_not_convert)
-)
-# What is TensorFlow's alone.
-distribute = SimpleNamespace(has_strategy=lambda: False)
-
-
-def to_numpy(x: Any) -> np.ndarray:
-    """Returns the values, without gradients."""
-    if _IS_JAX:
-        return np.asarray(jax.lax.stop_gradient(x))
-    if not is_tensor(x):
-        return np.asarray(x)
-    x = x.detach().cpu()
-    if x.dtype == torch.bfloat16:
-        return x.float().numpy().astype(name(x.dtype))
-    return x.numpy()

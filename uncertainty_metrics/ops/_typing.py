@@ -1,4 +1,4 @@
-"""What tensor functions take, for type checkers: imported under TYPE_CHECKING."""
+"""Types of the arguments of functions on tensors, imported under TYPE_CHECKING."""
 
 from typing import TypeAlias
 

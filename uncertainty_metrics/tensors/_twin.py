@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, plain, wide, xp
+from uncertainty_metrics.ops import _execution, _validity, for_numpy
 
 P = ParamSpec("P")
 
@@ -50,23 +50,22 @@ def twin(
             compute = _with_data(arithmetic, declaration, data)
 
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
-            with wide():
+            with _execution.in_64_bits():
                 value, ok = compute(*args, **kwargs)
-                if not IS_TENSORFLOW:
-                    value = xp.narrowed(value)
+                value = _execution.narrowed(value)
 
             def explain() -> object:
-                named = {name: plain(value) for name, value in kwargs.items()}
-                return declaration(*map(plain, args), **named)
+                named = {name: for_numpy(value) for name, value in kwargs.items()}
+                return declaration(*map(for_numpy, args), **named)
 
-            return _inputs.nan_unless(ok, value, explain)
+            return _validity.nan_unless(ok, value, explain)
 
         function.__name__ = function.__qualname__ = declaration.__name__
         function.__module__ = arithmetic.__module__
         function.__doc__ = _docstring(declaration)
         function.__signature__ = inspect.signature(declaration)  # type: ignore[attr-defined]
         function.__declaration__ = declaration  # type: ignore[attr-defined]
-        return xp.autograph.experimental.do_not_convert(function)
+        return _execution.not_converted(function)
 
     return decorator
 

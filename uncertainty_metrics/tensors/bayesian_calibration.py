@@ -13,7 +13,7 @@ from uncertainty_metrics.numpy.calibration import bayesian_calibration as declar
 from uncertainty_metrics.ops import (
     _binning,
     _inputs,
-    _posterior,
+    _posterior_draws,
     _search,
     is_floating,
     xp,
@@ -51,9 +51,9 @@ def bayesian_expected_calibration_error(
     spec = declared.spec_of(num_bins)
     num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
     prior = declared.checked_prior(prior_alpha, spec.num_bins)
-    seed = _posterior.stateless_seed(seed)
+    seed = _posterior_draws.stateless_seed(seed)
     with declared.argument_names():
-        examples, spec = _binning.read(
+        examples, spec = _binning.examples_and_spec(
             ClassifierData(
                 labels=labels_true,
                 probabilities=probabilities,
@@ -68,7 +68,7 @@ def bayesian_expected_calibration_error(
             spec,
         )
         statistics, valid = _binning.bin_statistics(examples, spec)
-    samples = _posterior.draw(statistics, valid, prior, num_samples, seed)
+    samples = _posterior_draws.draw(statistics, valid, prior, num_samples, seed)
     return samples, valid
 
 

@@ -46,12 +46,12 @@ def bin_statistics(
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
     )
-    return _binning.bin_statistics(*_binning.read(data, spec))
+    return _binning.bin_statistics(*_binning.examples_and_spec(data, spec))
 
 
 def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
     """Returns the error, or that of each group, and whether to trust it."""
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec)
     statistics, valid = _binning.bin_statistics(examples, spec)
     groups = examples.groups
     if groups is None:

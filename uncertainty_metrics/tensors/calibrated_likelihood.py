@@ -12,7 +12,7 @@ import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
-from uncertainty_metrics.ops import _inputs, _sums, _temperature, xp
+from uncertainty_metrics.ops import _execution, _inputs, _sums, _temperature, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = ["calibrated_negative_log_likelihood"]
@@ -39,7 +39,7 @@ def _fold_numbers(index: xp.Tensor, folds: int, key: xp.Tensor) -> xp.Tensor:
     return (index % folds + xp.cast(turn, xp.int32) % folds) % folds
 
 
-@functools.partial(xp.function, autograph=False, reduce_retracing=True)
+@functools.partial(_execution.compiled, any_size=True)
 def _calibrated_likelihood(
     rows: _temperature.Rows, weights: xp.Tensor | None, folds: int, keys: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:

@@ -30,7 +30,7 @@ def read_off(
     Eager tensors on a CPU are read by NumPy, which sorts them faster.
     """
     spec = dataclasses.replace(declared.PRESET, positive_class=positive_class)
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec)
     if _inputs.through_numpy() and "CPU" in examples.labels.device:
         value = numpy_arithmetic(np_inputs.examples_of(data), spec)
         return xp.constant(value, examples.dtype), True
@@ -75,7 +75,7 @@ def averaged_two_bin_calibration_error(data, positive_class):
 @twin(declared.spiegelhalter_test, data=ClassifierData)
 def spiegelhalter_test(data, positive_class):
     spec = dataclasses.replace(declared.PRESET, positive_class=positive_class)
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec)
     z, p_value, valid = _pooled_errors.spiegelhalter(examples, spec)
     return declared.SpiegelhalterTest(z, p_value), valid
 

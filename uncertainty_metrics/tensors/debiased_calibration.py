@@ -40,7 +40,7 @@ def debiased_calibration_error(
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
     )
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec)
     statistics, valid = _binning.bin_statistics(examples, spec)
     unit = _binning.unit_of(examples.weights, examples.dtype)
     return _binning.debiased_error(statistics, squared, unit), valid
@@ -55,7 +55,7 @@ def calibration_error_interval(data, level, binning_scheme, num_bins, positive_c
         num_bins=num_bins,
         positive_class=positive_class,
     )
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec)
     sums, valid = _error_interval.sums_of(examples, spec)
     unit = _binning.unit_of(examples.weights, xp.float64)
     ends = _error_interval.interval(sums, unit, level)

@@ -13,7 +13,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.scoring import forecast_scores as declared
-from uncertainty_metrics.ops import _forecast_scores, _inputs, xp
+from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _norm(vectors: xp.Tensor) -> xp.Tensor:
     return xp.where(positive, root, xp.zeros_like(root))
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _pair_distances(
     samples: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:

@@ -18,7 +18,14 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
 from uncertainty_metrics.numpy.information import _psis as np_psis
 from uncertainty_metrics.numpy.information import information_criteria as declared
-from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, to_numpy, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _sums,
+    numpy_dtype,
+    to_numpy,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -59,7 +66,7 @@ def _variance(logp: xp.Tensor) -> xp.Tensor:
     return xp.math.reduce_variance(logp, axis=1) * m / (m - 1)
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _exact_total(
     values: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
@@ -199,7 +206,7 @@ def _by_variance(logp, criterion):
     logp, right = _finite_logp(logp)
     right = xp.reduce_all(right, axis=0)
     result = InformationCriterion(*_mean_and_sem(criterion(logp)))
-    if xp.executing_eagerly() and xp.reduce_all(right):
+    if _execution.is_eager() and xp.reduce_all(right):
         limit = declared.MAX_VARIANCE
         variance = to_numpy(_variance(logp))
         declared.warn_of("The variance of logp", variance, limit, stacklevel=6)
@@ -234,7 +241,7 @@ def psis_loo(logp, reff):
         xp.reshape(result, xp.shape(right))
         for result in _psis_loo(xp.reshape(rows, [-1, m]), reff)
     )
-    if xp.executing_eagerly() and xp.reduce_all(right):
+    if _execution.is_eager() and xp.reduce_all(right):
         limit = np_psis.max_pareto_k(m)
         declared.warn_of("Pareto k", to_numpy(k), limit, stacklevel=5)
     all_right = xp.reduce_all(right, axis=0)

@@ -10,7 +10,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy.selective import risk_coverage as declared
-from uncertainty_metrics.ops import _classifier_scores, _inputs, _ranking, plain, xp
+from uncertainty_metrics.ops import (
+    _classifier_scores,
+    _decisions,
+    _execution,
+    _inputs,
+    _ranking,
+    for_numpy,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = [
@@ -97,16 +105,16 @@ def oracle_collaborative_accuracy(data, fraction):
 @twin(declared.risk_coverage_curve, data=RankedOrLosses)
 def risk_coverage_curve(data):
     batch = examples_of(data)
-    if xp.executing_eagerly():  # Only there the number of points may depend on values.
+    if _execution.is_eager():  # Only there the number of points may depend on values.
         curve = declared.risk_coverage_curve(
-            labels=plain(data.labels),
-            probabilities=plain(data.probabilities),
-            logits=plain(data.logits),
-            confidences=plain(data.confidences),
-            correct=plain(data.correct),
-            losses=plain(data.losses),
-            sample_weight=plain(data.sample_weight),
-            ignore_index=plain(data.ignore_index),
+            labels=for_numpy(data.labels),
+            probabilities=for_numpy(data.probabilities),
+            logits=for_numpy(data.logits),
+            confidences=for_numpy(data.confidences),
+            correct=for_numpy(data.correct),
+            losses=for_numpy(data.losses),
+            sample_weight=for_numpy(data.sample_weight),
+            ignore_index=for_numpy(data.ignore_index),
         )
         dtype = _inputs.sum_dtype(batch.scores)
         return RiskCoverageCurve(*(xp.constant(part, dtype) for part in curve)), True
@@ -123,7 +131,7 @@ def risk_coverage_curve(data):
 @twin(declared.accuracy, data=ClassifierData)
 def accuracy(data):
     examples = _inputs.examples_of(data)
-    decisions, _, right = _inputs.decisions(examples.probabilities)
+    decisions, _, right = _decisions.decisions(examples.probabilities)
     if examples.predicted is not None:
         decisions = examples.predicted
     hits = xp.cast(decisions == examples.labels, examples.dtype)

@@ -12,7 +12,15 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
-from uncertainty_metrics.ops import _inputs, _temperature, is_floating, plain, wide, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _temperature,
+    _validity,
+    for_numpy,
+    is_floating,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -55,20 +63,20 @@ class TemperatureScaling(declared.TemperatureScaling):
         probabilities: TensorLike | None,
         **options: Any,
     ) -> float:
-        if not xp.executing_eagerly():
+        if not _execution.is_eager():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
-        with wide():
+        with _execution.in_64_bits():
             examples = _inputs.examples(labels, probabilities, logits, **options)
             temperature = _temperature.optimal_temperature(examples)
-        temperature = _inputs.nan_unless(
+        temperature = _validity.nan_unless(
             ~xp.math.is_nan(temperature),
             temperature,
             lambda: declared.TemperatureScaling._optimum(
                 self,
-                plain(labels),
-                plain(logits),
-                plain(probabilities),
-                **{name: plain(value) for name, value in options.items()},
+                for_numpy(labels),
+                for_numpy(logits),
+                for_numpy(probabilities),
+                **{name: for_numpy(value) for name, value in options.items()},
             ),
         )
         return float(temperature)
@@ -113,12 +121,12 @@ class TemperatureScaling(declared.TemperatureScaling):
                 right = right & ~_inputs.are_probabilities(values)
         else:
             scaled, right = self._scaled_probabilities(values, wide, divisor)
-        scaled = _inputs.nan_unless(
+        scaled = _validity.nan_unless(
             right,
             scaled,
             lambda: declared.TemperatureScaling.transform(
                 self,
-                **{name: plain(given)},
+                **{name: for_numpy(given)},
             ),
         )
         return xp.cast(scaled, dtype)

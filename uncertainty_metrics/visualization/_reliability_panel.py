@@ -48,7 +48,13 @@ _BELOW = 0.42
 _LINE_BAND = {"facecolor": "0.9", "edgecolor": "0.75", "linewidth": 1, "zorder": 0.5}
 _THIN = {"linewidth": 1, "alpha": 0.7}
 _DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
-_METHOD_LABELS = {"isotonic": "Isotonic regression", "smooth": "Smoothed"}
+_METHOD_LABELS = {
+    "isotonic": "Isotonic regression",
+    "smooth": "Smoothed",
+    "spline": "Restricted cubic spline",
+}
+# y_axis -> the labels of scores with a false outcome and of scores with a true outcome.
+_OUTCOME_LABELS = {"accuracy": ("wrong", "right"), "frequency": ("0", "1")}
 _HOLLOW = {"linestyle": "none", "markerfacecolor": "white", "alpha": 0.7}
 
 
@@ -62,8 +68,9 @@ def annotation(curve: Curve, group: int = 0) -> str:
     if isinstance(curve, ScoreCurve):
         if len(curve.scores) == 0:
             return "no examples"
-        if curve.method == "smooth":
-            return f"smECE = {curve.error:.3f}"
+        if curve.method != "isotonic":
+            name = "smECE" if curve.method == "smooth" else "ICI"
+            return f"{name} = {curve.error:.3f}"
         return f"MCB = {curve.error:.4f}"
     if not np.any(curve.counts[group] > 0):
         return "no examples"
@@ -256,6 +263,7 @@ def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
     """
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
     _draw_band(ax, curves)
+    _draw_intervals(ax, curves)
     few = {}  # The style of points with few examples, if any are drawn.
     bars = None
     for i, (name, curve) in enumerate(curves.items()):
@@ -362,8 +370,39 @@ def _draw_band(ax: Any, curves: Mapping[str, Curve]) -> None:
     ax.fill_between(*widest(bands), label=label, **_LINE_BAND)
 
 
+def _draw_intervals(ax: Any, curves: Mapping[str, Curve]) -> None:
+    """Draws the confidence band around each curve, in the color of its line."""
+    for i, curve in enumerate(curves.values()):
+        if isinstance(curve, ScoreCurve) and curve.interval is not None:
+            level, scores, lower, upper, _ = curve.interval
+            label = f"{100 * level:.4g}% confidence band"
+            style = {"color": _series.color(i), "alpha": 0.18, "linewidth": 0}
+            ax.fill_between(scores, lower, upper, label=label, zorder=0.6, **style)
+
+
+def _draw_outcomes(ax: Any, curve: ScoreCurve) -> Any:
+    """Draws the shares of the scores in each bin: upwards for examples with a true
+    outcome, downwards for examples with a false outcome. Returns the Axes.
+    """
+    assert curve.shares is not None
+    largest = np.max(curve.shares)
+    strip = _axes.strip(ax, largest)
+    for shares, sign in zip(curve.shares, (-1, 1), strict=True):
+        strip.stairs(sign * shares, curve.density_scores, fill=True, **_STRIP)
+    strip.axhline(0, color="0.4", linewidth=0.8)
+    if largest > 0:
+        names = _OUTCOME_LABELS[curve.y_axis]
+        strip.set_yticks([-largest / 2, largest / 2], names, fontsize="small")
+        strip.set_ylim(-largest, largest)
+    strip.set_ylabel("Share", fontsize="small")
+    return strip
+
+
 def _draw_strip(ax: Any, curves: Mapping[str, Curve]) -> Any:
     """Draws the distribution of the scores: shares in bins, or densities."""
+    only = next(iter(curves.values()))
+    if len(curves) == 1 and isinstance(only, ScoreCurve) and only.shares is not None:
+        return _draw_outcomes(ax, only)
     binned = all(isinstance(curve, ReliabilityCurve) for curve in curves.values())
     drawn = []
     for curve in curves.values():

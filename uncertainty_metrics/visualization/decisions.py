@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy.calibration import _pooled_scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series
 
@@ -201,9 +202,7 @@ def murphy_diagram(
 
 def _models(data: ClassifierData) -> dict[str, tuple[Cells, np.dtype]]:
     """Returns the pooled scores of each model for the arguments of a diagram."""
-    from uncertainty_metrics.numpy.scoring import decision_curves  # It imports SciPy.
-
-    return _series.each_model(decision_curves.cells_of, data)
+    return _series.each_model(_pooled_scores.of_class_1, data)
 
 
 def _share(cells: Cells) -> float:

@@ -59,7 +59,7 @@ __all__ = [
 MAX_PANELS = 20
 _MAX_COLUMNS = 5
 
-ReliabilityMethod = Literal["bins", "isotonic", "smooth"]
+ReliabilityMethod = Literal["bins", "isotonic", "smooth", "spline"]
 METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
@@ -103,13 +103,19 @@ def reliability_diagram(
     For several models the diagram shows the means of the bins, a line for each model.
     If the Axes already show a reliability diagram, the models are added to it.
 
-    Two methods need no bins. "isotonic" draws the non-decreasing function of the score
-    that fits the outcomes best. Its number is the miscalibration (MCB), by which the
-    function would improve the Brier score of the outcomes. "smooth" draws the mean
+    Three methods need no bins. "isotonic" draws the non-decreasing function of the
+    score that fits the outcomes best. Its number is the miscalibration (MCB), by which
+    the function would improve the Brier score of the outcomes. "smooth" draws the mean
     outcome around each score. Its number is the smooth calibration error (smECE), which
     is also the bandwidth of its Gaussian kernel (but at least 1/128); the strip at the
-    top shows the density of the scores under this kernel. Parts that are means of fewer
-    than about 5 examples are faded; smooth curves of several models leave them out.
+    top shows the density of the scores under this kernel. "spline" draws the logistic
+    regression of the outcomes on a restricted cubic spline of the log-odds of the
+    score, with a pointwise confidence band, as is usual for risk models. Its number is
+    the mean distance from the diagonal, the integrated calibration index (ICI). For one
+    model the strip at the top shows the share of the scores in each bin: upwards for
+    the examples whose outcome is true, downwards for the others. Parts that are means
+    of fewer than about 5 examples are faded; smooth curves of several models leave them
+    out.
 
     With few examples a gap may be chance. The error bars say how well the data
     determine each accuracy. A dot or a line outside the consistency band is a gap that
@@ -123,7 +129,7 @@ def reliability_diagram(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
-      num_bins: number of bins; for "isotonic" of the histogram at the top.
+      num_bins: number of bins; for "isotonic" and "spline" of the histogram at the top.
       binning_scheme: "even" (equal width) or "adaptive" (equal mass), for method
         "bins".
       class_conditional: whether to draw one panel per class: for "accuracy" with the
@@ -141,15 +147,16 @@ def reliability_diagram(
         labels.
       ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
-        as 0.95; None draws none.
+        as 0.95; None draws none. For "spline" the level of the confidence band, and
+        None means 0.95.
       consistency_band: level in (0, 1) of the band in which a calibrated model would
         have its accuracies. It comes from labels that are drawn from the forecasts, 200
         to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
-        False means no band.
+        False means no band. "spline" has no such band.
       seed: of the drawn labels: anything that `np.random.default_rng` takes.
       positive_class: for two classes, score P(class 1) against `label == 1`, as in
         `ece`; y_axis is "frequency" then.
-      method: "bins", "isotonic" or "smooth".
+      method: "bins", "isotonic", "smooth" or "spline".
       classes: with `class_conditional`, the classes to draw, at most 20; by default all
         of them.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -186,7 +193,8 @@ def reliability_diagram(
       Guo et al. (2017), On Calibration of Modern Neural Networks.
       Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
       Probabilistic Classifiers. Blasiok and Nakkiran (2023), Smooth ECE: Principled
-      Reliability Diagrams via Kernel Smoothing.
+      Reliability Diagrams via Kernel Smoothing. Austin and Steyerberg (2019), The
+      Integrated Calibration Index (ICI) and Related Metrics.
     """
     _checks.one_of("method", method, METHODS)
     data = ClassifierData(

@@ -1,4 +1,6 @@
-"""The data of reliability diagrams without bins: isotonic regression and smoothing."""
+"""The data of reliability diagrams without bins: isotonic regression, smoothing, and
+logistic regression on a spline.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from uncertainty_metrics.visualization import _series, reliability_curves
 
 __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
 
-ScoreMethod = Literal["isotonic", "smooth"]
+ScoreMethod = Literal["isotonic", "smooth", "spline"]
 
 # The level of the band of "isotonic" if the user chooses none.
 DEFAULT_LEVEL = 0.95
@@ -38,7 +40,8 @@ _NEAR = 0.05
 
 
 class ScoreBand(NamedTuple):
-    """The band in which a calibrated model has its frequencies.
+    """A band of frequencies: either the band in which a calibrated model has its
+    frequencies, or the confidence band around a curve.
 
     Attributes:
       level: probability with which the frequency at each score is in the band, in
@@ -47,8 +50,8 @@ class ScoreBand(NamedTuple):
       lower: lower ends, in [0, 1], shape [P].
       upper: upper ends, in [0, 1], shape [P].
       sizes: approximate number of examples that determine the frequency at each score,
-        shape [P]: the examples in the bin, in the smoothing kernel, or for "isotonic"
-        within 0.05 of the score.
+        shape [P]: the examples in the bin, in the smoothing kernel, for "isotonic"
+        within 0.05 of the score, or for "spline" all examples.
     """
 
     level: float
@@ -67,19 +70,24 @@ class ScoreCurve:
     """The numbers of a reliability diagram without bins, for one group of scores.
 
     Attributes:
-      method: "isotonic" or "smooth".
+      method: "isotonic", "smooth" or "spline".
       y_axis: "accuracy" or "frequency": the meaning of `frequencies`.
       scores: scores at the points of the curve, ascending, shape [P]; P is 0 for a
         group without scores.
       frequencies: how often the outcome is true at these scores, in [0, 1], shape [P].
       sizes: approximate number of examples in the mean of each frequency, shape [P].
       density_scores: positions of the densities: for "smooth" points [D], for
-        "isotonic" the edges of even bins [D + 1].
+        "isotonic" and "spline" the edges of even bins [D + 1].
       densities: density of the scores, shape [D].
       error: for "isotonic" the miscalibration (of the CORP decomposition of the Brier
-        score of a binary outcome), for "smooth" the smooth calibration error.
+        score of a binary outcome), for "smooth" the smooth calibration error, for
+        "spline" the integrated calibration index.
       size: number of examples; with weights the effective number.
-      band: a `ScoreBand`, or None.
+      band: the `ScoreBand` of a calibrated model, or None.
+      interval: for "spline" the `ScoreBand` around the curve, else None.
+      shares: for "spline" the shares of the scores in each bin, of the examples whose
+        outcome is false and of the examples whose outcome is true, shape [2, D]; else
+        None.
     """
 
     method: ScoreMethod
@@ -92,6 +100,8 @@ class ScoreCurve:
     error: float
     size: float
     band: ScoreBand | None = None
+    interval: ScoreBand | None = None
+    shares: np.ndarray | None = None
 
 
 def _bandwidth(error: float) -> float:
@@ -121,6 +131,7 @@ def curve_from_cells(
     y_axis: YAxis = "accuracy",
     num_bins: int = 50,
     size: float | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> ScoreCurve:
     """The data of a reliability diagram without bins, from pooled scores.
 
@@ -131,12 +142,16 @@ def curve_from_cells(
 
       frequency(t) = t + sum_i w_i (y_i - p_i) K_s(t, p_i) / sum_i w_i K_s(t, p_i)
 
+    "spline" is the logistic regression of `integrated_calibration_index`.
+
     Args:
       cells: pooled scores, exact or from a sketch.
-      method: "isotonic" or "smooth".
+      method: "isotonic", "smooth" or "spline".
       y_axis: "accuracy" or "frequency"; it only names the axes.
-      num_bins: number of even bins of the density of the scores, for "isotonic".
+      num_bins: number of even bins of the density of the scores, for "isotonic" and
+        "spline".
       size: number of examples; by default the total weight.
+      level: level of the confidence band of "spline".
 
     Returns:
       A `ScoreCurve` without a band.
@@ -150,6 +165,8 @@ def curve_from_cells(
     if len(cells.weights) == 0:
         none, densities = np.zeros(0), np.zeros(num_bins)
         return ScoreCurve(method, y_axis, none, none, none, edges, densities, 0.0, 0.0)
+    if method == "spline":
+        return _of_spline(cells, y_axis, edges, size, level)
     if method == "isotonic":
         fitted = _pooled_errors.isotonic(cells)
         corners = _corners(fitted)
@@ -192,6 +209,35 @@ def curve_from_cells(
         np.maximum(_pooled_errors.smooth_density(cells, bandwidth, around), 0.0),
         error,
         size,
+    )
+
+
+def _of_spline(
+    cells: Cells, y_axis: YAxis, edges: np.ndarray, size: float, level: float
+) -> ScoreCurve:
+    """Returns the curve of logistic regression on a spline, for at least one score."""
+    from uncertainty_metrics.numpy.calibration import _spline_curve  # It imports SciPy.
+
+    curve = _spline_curve.fitted(cells)
+    points = np.unique(np.linspace(cells.scores[0], cells.scores[-1], _POINTS))
+    sizes = np.full(len(points), size)
+    shares = np.zeros((2, len(edges) - 1))
+    misses = np.maximum(cells.weights - cells.outcome_sums, 0.0)
+    for share, masses in zip(shares, (misses, cells.outcome_sums), strict=True):
+        total = max(masses.sum(), np.finfo(np.float64).tiny)
+        share[:] = np.histogram(cells.scores, edges, weights=masses / total)[0]
+    return ScoreCurve(
+        "spline",
+        y_axis,
+        points,
+        curve(points),
+        sizes,
+        edges,
+        np.histogram(cells.scores, edges, density=True, weights=cells.weights)[0],
+        curve.index(cells).ici,
+        size,
+        interval=ScoreBand(level, points, *curve.band(points, level, size), sizes),
+        shares=shares,
     )
 
 
@@ -267,13 +313,20 @@ def score_curves(
     method: ScoreMethod, data: ClassifierData, options: reliability_curves.CurveOptions
 ) -> list[ScoreCurve]:
     """Returns the curve of each group for the arguments of `reliability_diagram`."""
-    for name, value, expected in (
-        ("binning_scheme", options.binning_scheme, "even"),
-        ("datapoints_per_bin", options.datapoints_per_bin, None),
-        ("error_bars", options.error_bars, None),
-    ):
+    # Options of other methods, with the only value that is allowed here.
+    fixed = [
+        ("binning_scheme", options.binning_scheme, "even", '"bins"'),
+        ("datapoints_per_bin", options.datapoints_per_bin, None, '"bins"'),
+        ("error_bars", options.error_bars, None, '"bins" or "spline"'),
+    ]
+    if method == "spline":
+        band = options.consistency_band or None
+        fixed[2] = ("consistency_band", band, None, '"isotonic", "smooth" or "bins"')
+    for name, value, expected, methods in fixed:
         if value != expected:
-            raise _checks.error(name, f'{expected!r} unless method="bins"', repr(value))
+            raise _checks.error(
+                name, f"{expected!r} unless method={methods}", repr(value)
+            )
     examples, spec, y_axis = reliability_curves.read(data, options)
     level: float | None = None
     if options.consistency_band is not False:
@@ -281,6 +334,7 @@ def score_curves(
         level = _series.level("consistency_band", level)
         if level is None and method == "isotonic":
             level = DEFAULT_LEVEL
+    interval_level = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
     curves = []
     for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
         cells = _pooled_scores.pooled(scores, outcomes, weights)
@@ -291,6 +345,7 @@ def score_curves(
                 y_axis=y_axis,
                 num_bins=spec.num_bins,
                 size=_size(cells, weights),
+                level=interval_level,
             )
         )
     if not level:

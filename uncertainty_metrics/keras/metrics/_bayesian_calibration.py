@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.calibration import bayesian_calibration as np_bay
 from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
     DEFAULT_NUM_SAMPLES,
 )
-from uncertainty_metrics.ops import _posterior, to_numpy, xp
+from uncertainty_metrics.ops import _posterior, _posterior_draws, to_numpy, xp
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -63,7 +63,7 @@ class PosteriorMetric(CalibrationMetric):
 
     def _draw(self, num_samples: int, seed: Any) -> xp.Tensor:
         statistics, valid = self._read_statistics(self._result_dtype)
-        return _posterior.draw(statistics, valid, self._prior, num_samples, seed)
+        return _posterior_draws.draw(statistics, valid, self._prior, num_samples, seed)
 
     def result(self) -> xp.Tensor:
         """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""

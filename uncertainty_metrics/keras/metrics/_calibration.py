@@ -21,9 +21,9 @@ from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _binning,
-    _inputs,
     _sketch,
     _sums,
+    _validity,
     to_numpy,
     xp,
 )
@@ -158,7 +158,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
         )
         np_binning.checked(examples, self.spec)
-        raise ValueError(_inputs.OUT_OF_RANGE)
+        raise ValueError(_validity.OUT_OF_RANGE)
 
     def _read_statistics(self, dtype: xp.DType) -> tuple[BinStatistics, xp.Tensor]:
         sums, valid = self._read_sums()
@@ -207,7 +207,7 @@ class CalibrationMetric(Sketched, ClassMetric):
     def _all_statistics(self) -> BinStatistics:
         """Returns `bin_statistics` where there is a state."""
         statistics, valid = self._read_statistics(xp.float64)
-        return _inputs.nan_where_wrong(valid, statistics)
+        return _validity.nan_where_wrong(valid, statistics)
 
     @property
     @_base.widened
@@ -358,7 +358,7 @@ class DebiasedMetric(CalibrationMetric):
             self.squared,
             self._unit(sums, xp.float64),
         )
-        return _inputs.nan_where_wrong(valid, errors)
+        return _validity.nan_where_wrong(valid, errors)
 
     @_base.widened
     def interval(self, level: float = 0.95) -> ConfidenceInterval:

@@ -27,7 +27,7 @@ from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
-    _refined,
+    _refined_likelihood,
     _sums,
     to_numpy,
     xp,
@@ -77,7 +77,7 @@ def _batch_sums(
     """
     groups = known = None
     if num_groups is not None:
-        index, known = _inputs.integers(batch.groups, num_groups)
+        index, known = _inputs.integer_labels(batch.groups, num_groups)
         groups = Partition(index, num_groups)
     counted = [_counted(scorer, known, batch, weights) for scorer in scorers]
     scores, weights, valid = counted[0]
@@ -233,7 +233,7 @@ class NormalScore(MeanScore):
 
 def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
     del scorer
-    return _sums.Sums(None, *_refined.node_sums(margins, weights))
+    return _sums.Sums(None, *_refined_likelihood.node_sums(margins, weights))
 
 
 class RefinedMetric(ScoreMetric):
@@ -245,13 +245,15 @@ class RefinedMetric(ScoreMetric):
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
-        self._build_sums((_refined.SIZE,))
+        self._build_sums((_refined_likelihood.SIZE,))
 
-    def _minimum(self) -> _refined.Minimum:
+    def _minimum(self) -> _refined_likelihood.Minimum:
         sums, valid = self._read_sums()
-        minimum = _refined.minimum(sums, self._result_dtype)
+        minimum = _refined_likelihood.minimum(sums, self._result_dtype)
         nan = xp.constant(float("nan"), self._result_dtype)
-        return _refined.Minimum(*(xp.where(valid, part, nan) for part in minimum))
+        return _refined_likelihood.Minimum(
+            *(xp.where(valid, part, nan) for part in minimum)
+        )
 
     def result(self) -> xp.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first batch."""
@@ -274,7 +276,7 @@ class RefinedMetric(ScoreMetric):
         if invalid or not few:
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
-        beyond = _refined.beyond(units.astype(np.float64) + hi + lo)
+        beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
         if beyond not in ("", self._told_beyond):
             self._told_beyond = beyond
             warnings.warn(

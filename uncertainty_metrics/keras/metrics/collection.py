@@ -14,7 +14,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _family, _members, _variables
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.ops import _inputs, _shared_values, _sums, wide, xp
+from uncertainty_metrics.ops import _execution, _inputs, _shared_values, _sums, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -38,7 +38,7 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
             wrong = expected
         elif isinstance(metric, MetricCollection) or _members.is_member(metric):
             wrong = "metrics that are not collections and in no other collection"
-        elif xp.executing_eagerly() and any(
+        elif _execution.is_eager() and any(
             map(np.any, metric.get_state().arrays.values())
         ):
             wrong = "metrics without examples: call `reset_state` on them first"
@@ -109,14 +109,14 @@ def _graph(parts: tuple[_Part, ...], shapes: tuple[Any, ...]) -> Any:
     """Returns `_batch` as one call, which no interrupt leaves half done."""
     del shapes  # One graph for each: only the size of the batch varies.
     compute = functools.partial(_batch, parts)
-    return xp.function(compute, autograph=False, reduce_retracing=True)
+    return _execution.compiled(compute, any_size=True)
 
 
 @functools.lru_cache(maxsize=64)
 def _add_graph(shapes: tuple[Any, ...]) -> Any:
     """Returns `_add_all` as one call."""
     del shapes
-    return xp.function(_add_all, autograph=False)
+    return _execution.compiled(_add_all)
 
 
 @_base.register
@@ -254,8 +254,8 @@ class MetricCollection(_base.SumsMetric):
         parts = tuple(
             (of[0].batch_sums, _options(of), data) for (_, data), of in joined.items()
         )
-        with self._alone(), wide():
-            eager = xp.executing_eagerly()
+        with self._alone(), _execution.in_64_bits():
+            eager = _execution.is_eager()
             states = self._plain_states(sets)
             if eager and all(reading.compiled for reading in readings):
                 shapes = tuple(reading.shape for reading in readings)
@@ -328,7 +328,7 @@ class MetricCollection(_base.SumsMetric):
           ValueError: the names, the metrics, their options or their classes differ, or
             the states are of different batches.
         """
-        with self._alone(), wide():
+        with self._alone(), _execution.in_64_bits():
             self._check_states(state)
             values = {}
             for name, *_ in self._groups:

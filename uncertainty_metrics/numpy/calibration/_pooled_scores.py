@@ -10,9 +10,15 @@ import dataclasses
 
 import numpy as np
 
-from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
+
+_CLASS_1 = dataclasses.replace(
+    PRESETS["expected_calibration_error"], positive_class=True
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,3 +82,18 @@ def pooled(
 def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:
     """Returns the cells of each group of scores that `spec` describes."""
     return [pooled(*group) for group in _binning.scores_of_groups(examples, spec)]
+
+
+def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
+    """Returns the examples pooled by P(class 1), and the dtype of the forecasts.
+
+    Raises:
+      ValueError: an argument is not as described, or there are not two classes.
+    """
+    examples = _inputs.examples_of(data)
+    if examples.num_classes != 2:
+        expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
+        received = f"{examples.num_classes} classes"
+        raise _checks.error(examples.name, expected, received)
+    (cells,) = of_examples(examples, _CLASS_1)
+    return cells, examples.probabilities.dtype

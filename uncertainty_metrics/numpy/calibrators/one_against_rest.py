@@ -17,6 +17,7 @@ from uncertainty_metrics.numpy.calibration import (
     _pooled_scores,
 )
 from uncertainty_metrics.numpy.calibrators import _calibrator, _newton
+from uncertainty_metrics.numpy.calibrators._logistic_likelihood import Likelihood
 
 __all__ = [
     "BetaCalibration",
@@ -205,16 +206,7 @@ def _logistic(
     """
     rows = np.concatenate([features, np.ones((1, len(shares)))])
     hits = shares * outcomes
-
-    def at(point: np.ndarray) -> _newton.Local:
-        z = point @ rows
-        small = np.exp(-np.abs(z))  # SciPy's functions take several times as long.
-        whole = 1 + small
-        q = np.where(z >= 0, 1.0, small) / whole
-        value = float(shares @ (np.maximum(z, 0) + np.log1p(small)) - hits @ z)
-        hessian = (rows * (shares * small / whole**2)) @ rows.T
-        return _newton.Local(value, rows @ (shares * q - hits), hessian=hessian)
-
+    at = Likelihood(rows, shares, hits)
     start = np.zeros(len(rows))
     start[-1] = special.logit(hits.sum())
     bounds = np.arange(len(rows)) < len(features) if nonnegative else None

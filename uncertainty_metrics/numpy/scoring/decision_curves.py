@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -10,18 +9,11 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS, REQUIRED
+from uncertainty_metrics._calibration_spec import REQUIRED
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import (
-    _pooled_errors,
-    _pooled_scores,
-)
+from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_scores
 
 __all__ = ["murphy_curve", "net_benefit"]
-
-_PRESET = dataclasses.replace(
-    PRESETS["expected_calibration_error"], positive_class=True
-)
 
 
 class NetBenefit(NamedTuple):
@@ -56,17 +48,6 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
     if np.any(bad):
         raise _checks.error("thresholds", expected, _inputs.first(bad, array))
     return array
-
-
-def cells_of(data: ClassifierData) -> tuple[_pooled_scores.Cells, np.dtype]:
-    """Returns the examples pooled by P(class 1), and the dtype of the forecasts."""
-    examples = _inputs.examples_of(data)
-    if examples.num_classes != 2:
-        expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
-        received = f"{examples.num_classes} classes"
-        raise _checks.error(examples.name, expected, received)
-    (cells,) = _pooled_scores.of_examples(examples, _PRESET)
-    return cells, examples.probabilities.dtype
 
 
 @overload
@@ -146,7 +127,7 @@ def net_benefit(
       Prediction Models.
     """
     points = checked_thresholds(thresholds, one=False)
-    cells, dtype = cells_of(
+    cells, dtype = _pooled_scores.of_class_1(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -234,7 +215,7 @@ def murphy_curve(
       Scoring Functions, Choquet Representations and Forecast Rankings.
     """
     points = checked_thresholds(thresholds, one=True)
-    cells, dtype = cells_of(
+    cells, dtype = _pooled_scores.of_class_1(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

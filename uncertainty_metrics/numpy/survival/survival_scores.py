@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
-from uncertainty_metrics.numpy.survival._conditional_curves import (
-    check_event,
-    check_times,
-    column,
-    product_limits,
+from uncertainty_metrics.numpy.survival._conditional_curves import check_event, column
+from uncertainty_metrics.numpy.survival._follow_up import (
+    Followed,
+    follow_up,
+    weights_of,
 )
 
 __all__ = ["d_calibration", "integrated_brier_score", "ipcw_brier_score"]
@@ -44,31 +44,6 @@ def _probabilities(name: str, value: ArrayLike) -> np.ndarray:
     """Returns probabilities; raises ValueError unless all are in [0, 1]."""
     array = _inputs.native_floating(_inputs.as_array(name, value))
     return _inputs.check_probabilities(array, name)
-
-
-def _follow_up(
-    times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns times, booleans for events, and weights of maximum 1, [n] each."""
-    array = _inputs.as_array("times", times)
-    if array.ndim != 1 and array.shape[1:] != (1,):
-        raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
-    times = check_times(column("times", array, "times", array.shape))
-    event = check_event(column("event", event, "times", times.shape))
-    weights = _weights(sample_weight, times.shape)
-    return times, event, weights / weights.max()
-
-
-def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns weights [n]; raises ValueError unless one is above 0."""
-    if sample_weight is None:
-        return np.ones(shape)
-    weights = _inputs.sample_weights(sample_weight, shape)
-    if not np.any(weights > 0):
-        raise _checks.error(
-            "sample_weight", "positive for at least one example", "zeros"
-        )
-    return weights
 
 
 def _at(at: ArrayLike) -> np.ndarray:
@@ -104,19 +79,6 @@ def _curves(survival: ArrayLike, n: int, at: np.ndarray) -> np.ndarray:
     return array
 
 
-def _censoring(
-    times: np.ndarray, event: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the times in order, and the probability G of not being censored, before
-    the first time and after each, [n + 1]. At equal times events precede censorings.
-    """
-    order = np.lexsort((~event, times))
-    columns = weights[order][None]
-    beyond = np.zeros(1)
-    followed = product_limits(columns, beyond, ~event[order], None, least=0.0)[1]
-    return times[order], followed[0]
-
-
 def _scores(
     times: ArrayLike,
     event: ArrayLike,
@@ -125,25 +87,18 @@ def _scores(
     sample_weight: ArrayLike | None,
 ) -> np.ndarray:
     """Returns the scores [T], or [] for one time."""
-    times, event, weights = _follow_up(times, event, sample_weight)
-    curves = _curves(survival, len(times), at)
+    ends, seen, weights = follow_up(times, event, sample_weight)
+    weights = weights / weights.max()
+    curves = _curves(survival, len(ends), at)
     counted = weights > 0
-    times, event, curves = times[counted], event[counted], curves[counted]
+    ends, seen, curves = ends[counted], seen[counted], curves[counted]
     weights = weights[counted]
 
-    ordered, followed = _censoring(times, event, weights)
-    followed_until_own = followed[np.searchsorted(ordered, times, "left")]
-    followed_until_at = followed[np.searchsorted(ordered, at, "right")]
-    if np.any(followed_until_at == 0):
-        raise _checks.error(
-            "at",
-            f"below {ordered[-1]}, when the last of `times` was censored",
-            at.max(),
-        )
+    followed = Followed.of(ends, seen, weights)
     by_row = (slice(None), None)[: 1 + at.ndim]  # Adds the axis of `at`.
-    gone = np.where(event, weights / followed_until_own, 0.0)[by_row] * curves**2
-    left = weights[by_row] / followed_until_at * (1 - curves) ** 2
-    losses = np.where(times[by_row] > at, left, gone)
+    gone = np.where(seen, weights / followed.before, 0.0)[by_row] * curves**2
+    left = weights[by_row] / followed.until(at) * (1 - curves) ** 2
+    losses = np.where(ends[by_row] > at, left, gone)
     return losses.sum(axis=0) / weights.sum()
 
 
@@ -309,7 +264,7 @@ def d_calibration(
         )
     seen = check_event(column("event", event, "survival", scores.shape))
     scores = scores.reshape(-1)
-    weights = _weights(sample_weight, seen.shape)
+    weights = weights_of(sample_weight, seen.shape)
 
     shares = weights / weights.sum()
     bins = _binning.even_index(scores[seen], num_bins)

@@ -21,10 +21,11 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _optional
-from uncertainty_metrics.ops import _special
+from uncertainty_metrics.ops import _polynomials
 from uncertainty_metrics.tensors.distributions import _crps_parameters as _parameters
 from uncertainty_metrics.tensors.distributions import (
     _extreme_value_crps,
+    _special,
     _truncated_crps,
 )
 from uncertainty_metrics.tensors.distributions._crps_parameters import Score
@@ -193,7 +194,7 @@ def _student_t(
     half_step = _special.log_gamma_half_step(df / 2)
     ratio = tf.where(
         near,
-        _special.horner(tf.where(near, e, zero), _cauchy_series()),
+        _polynomials.horner(tf.where(near, e, zero), _cauchy_series()),
         (half_step - _special.log_gamma_half_step(df - 0.5)) / tf.where(near, one, e),
     )
     log_power = -0.5 * tfp.math.log1psquare(z / tf.sqrt(df))
@@ -209,7 +210,7 @@ def _student_t(
 
 def _erf_difference(z: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
     """Returns `erf(z / sqrt 2) - erf((z - width) / sqrt 2)` for a small width."""
-    rule = _special.gauss_legendre(8)
+    rule = _polynomials.gauss_legendre(8)
     nodes, weights = (_special.along_new_axis(part, z) for part in rule)
     density = _normal_pdf(z - width * nodes)
     return 2 * width * tf.reduce_sum(weights * density, axis=0)

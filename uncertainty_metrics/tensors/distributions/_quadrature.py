@@ -36,8 +36,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.ops import _special
-from uncertainty_metrics.tensors.distributions import _cdfs
+from uncertainty_metrics.tensors.distributions import _cdfs, _special
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution

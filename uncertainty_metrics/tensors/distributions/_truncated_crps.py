@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.ops import _special
+from uncertainty_metrics.ops import _polynomials
 from uncertainty_metrics.tensors.distributions import _crps_parameters as _parameters
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _score(
     inside = (start >= column(low)) & (end <= column(high))
     zero = tf.zeros_like(start)
     length, first = tf.where(inside, end - start, zero), tf.where(inside, start, zero)
-    nodes, weights = _special.gauss_legendre(_NUM_NODES)
+    nodes, weights = _polynomials.gauss_legendre(_NUM_NODES)
     offset = column(first) + column(length) * nodes
     density = tf.exp(-offset * (column(column(slope)) + offset / 2))
     parts = length * tf.tensordot(density, weights, 1)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _inputs
+from uncertainty_metrics.ops import _inputs, _validity
 from uncertainty_metrics.tensors.distributions import _cdfs, distribution_scores
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def distribution_pit(
         shape = distribution.batch_shape_tensor()
         finite &= tf.size(y) == tf.reduce_prod(shape)
         y, finite = tf.reshape(y, shape), tf.reshape(finite, shape)
-    y = _inputs.nan_unless(finite, y, lambda: np_inputs.finite("targets", targets))
+    y = _validity.nan_unless(finite, y, lambda: np_inputs.finite("targets", targets))
     distribution_scores.check_parameters(distribution)
     ends, right = cdf_ends(distribution, tf.where(finite, y, tf.zeros_like(y)))
 
@@ -88,7 +88,9 @@ def distribution_pit(
         )
 
     ends = [
-        tf.reshape(_inputs.nan_unless(finite & right, end, explain), tf.shape(targets))
+        tf.reshape(
+            _validity.nan_unless(finite & right, end, explain), tf.shape(targets)
+        )
         for end in ends
     ]
     return ends[0] if len(ends) == 1 else PITInterval(*ends)

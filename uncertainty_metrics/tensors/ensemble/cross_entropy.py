@@ -66,7 +66,7 @@ def variance_bound(probs, labels, num_models):
     _predictions.check_labels(y.shape, "probs", tensor.shape, tensor.shape[1:-1])
     predictions = _members.members_before_classes("probs", tensor, 0)
     members = Members(_members.flat_members(predictions), False)
-    y, right = _inputs.integers(xp.reshape(y, [-1]), members.classes.shape[-1])
+    y, right = _inputs.integer_labels(xp.reshape(y, [-1]), members.classes.shape[-1])
     right = right & members.right
     if num_models is not None:  # The graph may not have known.
         right = right & (members.count == num_models)

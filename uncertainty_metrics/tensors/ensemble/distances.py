@@ -10,7 +10,7 @@ import math
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import distances as declared
-from uncertainty_metrics.ops import _members, _pairs, xp
+from uncertainty_metrics.ops import _member_pairs, _members, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = declared.__all__
@@ -31,7 +31,9 @@ def kl_divergence(p, q, *, aggregate):
     positive = p >= _members.tiny(p.dtype) * xp.maximum(q, 1)
     p = xp.where(positive, p, xp.zeros_like(p))
     some = xp.where(positive, p, xp.ones_like(p))
-    divergences = _pairs.divergence(p, q, (q - some) / some, xp.math.log(q / some))
+    divergences = _member_pairs.divergence(
+        p, q, (q - some) / some, xp.math.log(q / some)
+    )
     return _members.aggregated(divergences, right, aggregate)
 
 
@@ -41,7 +43,7 @@ def logit_kl_divergence(logits_1, logits_2, *, aggregate):
     pair = _members.pair(("logits_1", "logits_2"), (logits_1, logits_2))
     first, second = (_members.classes(logits, from_logits=True) for logits in pair)
     right = _members.usable(first) & _members.usable(second)
-    divergences = _pairs.logit_divergence(first, second)
+    divergences = _member_pairs.logit_divergence(first, second)
     return _members.aggregated(divergences, right, aggregate)
 
 

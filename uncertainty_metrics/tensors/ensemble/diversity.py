@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import diversity as declared
-from uncertainty_metrics.ops import _inputs, _members, _pairs, _sums, xp
+from uncertainty_metrics.ops import _inputs, _member_pairs, _members, _sums, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def double_fault(logits_1, logits_2, labels):
     y = _inputs.as_tensor("labels", labels)
     shape = first.shape
     _predictions.check_labels(y.shape, "logits_1", [*shape, num_classes], shape)
-    y, sane = _inputs.integers(xp.reshape(y, xp.shape(first)), num_classes)
+    y, sane = _inputs.integer_labels(xp.reshape(y, xp.shape(first)), num_classes)
     both = xp.cast((first != y) & (second != y), dtype)
     return _members.aggregated(both, right & sane)
 
@@ -71,7 +71,7 @@ def average_pairwise_diversity(probs, num_models, error):
         )
     rows = xp.reshape(tensor, [m, -1, tensor.shape[-1]])
     right = xp.reduce_all(_inputs.rows_in_range(rows))
-    values = _pairs.diversities(_members.classes(rows, from_logits=False))
+    values = _member_pairs.diversities(_members.classes(rows, from_logits=False))
     means = _row_means(xp.where(right, values, xp.zeros_like(values)))
     if error is not None:
         # A number of Python keeps its digits in an array.

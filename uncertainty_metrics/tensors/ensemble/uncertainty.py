@@ -13,7 +13,7 @@ from uncertainty_metrics._arguments import MemberData
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import uncertainty as declared
-from uncertainty_metrics.ops import _inputs, _members, numpy_dtype, xp
+from uncertainty_metrics.ops import _execution, _inputs, _members, numpy_dtype, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
 
@@ -31,7 +31,7 @@ def _in_blocks(
     score: Callable[[Members], xp.Tensor], members: Members
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the scores [..., N] of all examples and which of them are right."""
-    if not xp.executing_eagerly():
+    if not _execution.is_eager():
         return score(members), members.right
     rows = members.predictions
     step = max(

@@ -14,7 +14,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import normal_scores as declared
-from uncertainty_metrics.ops import _binning, _forecasts, _inputs, _levels, _sums, xp
+from uncertainty_metrics.ops import (
+    _binning,
+    _forecasts,
+    _inputs,
+    _levels,
+    _sums,
+    _validity,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -60,7 +68,9 @@ def _mean_stddev(
     variances = _forecasts.variances(name, xp.cast(values, dtype))
     right = _forecasts.is_variance(variances)
     roots = xp.sqrt(xp.where(right, variances, xp.ones_like(variances)))
-    return _sums.mean(roots, weights), usable & _inputs.live_rows(weights, right)
+    return _sums.mean(roots, weights), usable & _validity.counted_are_right(
+        right, weights
+    )
 
 
 @twin(declared.sharpness)
@@ -91,7 +101,7 @@ def root_mean_squared_error(predictions, targets, mask, *, sample_weight):
     mean, y = (xp.cast(tensor, dtype) for tensor in flat)
     right = xp.math.is_finite(mean) & xp.math.is_finite(y)
     errors = xp.where(right, y - mean, xp.zeros_like(y))
-    valid = usable & _inputs.live_rows(weights, right)
+    valid = usable & _validity.counted_are_right(right, weights)
     return _root_mean_square(errors, weights), valid
 
 

@@ -17,6 +17,7 @@ from uncertainty_metrics.ops import (
     _forecasts,
     _inputs,
     _levels,
+    _validity,
     is_floating,
     numpy_dtype,
     xp,
@@ -54,7 +55,7 @@ def _pit_values(
         lower, upper = (xp.cast(values, dtype) for values in ends)
         right = right & (lower <= upper)
         ends = [xp.where(right, lower, xp.zeros_like(lower)), upper]
-    return ends, weights, usable & _inputs.live_rows(weights, right)
+    return ends, weights, usable & _validity.counted_are_right(right, weights)
 
 
 @twin(declared.pit_histogram)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import temperature_scaling as declared
-from uncertainty_metrics.ops import _forecasts, _inputs, plain, xp
+from uncertainty_metrics.ops import _forecasts, _inputs, _validity, for_numpy, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -63,8 +63,10 @@ class TemperatureScaling(declared.TemperatureScaling):
         _checks.paired(name, tensor.shape, name, tensor.shape)
         values = xp.cast(tensor, _inputs.predictions_dtype(tensor))
         factor = math.sqrt(temperature) if name == "stddevs" else temperature
-        return _inputs.nan_unless(
+        return _validity.nan_unless(
             _forecasts.is_variance(_forecasts.variances(name, values)),
             factor * values,
-            lambda: declared.TemperatureScaling.transform(self, **{name: plain(given)}),
+            lambda: declared.TemperatureScaling.transform(
+                self, **{name: for_numpy(given)}
+            ),
         )

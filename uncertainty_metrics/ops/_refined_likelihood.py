@@ -1,8 +1,9 @@
-"""The negative log-likelihood after the best temperature T, read off sums at few T.
+"""The negative log-likelihood after the best temperature T, from sums at a few T.
 
-As a function of s = log(1/T) the mean likelihood falls and then rises: it is convex in
-1/T. Its values and first two derivatives at the nodes add over batches; between two of
-them it is the polynomial of degree five that they determine.
+The mean negative log-likelihood is convex in 1/T. So as a function of s = log(1/T) it
+falls and then rises. Its values and first two derivatives at a few nodes s add over
+batches. Between two nodes it is close to the polynomial of degree five that these
+determine.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ import numpy as np
 
 from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
 
-# log(1/T), from T = 16 to T = 1/16.
+# The nodes log(1/T), from T = 16 to T = 1/16.
 NODES = np.log(2.0) * np.linspace(-4, 4, 17)
 _STEP = float(NODES[1] - NODES[0])
-_ONE = 8  # The node T = 1.
-# The state of a metric: the weight, and of each node value, slope and curvature.
+_ONE = 8  # The index of the node T = 1.
+# A metric has sums of the weight, and of value, slope and curvature at each node.
 SIZE = 1 + 3 * len(NODES)
 _SLOPES = slice(1 + len(NODES), 1 + 2 * len(NODES))
 
-# Classes as far as this below the largest have no share at any node. Squares of what is
-# farther might overflow.
+# Logits are at most so far below the largest: such a class counts for nothing at any
+# node, and squares of larger distances might overflow.
 _FAR = -1280.0
-# The exponential of a multiple of it, at any node, is 0.
-_NOTHING = -1.6e4
-# Numbers of one step, which stay in the cache.
+# A logit so far below the largest that its exponential is 0 at any node.
+_NEGLIGIBLE = -1.6e4
+# The size of the numbers of one step, which stay in the cache.
 _BLOCK = 2**18
 # From a start within a tenth of the interval each step doubles the digits.
 _NEWTON_STEPS = 6
-# The coefficients of t, t^2, ... of the polynomial on [0, 1] that is 0 at 0, of: its
-# value at 1, its slopes at 0 and 1, its curvatures at 0 and 1.
+# The polynomial on [0, 1] that is 0 at 0 has a coefficient of t, t^2, ... in each row.
+# The columns multiply its value at 1, its slopes at 0 and 1, and its curvatures there.
 _HERMITE = np.array(
     [
         [0, 1, 0, 0, 0],
@@ -47,16 +48,16 @@ _POWERS = np.arange(1.0, 6.0)
 def margins(
     examples: _inputs.Examples, targets: xp.Tensor | None
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns by how much each logit is above that of the label, [N, K], inf where the
-    label is impossible; and whether each example is right, [N].
+    """Returns by how much each logit is above the logit of the label, [N, K], inf where
+    the label is impossible; and whether each example is right, [N].
 
-    `targets` [N, K] are distributions over the classes instead of labels, and average
-    the logits.
+    `targets` [N, K] are distributions over the classes instead of labels: the logit of
+    the label is then the mean of the logits under the target.
     """
     logits = xp.cast(examples.predictions, examples.dtype)
     if examples.from_logits:
         top = xp.reduce_max(logits, axis=-1)
-        # NaN is in the sum, if not in the maximum.
+        # The maximum may hide a NaN, but the sum does not.
         total = xp.reduce_sum(logits, axis=-1)
         right = xp.math.is_finite(top) & ~xp.math.is_nan(total)
     else:
@@ -74,7 +75,9 @@ def margins(
 
 
 def _node_values(margins: xp.Tensor) -> xp.Tensor:
-    """Returns value, slope and curvature at the nodes, [n, 3 * nodes]."""
+    """Returns the values at all nodes, then the slopes and the curvatures,
+    [n, 3 * nodes], of margins [n, K].
+    """
     dtype = numpy_dtype(margins).type
     betas = xp.constant(np.exp(NODES).astype(dtype))
     top = xp.reduce_max(margins, axis=-1, keepdims=True)
@@ -82,8 +85,9 @@ def _node_values(margins: xp.Tensor) -> xp.Tensor:
     z = xp.clip_by_value(z, dtype(_FAR), dtype(0))
     largest = z == 0
     ties = xp.reduce_sum(xp.cast(largest, z.dtype), axis=-1, keepdims=True)
-    # Beside the 1 of the largest, a small rest would be lost.
-    z = xp.where(largest, xp.constant(_NOTHING, z.dtype), z)
+    # The sum is without the largest, beside whose exponential, 1, a small rest would be
+    # lost.
+    z = xp.where(largest, xp.constant(_NEGLIGIBLE, z.dtype), z)
     u = betas[:, None] * z[:, None, :]
     mass = xp.exp(u)
     rest = xp.reduce_sum(mass, axis=-1)
@@ -104,6 +108,7 @@ def _node_values(margins: xp.Tensor) -> xp.Tensor:
 
 
 def _block_sums(margins: xp.Tensor, weights: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the sums over a few examples as pairs [SIZE]."""
     weights = weights[:, None]
     values = xp.math.multiply_no_nan(_node_values(margins), weights)
     return _sums.total_pair(xp.concat([weights, values], axis=1))
@@ -123,7 +128,7 @@ def node_sums(margins: xp.Tensor, weights: xp.Tensor) -> tuple[xp.Tensor, xp.Ten
     size = xp.minimum(n, rows) if margins.shape[0] is None else rows
 
     def add(start, hi, lo):
-        # The last block goes back over examples of the one before.
+        # The last block repeats examples of the block before, which do not count again.
         index = xp.minimum(start, n - size) + xp.range(size)
         counted = xp.gather(weights, index)
         counted = xp.where(index < start, xp.zeros_like(counted), counted)
@@ -140,13 +145,14 @@ def node_sums(margins: xp.Tensor, weights: xp.Tensor) -> tuple[xp.Tensor, xp.Ten
 
 
 class Minimum(NamedTuple):
-    """The least likelihood in the range of the nodes, scalars.
+    """The least negative log-likelihood in the range of the nodes, scalars.
 
     Attributes:
-      value: inf where a label is impossible.
-      calibration_part: the likelihood at T = 1 less `value`, >= 0; NaN where it is inf.
-      temperature: inf above the range, 0 below it, NaN where a label is impossible; the
-        nearest to 1 where all are as good.
+      value: the likelihood, inf where a label is impossible.
+      calibration_part: the likelihood at T = 1 less `value`, >= 0; NaN where `value` is
+        inf.
+      temperature: where the likelihood is least: inf if above the range, 0 if below,
+        NaN if a label is impossible; of several, the nearest to 1.
     """
 
     value: xp.Tensor
@@ -155,7 +161,7 @@ class Minimum(NamedTuple):
 
 
 def minimum(sums: _sums.Sums, dtype: xp.DType) -> Minimum:
-    """Returns the least likelihood, of the sums of all batches."""
+    """Returns the least likelihood, given the sums of all batches."""
     totals = _sums.totals(sums, dtype)
     weight = totals[0]
     means = xp.reshape(xp.math.divide_no_nan(totals[1:], weight), [3, len(NODES)])
@@ -164,7 +170,7 @@ def minimum(sums: _sums.Sums, dtype: xp.DType) -> Minimum:
     up_to_flat = _count(slopes <= 0)
     below, above = _beyond(slopes)
     last = len(NODES) - 2
-    # Nodes where the slope is 0 are minima.
+    # A node with a slope of 0 is a minimum.
     flat = xp.maximum(falling, xp.minimum(_ONE, up_to_flat - 1))
     left = xp.where(up_to_flat > falling, flat, falling - 1)
     left = xp.where(below, last, xp.clip_by_value(left, 0, last))
@@ -176,7 +182,7 @@ def minimum(sums: _sums.Sums, dtype: xp.DType) -> Minimum:
         part = part[1 : 1 + len(NODES)]
         return xp.cast(part - at(left, part), dtype)
 
-    # Differences of sums keep digits that the sums have not.
+    # Differences of sums have digits that a rounded sum lacks.
     units, hi, lo = map(less_left, (sums.units, sums.hi, sums.lo))
     gains = xp.math.divide_no_nan(units + (hi + lo), weight)
     ends = xp.stack(
@@ -206,12 +212,13 @@ def minimum(sums: _sums.Sums, dtype: xp.DType) -> Minimum:
 
 
 def _count(true: xp.Tensor) -> xp.Tensor:
+    """Returns how many of the booleans are True."""
     return xp.reduce_sum(xp.cast(true, xp.int32))
 
 
 def _beyond(slopes):
-    """Says if the best temperature is below the range, and if it is above, of the mean
-    slopes or their sums [nodes], tensors or of NumPy.
+    """Returns whether the best temperature is below the range, and whether it is above,
+    given the slopes [nodes], means or sums, tensors or arrays.
     """
     rising = slopes[-1] > 0
     falling = slopes[0] < 0
@@ -219,8 +226,11 @@ def _beyond(slopes):
 
 
 def _least(ends: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns where in [0, 1] the polynomial is least and its value there, of what
-    `_HERMITE` describes, [5]; its slope is <= 0 at 0 and >= 0 at 1.
+    """Returns where in [0, 1] the polynomial is least, and its value there.
+
+    Args:
+      ends: [5], what the columns of `_HERMITE` multiply; the slope at 0 is <= 0, and at
+        1 it is >= 0.
     """
 
     def constant(numbers):
@@ -242,14 +252,16 @@ def _least(ends: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
         target = t - slope / polynomial(curvatures, t, 2)
         inside = (low <= target) & (target <= high)
         t = xp.where(inside, target, (low + high) / 2)
-    # Rounding must not put the value above the ends.
+    # Rounding must not put the value above the values at 0 and 1.
     limit = xp.minimum(ends[0], xp.zeros_like(t))
     return t, xp.minimum(polynomial(values, t, 0), limit)
 
 
 def beyond(total: np.ndarray) -> str:
-    """Returns how the best temperature is out of range and why, "" if it is not, of the
-    sums [SIZE] in NumPy.
+    """Returns how the best temperature is out of the range and why, "" if it is within.
+
+    Args:
+      total: [SIZE], the sums of all batches.
     """
     if total[1] == np.inf:
         return (

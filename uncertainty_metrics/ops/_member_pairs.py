@@ -1,4 +1,4 @@
-"""What the predictions of two members, or of all pairs of them, differ by."""
+"""Divergences between the predictions of two members, and between all pairs of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 from uncertainty_metrics.numpy.ensemble.distances import NEAR
-from uncertainty_metrics.ops import _members, _special, _sums, xp
+from uncertainty_metrics.ops import _execution, _members, _polynomials, _sums, xp
 
-# From so many numbers on compiling takes less time than it saves.
+# With so many numbers, or more, compilation saves more time than it takes.
 _LARGE = 2**24
-# Terms of the series of x - log(1 + x) that are not lost in rounding.
+# The number of terms of the series of x - log(1 + x); more would be lost in rounding.
 _TERMS = {xp.float32: 12, xp.float64: 29}
 
 
@@ -21,8 +21,8 @@ _TERMS = {xp.float32: 12, xp.float64: 29}
 def _excess_series(num_terms: int) -> list[float]:
     """Returns the coefficients c of `x - log(1 + x) = x^2 sum_k c_k x^k`, |x| < NEAR.
 
-    Of the Taylor series, economised: with the terms of the Chebyshev series instead of
-    its own, two thirds as many give the same accuracy.
+    They are those of the Chebyshev series, as powers of x: two thirds as many terms as
+    of the Taylor series give the same accuracy.
     """
     taylor = np.polynomial.Polynomial([(-1) ** k / (k + 2) for k in range(60)])
     interval = [-NEAR, NEAR]
@@ -36,14 +36,20 @@ def _log_excess(x: xp.Tensor, log: xp.Tensor) -> xp.Tensor:
     """Returns `x - log(1 + x)`, to full precision near x = 0, given log(1 + x)."""
     near = xp.abs(x) < NEAR
     inner = xp.where(near, x, xp.zeros_like(x))
-    # Powers of x: those of a quotient XLA would write to memory and read again.
-    series = _special.horner(inner, _excess_series(_TERMS[x.dtype]))
+    # The powers are of x itself: those of a quotient, which converge faster, XLA would
+    # write to memory and read again.
+    series = _polynomials.horner(inner, _excess_series(_TERMS[x.dtype]))
     return xp.where(near, inner * inner * series, x - log)
 
 
 def divergence(p: xp.Tensor, q: xp.Tensor, x: xp.Tensor, log: xp.Tensor) -> xp.Tensor:
-    """Returns sum_k p log(p / q) - p + q, given x = q / p - 1 and log(q / p); of both
-    where p is not normal, and counts as 0, anything.
+    """Returns sum_k p log(p / q) - p + q.
+
+    Args:
+      p: [..., K]; numbers below the smallest normal number count as 0.
+      q: [..., K].
+      x: q / p - 1, [..., K]; any number where p counts as 0.
+      log: log(q / p), [..., K]; any number where p counts as 0.
     """
     terms = xp.where(p >= _members.tiny(p.dtype), p * _log_excess(x, log), q)
     return xp.reduce_sum(terms, axis=-1)
@@ -53,7 +59,8 @@ def logit_divergence(logits_1: xp.Tensor, logits_2: xp.Tensor) -> xp.Tensor:
     """Returns the divergences of logits [..., K]."""
     arrays, norms, shifted, lost = [], [], [], []
     for logits in (logits_1, logits_2):
-        # First of all, for what two rows differ by may be nothing beside their tops.
+        # The top is subtracted before anything else: the difference of two rows may be
+        # small beside their tops.
         top = xp.reduce_max(logits, axis=-1, keepdims=True)
         below, rounding = _sums.two_sum(logits, -top)
         shifted.append(below)
@@ -64,13 +71,14 @@ def logit_divergence(logits_1: xp.Tensor, logits_2: xp.Tensor) -> xp.Tensor:
     p, q = arrays
     positive = p >= _members.tiny(p.dtype)
     first, second = [xp.where(positive, x, xp.zeros_like(x)) for x in shifted]
-    # Differences of near logits are exact, those of their logarithmic softmax are not.
+    # Differences of close logits are exact; of their logarithmic softmax they are not.
     log, rounding = _sums.two_sum(second, -first)
     rounding = rounding + (lost[1] - lost[0])
     rounding = xp.where(xp.math.is_finite(rounding), rounding, xp.zeros_like(rounding))
     log = log + (xp.stop_gradient(rounding) - xp.math.log(norms[1] / norms[0]))
     x = xp.math.expm1(log)
-    # The rounding of the norms, which all classes share: the sum of q - p, and not 0.
+    # The norms are rounded, and all classes share that error: so q - p sums to `shift`
+    # and not to 0.
     shift = xp.reduce_sum(xp.where(positive, p * x, q), axis=-1)
     excess = _log_excess(shift, xp.math.log1p(shift))
     return xp.maximum(divergence(p, q, x, log) - excess, 0)
@@ -79,9 +87,10 @@ def logit_divergence(logits_1: xp.Tensor, logits_2: xp.Tensor) -> xp.Tensor:
 def _pair_terms(
     p: xp.Tensor, scales: xp.Tensor, tops: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns what of the pairs of members is elementwise, as XLA compiles it best.
+    """Returns the elementwise terms of the diversities of all pairs of members, written
+    as XLA compiles them best.
 
-    The twin of `numpy.ensemble.diversity._diversity`; says how there.
+    `numpy.ensemble.diversity._diversity`, the twin, explains the arithmetic.
 
     Args:
       p: probabilities [M, N, K].
@@ -89,8 +98,8 @@ def _pair_terms(
       tops: the largest probabilities, [M, N].
 
     Returns:
-      The terms of the sum of the divergences, the sum of p times scales, and how many
-      members have their largest probability there; [N, K].
+      The terms of the sum of the divergences, the sum of p times scales, and the number
+      of members whose largest probability is that of the class; [N, K].
     """
     m, tiny = p.shape[0], _members.tiny(p.dtype)
     rows = [p[i] for i in range(m)]
@@ -98,14 +107,14 @@ def _pair_terms(
     one, zero = xp.ones_like(center), xp.zeros_like(center)
     inverse = 1 / xp.where(center >= tiny, center, one)
     terms = earlier = seen = lost = zero
-    for i, row in enumerate(rows):  # Not over pairs.
+    for i, row in enumerate(rows):  # Over few members, not over all their pairs.
         positive = row >= tiny
         t = (row - center) * inverse
         log = xp.math.log(xp.where(positive, row * inverse, one))
         e = xp.where(positive, _log_excess(t, log), t)
         terms = terms + ((t - e) * ((m - 1 - i) * t - earlier) - (m - 1 - 2 * i) * e)
         earlier = earlier + t
-        # An impossible class that was possible for an earlier member.
+        # Is the class impossible, but was possible for an earlier member?
         lost = xp.maximum(lost, xp.where(positive, zero, seen))
         seen = xp.where(positive, one, seen)
     terms = xp.where(lost > 0, xp.constant(math.inf, p.dtype), center * terms)
@@ -116,12 +125,12 @@ def _pair_terms(
 
 @functools.cache
 def _compiled_pair_terms() -> Callable[..., tuple[xp.Tensor, ...]]:
-    return xp.function(_pair_terms, jit_compile=True, autograph=False)
+    return _execution.compiled(_pair_terms, with_xla=True)
 
 
 def _norms(p: xp.Tensor) -> xp.Tensor:
     """Returns the Euclidean norms of [M, N, K] over the last axis."""
-    if xp.executing_eagerly():  # Without the squares in memory; XLA does not know it.
+    if _execution.is_eager():  # No squares in memory; XLA has no such operation.
         return xp.math.reduce_euclidean_norm(p, axis=-1)
     # The squares of a member at a time take less memory.
     squares = [xp.reduce_sum(row * row, axis=-1) for row in xp.unstack(p)]
@@ -137,7 +146,7 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     if (
         n is not None
         and m * n * num_classes >= _LARGE
-        and not xp.distribute.has_strategy()  # Where compiled functions fail on CPU.
+        and not _execution.has_strategy()  # Compiled functions fail in one, on CPU.
     ):
         pair_terms = _compiled_pair_terms()
     pairs = m * (m - 1) / 2
@@ -148,14 +157,14 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     nonzero = xp.reduce_sum(xp.cast(norms > 0, p.dtype), axis=0)
     cosines = (xp.reduce_sum(directions * directions, axis=-1) - nonzero) / (2 * pairs)
 
-    def votes_for_the_lowest():
+    def votes_of_decisions():
         decisions = xp.transpose(xp.argmax(p, axis=-1, output_type=xp.int32))
         return xp.reduce_sum(_members.votes(decisions, num_classes, p.dtype), axis=-1)
 
-    # The argmax takes longer, and is needed for ties only.
+    # The argmax takes longer, and only ties need it: the lowest class wins.
     same = xp.cond(
         xp.reduce_all(xp.reduce_sum(hits, axis=-1) == m),
         lambda: xp.reduce_sum(hits * hits, axis=-1),
-        votes_for_the_lowest,
+        votes_of_decisions,
     )
     return xp.stack([(m * m - same) / (2 * pairs), divergences, cosines])

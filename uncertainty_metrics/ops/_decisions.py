@@ -1,0 +1,78 @@
+"""The decisions of a classifier: the most probable class of each example."""
+
+from __future__ import annotations
+
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, numpy_dtype, xp
+from uncertainty_metrics.ops._shared_values import once
+
+# The signed and unsigned integers of each size in bytes.
+_INTEGERS = {
+    2: (xp.int16, xp.uint16),
+    4: (xp.int32, xp.uint32),
+    8: (xp.int64, xp.uint64),
+}
+# For fewer classes a pass over all of them costs less than a branch.
+_FEW = 32
+
+
+@once
+def decisions(
+    probabilities: xp.Tensor,
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the argmax of each row of probabilities [N, K], the lowest class of equal
+    ones; its probability; and whether all of the row are in [0, 1]; [N] each.
+    """
+    if IS_TENSORFLOW:
+        return _decisions_by_bits(probabilities)
+    index = _argmax(probabilities)
+    right = _inputs.rows_in_range(probabilities)
+    return index, xp.minimum(_inputs.take(probabilities, index), 1), right
+
+
+def _decisions_by_bits(
+    probabilities: xp.Tensor,
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the decisions by one pass over the rows, as integers.
+
+    Floats >= 0 sort like their bits. NaN, negative numbers and numbers above 1 all have
+    larger bits than 1.0: the maximum of a row is out of [0, 1] where any number is.
+    """
+    signed, unsigned = _INTEGERS[numpy_dtype(probabilities).itemsize]
+
+    def best(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+        bits = xp.bitcast(values, unsigned)
+        if numpy_dtype(bits).itemsize < 4:  # Some devices have no argmax of uint16.
+            bits = xp.cast(bits, xp.int32)
+        index = _argmax(bits)
+        return index, _inputs.take(values, index)
+
+    def without_negative_zeros() -> tuple[xp.Tensor, xp.Tensor]:
+        zeros = xp.zeros_like(probabilities)
+        return best(xp.where(probabilities == 0, zeros, probabilities))
+
+    # -0.0 has large bits: as the maximum it may hide a larger probability.
+    if probabilities.shape[1] < _FEW:
+        index, scores = without_negative_zeros()
+    else:
+        index, scores = best(probabilities)
+        index, scores = xp.cond(
+            xp.reduce_all(xp.bitcast(scores, signed) >= 0),
+            lambda: (index, scores),
+            without_negative_zeros,
+        )
+    return index, xp.minimum(scores, 1), _inputs.in_range(scores)
+
+
+def _argmax(values: xp.Tensor) -> xp.Tensor:
+    """Returns the argmax of each row of [N, K], the lowest of equal ones."""
+    # The argmax of the maxima of groups, and then within a group: XLA on CPU unrolls
+    # the loop over a group, and so is several times as fast as over a whole row.
+    classes = values.shape[1]
+    size = max(size for size in range(1, 33) if classes % size == 0)
+    if not 8 <= size <= classes // 16:
+        return xp.argmax(values, axis=-1, output_type=xp.int32)
+    groups = xp.reshape(values, [-1, classes // size, size])
+    best = xp.argmax(xp.reduce_max(groups, axis=-1), axis=-1, output_type=xp.int32)
+    rows = xp.range(xp.shape(values)[0]) * (classes // size)
+    group = xp.gather(xp.reshape(groups, [-1, size]), rows + best)
+    return best * size + xp.argmax(group, axis=-1, output_type=xp.int32)

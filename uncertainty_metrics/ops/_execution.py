@@ -1,0 +1,186 @@
+"""How the arithmetic runs: eagerly or compiled, in 32 or 64 bits, with which gradients.
+
+TensorFlow, JAX and PyTorch each have a way of their own for what is here; no other file
+of the arithmetic knows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from uncertainty_metrics.ops import IS_JAX, IS_TENSORFLOW, _structures, xp
+
+if TYPE_CHECKING or IS_TENSORFLOW:
+    import tensorflow as tf
+if TYPE_CHECKING or IS_JAX:
+    import jax
+
+    from uncertainty_metrics.ops import _jax_tracing
+if TYPE_CHECKING or not (IS_TENSORFLOW or IS_JAX):
+    import torch
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Values = TypeVar("_Values")
+
+# Whether `compiled` compiles; PyTorch runs the function as it is.
+COMPILES = IS_TENSORFLOW or IS_JAX
+# Whether a variable may hold integers of 64 bits.
+HAS_INT64_VARIABLES = not IS_JAX
+
+
+# Eager or compiled.
+
+
+def is_eager() -> bool:
+    """Returns whether the values of tensors are known: no graph is built, and nothing
+    is being compiled.
+    """
+    if IS_TENSORFLOW:
+        return tf.executing_eagerly()
+    if IS_JAX:
+        return _jax_tracing.values_are_known()
+    return not torch.compiler.is_compiling()
+
+
+def is_traced(tensor: Any) -> bool:
+    """Returns whether the value of a tensor is unknown although `is_eager`: JAX may
+    trace a function in which constants have values.
+    """
+    return IS_JAX and _jax_tracing.is_traced(tensor)
+
+
+def compiled(
+    function: Callable[..., Any],
+    *,
+    with_xla: bool = False,
+    any_size: bool = False,
+    autograph: bool = False,
+) -> Callable[..., Any]:
+    """Returns the function compiled, where the backend compiles: in eager execution a
+    call is then one call, not one for each operation.
+
+    Args:
+      function: of tensors, and of structures of them.
+      with_xla: whether TensorFlow compiles with XLA, as JAX does in any case.
+      any_size: whether TensorFlow, once it has met tensors of two sizes, makes one
+        graph for all sizes.
+      autograph: whether TensorFlow converts Python branches and loops.
+    """
+    if IS_TENSORFLOW:
+        return tf.function(
+            function,
+            jit_compile=True if with_xla else None,
+            reduce_retracing=any_size,
+            autograph=autograph,
+        )
+    return jax.jit(function) if IS_JAX else function
+
+
+def not_converted(function: _Function) -> _Function:
+    """Returns a function whose Python code compilers of models leave as it is.
+
+    AutoGraph of TensorFlow would rewrite its branches. Dynamo of PyTorch would take
+    constants, which NumPy computes, for tensors.
+    """
+    if IS_TENSORFLOW:
+        return tf.autograph.experimental.do_not_convert(function)
+    if IS_JAX:
+        return function
+    undisturbed = torch.compiler.disable(function)
+
+    # Dynamo looks inside of the function that `disable` returns, but not of this one.
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return undisturbed(*args, **kwargs)
+
+    return called  # type: ignore[return-value]
+
+
+def has_strategy() -> bool:
+    """Returns whether a strategy of TensorFlow distributes what runs here."""
+    return IS_TENSORFLOW and tf.distribute.has_strategy()
+
+
+# 32 or 64 bits.
+
+# Whether the arithmetic has 64 bits on JAX although arguments and results must not.
+_widened: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "widened", default=False
+)
+
+
+def in_64_bits() -> contextlib.AbstractContextManager[object]:
+    """Returns a context in which integers and floats may have 64 bits, so that sums are
+    exact. JAX has such numbers only there, unless it was started with them.
+    """
+    if IS_JAX and not jax.config.jax_enable_x64:
+        return _jax_in_64_bits()
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _jax_in_64_bits() -> Iterator[None]:
+    token = _widened.set(True)
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        _widened.reset(token)
+
+
+def has_float64() -> bool:
+    """Returns whether arguments and results may be float64."""
+    return not IS_JAX or (jax.config.jax_enable_x64 and not _widened.get())
+
+
+def narrowed(values: _Values) -> _Values:
+    """Returns a structure of tensors, float32 for float64 where results may not be."""
+    if has_float64():
+        return values
+
+    def narrow(x: Any) -> Any:
+        is_float64 = xp.is_tensor(x) and x.dtype == xp.float64
+        return xp.cast(x, xp.float32) if is_float64 else x
+
+    return _structures.mapped(narrow, values)
+
+
+# Gradients.
+
+
+def without_gradients() -> contextlib.AbstractContextManager[object]:
+    """Returns a context of metrics, whose gradients nobody takes: PyTorch would prepare
+    for them with each operation.
+    """
+    if IS_TENSORFLOW or IS_JAX:
+        return contextlib.nullcontext()
+    return torch.no_grad()
+
+
+def custom_gradient(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function with a gradient of its own.
+
+    Args:
+      compute: of tensors. It returns the value, and a function from the gradient in the
+        value to the gradients in the tensors.
+    """
+    if IS_TENSORFLOW:
+        return tf.custom_gradient(compute)
+    if IS_JAX:
+        return jax.custom_gradient(compute)
+
+    class Computed(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, *arguments: Any) -> Any:
+            value, context.gradient = compute(*arguments)
+            return value
+
+        @staticmethod
+        def backward(context: Any, *upstream: Any) -> Any:
+            return context.gradient(*upstream)
+
+    return Computed.apply
