@@ -32,6 +32,7 @@ from tests.catalogue.kinds import (
 )
 from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
+from uncertainty_metrics.numpy.calibrators._calibrator import Calibrator
 
 __all__ = (
     "FEW_CELLS",
@@ -106,6 +107,11 @@ def _row_of(name: str, value: Any) -> str:
         row, file = f'LossRow("{name}", metric=...),` into LOSSES', "others"
     elif ".keras." in home:
         row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
+    elif inspect.isclass(value) and issubclass(value, Calibrator):
+        return (
+            f'tests/calibrators.py: write `"...": um.{name},` into CLASSES, and, if the '
+            "calibrator maps each class against the rest, another solver into SOLVERS"
+        )
     elif inspect.isclass(value):
         row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"
     elif ".visualization." in home:
