@@ -109,8 +109,8 @@ def _row_of(name: str, value: Any) -> str:
         row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
     elif inspect.isclass(value) and issubclass(value, Calibrator):
         return (
-            f'tests/calibrators.py: write `"...": um.{name},` into CLASSES, and, if the '
-            "calibrator maps each class against the rest, another solver into SOLVERS"
+            f'tests/calibrators.py: write `"...": um.{name},` into CLASSES, and into '
+            "SOLVERS another solver, if it maps each class against the rest"
         )
     elif inspect.isclass(value):
         row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"

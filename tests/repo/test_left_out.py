@@ -10,7 +10,7 @@ from scripts import stubs
 from tests import catalogue, references
 from tests.catalogue.kinds import FunctionRow, RealRow, Row
 from tests.repo.test_public_names import HALVES, public, untested
-from uncertainty_metrics.keras import _declared
+from uncertainty_metrics.keras import _options
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 
 PACKAGE = "uncertainty_metrics"
@@ -106,7 +106,7 @@ def test_a_table_that_lacks_a_module(table, home, name, copy):
 @pytest.mark.parametrize(
     ("table", "name"),
     [
-        ("__init__.pyi", "adaptive_calibration_error"),  # `declared.__all__`.
+        ("__init__.pyi", "adaptive_calibration_error"),  # `np_binned_errors.__all__`.
         ("numpy/__init__.pyi", "crps_score"),
         ("regression/__init__.pyi", "Sharpness"),
         ("numpy/conformal/__init__.pyi", "coverage"),
@@ -130,9 +130,9 @@ def test_a_new_module(copy):
     ]
 
 
-def declare(**members):
-    declared = _declared.declared("name, dtype", "new_score", register=lambda it: it)
-    return declared(type("NewScore", (MeanScore,), {"__doc__": "New.", **members}))
+def make_metric(options="name, dtype", **members):
+    make = _options.with_options(options, "new_score", register=lambda it: it)
+    return make(type("NewScore", (MeanScore,), {"__doc__": "New.", **members}))
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,25 @@ def declare(**members):
 def test_a_metric_that_does_not_say_which_values_are_better(members):
     told = r"tests/repo/test_left_out\.py: the class NewScore must say .*`_direction = "
     with pytest.raises(TypeError, match=told):
-        declare(__module__=__name__, **members)
+        make_metric(__module__=__name__, **members)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("size, name, dtype", r"option 'size', .*Pass `size=Option\(\.\.\.\)`"),
+        ("positive, name, dtype", "must describe each of its options.* positive"),
+    ],
+)
+def test_an_option_without_a_default_or_a_description(options, told, monkeypatch):
+    monkeypatch.setitem(_options.SHARED, "positive", _options.Option(bool))
+    with pytest.raises(TypeError, match=rf"test_left_out\.py: the class .*{told}"):
+        make_metric(options, __module__=__name__, _direction="up")
 
 
 def test_a_metric_that_says_which_values_are_better():
-    assert declare(_direction="up")._direction == "up"
-    assert not hasattr(declare(_has_direction=False), "_direction")
+    assert make_metric(_direction="up")._direction == "up"
+    assert not hasattr(make_metric(_has_direction=False), "_direction")
 
 
 @pytest.mark.parametrize(
@@ -162,11 +175,7 @@ def test_a_metric_that_says_which_values_are_better():
         ("lp_distance", "tensors", 'or `FunctionRow("lp_distance", ...'),
         ("AUROC", "tensors", 'write `metric="AUROC",` into the Row'),
         ("BrierLoss", "tensors", 'others.py: write `LossRow("BrierLoss", metric=...'),
-        (
-            "PlattScaling",
-            "numpy",
-            'calibrators.py: write `"...": um.PlattScaling,` into',
-        ),
+        ("PlattScaling", "numpy", 'calibrators.py: write `"...": um.PlattScaling,`'),
         ("Mahalanobis", "numpy", 'others.py: write `ObjectRow("Mahalanobis", make='),
         ("reliability_diagram", "numpy", 'others.py: write `PlotRow("reliability_d'),
         ("MetricCollection", "tensors", 'write `metric="MetricCollection",` into'),

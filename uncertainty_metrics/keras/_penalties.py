@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -34,7 +34,7 @@ def _number(name: str, value: Any, least: float) -> float:
 class Penalized(_scorers.ClassScorer):
     """The proper score of each example, and `weight` times the penalty of the batch."""
 
-    _numpy_function = staticmethod(np_rules.negative_log_likelihood)
+    _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
     weight: float = 0.0  # Which the losses must say.
     proper_loss: ProperLoss = "nll"
 

@@ -17,9 +17,9 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecasts
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
-from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
+from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
+from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -149,7 +149,7 @@ class ClassScorer:
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ClassScorer):
-    _numpy_function = staticmethod(np_rules.brier_score)
+    _numpy_function = staticmethod(np_scoring_rules.brier_score)
     zero_based: bool = False
 
     def __post_init__(self):
@@ -162,7 +162,7 @@ class Brier(ClassScorer):
 
 @dataclasses.dataclass(frozen=True)
 class Likelihood(ClassScorer):
-    _numpy_function = staticmethod(np_rules.negative_log_likelihood)
+    _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
 
     def _scores(self, examples, targets):
         return _classifier_scores.likelihood_scores(examples, targets)
@@ -176,7 +176,7 @@ class Margins(Likelihood):
 
 @dataclasses.dataclass(frozen=True)
 class RankedProbability(ClassScorer):
-    _numpy_function = staticmethod(np_rules.ranked_probability_score)
+    _numpy_function = staticmethod(np_scoring_rules.ranked_probability_score)
 
     def _scores(self, examples, targets):
         return _classifier_scores.ranked_scores(examples, targets)
@@ -184,7 +184,7 @@ class RankedProbability(ClassScorer):
 
 @dataclasses.dataclass(frozen=True)
 class Hits(ClassScorer):
-    _numpy_function = staticmethod(np_selective.accuracy)
+    _numpy_function = staticmethod(np_risk_coverage.accuracy)
 
     def _scores(self, examples, targets):
         decisions, _, right = _decisions.decisions(examples.probabilities)
@@ -405,14 +405,14 @@ class GaussianNLL(NormalScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
-    estimator: np_forecasts.SpreadEstimator = "fair"
-    alpha: float = np_forecasts.ALPHA
+    estimator: np_forecast_scores.SpreadEstimator = "fair"
+    alpha: float = np_forecast_scores.ALPHA
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
-        np_forecasts.check_estimator(self.estimator, None)
-        _, alpha = np_forecasts.settled(self.estimator, self.alpha)
+        np_forecast_scores.check_estimator(self.estimator, None)
+        _, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
         object.__setattr__(self, "alpha", alpha)
 
     @property
@@ -423,11 +423,11 @@ class SampleCRPS(RealScorer):
         return "samples"
 
     def _check_size(self, size):
-        estimator, _ = np_forecasts.settled(self.estimator, self.alpha)
-        np_forecasts.check_estimator(estimator, size, "y_pred")
+        estimator, _ = np_forecast_scores.settled(self.estimator, self.alpha)
+        np_forecast_scores.check_estimator(estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
-        estimator, alpha = np_forecasts.settled(self.estimator, self.alpha)
+        estimator, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
         return _forecast_scores.sample_scores(
             labels, y_pred, estimator, alpha, self.with_gradient
         )
@@ -494,7 +494,7 @@ class WeightedInterval(RealScorer):
     alphas: Any  # A sequence; a tuple once checked.
 
     def __post_init__(self):
-        levels = np_forecasts.interval_levels(self.alphas)
+        levels = np_forecast_scores.interval_levels(self.alphas)
         object.__setattr__(self, "alphas", levels)
 
     @property

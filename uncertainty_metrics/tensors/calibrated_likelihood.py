@@ -11,7 +11,9 @@ import functools
 import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
+from uncertainty_metrics.numpy.calibrators import (
+    temperature_scaling as np_temperature_scaling,
+)
 from uncertainty_metrics.ops import _execution, _inputs, _sums, _temperature, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -72,9 +74,9 @@ def _calibrated_likelihood(
     return xp.where(impossible, infinity, score), (valid | impossible) & enough
 
 
-@twin(declared.calibrated_negative_log_likelihood, data=ClassifierData)
+@twin(np_temperature_scaling.calibrated_negative_log_likelihood, data=ClassifierData)
 def calibrated_negative_log_likelihood(data, folds, repeats, seed):
-    count, keys = declared.fold_keys(folds, repeats, seed)
+    count, keys = np_temperature_scaling.fold_keys(folds, repeats, seed)
     examples = _inputs.examples_of(data)
     values, in_range = _temperature.logits_of(examples)
     rows, _, valid = _temperature.rows_of(examples, values)

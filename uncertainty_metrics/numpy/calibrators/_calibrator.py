@@ -338,7 +338,7 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def _loaded(cls, archive: _archive.Archive) -> Self:
-        if archive.declared_bytes("header") > _MAX_HEADER:
+        if archive.stated_bytes("header") > _MAX_HEADER:
             raise ValueError("the header is too long")
         header = json.loads(archive.read(["header"])["header"].item())
         required = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}

@@ -6,7 +6,7 @@ Declared in `uncertainty_metrics.numpy.regression.coverage`.
 from __future__ import annotations
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.regression import coverage as declared
+from uncertainty_metrics.numpy.regression import coverage as np_coverage
 from uncertainty_metrics.ops import _forecasts, _levels, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@twin(declared.compute_calibration_curve)
+@twin(np_coverage.compute_calibration_curve)
 def compute_calibration_curve(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
@@ -29,7 +29,7 @@ def compute_calibration_curve(
     return curve, forecasts.valid
 
 
-@twin(declared.expected_calibration_error)
+@twin(np_coverage.expected_calibration_error)
 def expected_calibration_error(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
@@ -40,7 +40,7 @@ def expected_calibration_error(
     return _levels.curve_error(curve), forecasts.valid
 
 
-@twin(declared.interval_coverage)
+@twin(np_coverage.interval_coverage)
 def interval_coverage(
     predictions, uncertainties, targets, level, mask, *, sample_weight, stddevs
 ):
@@ -52,7 +52,7 @@ def interval_coverage(
     return shares, forecasts.valid
 
 
-@twin(declared.calibration_error)
+@twin(np_coverage.calibration_error)
 def calibration_error(
     predictions, uncertainties, targets, level, mask, *, sample_weight, stddevs
 ):
