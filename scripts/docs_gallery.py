@@ -1,4 +1,4 @@
-"""Draws the pictures of `docs/gallery.md` with the code above each of them.
+"""Draws the pictures of pages in `docs/` with the code above each of them.
 
 The README shows the first picture, so a copy of it is in `docs/pictures/`. Run
 `python scripts/docs_gallery.py` from a checkout to draw this copy again.
@@ -12,9 +12,13 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+PAGES = ("gallery.md", "guide/watching.md")
 KEPT = "pictures/reliability_diagram.png"
-# A block of code, and the picture below it.
-_BLOCK = re.compile(r"```python\n(.*?)```\n\n!\[[^]]+\]\((\S+\.png)\)", re.DOTALL)
+# A block of code, and the picture below it. All pictures are in `docs/pictures/`.
+_BLOCK = re.compile(
+    r"```python\n((?:(?!```).)*)```\n\n!\[[^]]+\]\((?:\.\./)?(pictures/\w+\.png)\)",
+    re.DOTALL,
+)
 
 
 def pictures(last: str | None = None) -> dict[str, bytes]:
@@ -28,17 +32,18 @@ def pictures(last: str | None = None) -> dict[str, bytes]:
     from matplotlib import pyplot as plt
 
     found: dict[str, bytes] = {}
-    names: dict[str, object] = {}
-    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     with plt.rc_context({"font.size": 12}):  # Large enough to read on a phone.
-        for code, path in _BLOCK.findall(text):
-            plt.close("all")
-            exec(compile(code, path, "exec"), names)
-            file = io.BytesIO()
-            plt.savefig(file, dpi=100, metadata={"Software": None})
-            found[path] = file.getvalue()
-            if path == last:
-                break
+        for page in PAGES:
+            names: dict[str, object] = {}
+            text = (DOCS / page).read_text(encoding="utf-8")
+            for code, path in _BLOCK.findall(text):
+                plt.close("all")
+                exec(compile(code, path, "exec"), names)
+                file = io.BytesIO()
+                plt.savefig(file, dpi=100, metadata={"Software": None})
+                found[path] = file.getvalue()
+                if path == last:
+                    return found
     plt.close("all")
     return found
 

@@ -278,8 +278,8 @@ def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
     content = re.sub(pattern, formula, content, flags=re.DOTALL)
 
     def sized(found: re.Match[str]) -> str:
-        header = files.get_file_from_path(found[1]).content_bytes[:24]
+        header = files.get_file_from_path(found[2]).content_bytes[:24]
         width = int.from_bytes(header[16:20], "big")  # The width in a PNG header.
         return f'{found[0]} style="--width: {width}px"'
 
-    return re.sub(r'src="(pictures/\w+\.png)"', sized, content)
+    return re.sub(r'src="((?:\.\./)?(pictures/\w+\.png))"', sized, content)

@@ -2,6 +2,9 @@
 
 import functools
 
+import numpy as np
+
+import uncertainty_metrics.numpy as um_np
 from conformance.run import VECTORS
 
 # Some definitions need options, or their function is in a subpackage. All others have
@@ -25,8 +28,21 @@ def _estimate(of, **inputs):
     return of(**inputs).estimate
 
 
+def _drift(first, second):
+    """Returns D, degrees of freedom and p-value; both halves have this function."""
+    periods = []
+    for period in (first, second):
+        edges = np.linspace(0, 1, len(period["counts"]) + 1)[None]
+        sums = {name: np.float64([values]) for name, values in period.items()}
+        periods.append(um_np.BinStatistics(edges, **sums))
+    drift = um_np.calibration_drift(*periods)
+    return drift.statistic, drift.degrees_of_freedom, drift.p_value
+
+
 def function(half, definition):
     """Returns the function of one half of the package that computes a definition."""
+    if definition == "calibration_drift":
+        return _drift
     if definition == "l2_calibration_error":
         return functools.partial(half.gce, binning_scheme="even", **_L2)
     if definition == "brier_score_zero_based":

@@ -28,6 +28,8 @@ from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
 from .numpy.calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
+from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
+from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
@@ -328,6 +330,7 @@ from .visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
 )
+from .visualization.drift import drift_diagram as drift_diagram
 from .visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from .visualization.posterior import posterior_diagram as posterior_diagram
 from .visualization.reliability import (

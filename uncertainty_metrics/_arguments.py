@@ -49,20 +49,20 @@ class ClassifierData:
         """Whether `correct` and `confidences` stand in for labels and predictions."""
         return self.correct is not None or self.confidences is not None
 
+    @property
+    def names_given(self) -> list[str]:
+        """The names of the given arguments among labels, answers and predictions."""
+        names = (
+            *("correct", "confidences", "labels", "probabilities"),
+            *("logits", "probs", "labels_predicted"),
+        )
+        return [name for name in names if getattr(self, name) is not None]
+
     def check_confidences(self) -> None:
         """Raises ValueError unless either labels with predictions are given, or
         `correct` with `confidences`.
         """
-        arguments = {
-            "correct": self.correct,
-            "confidences": self.confidences,
-            "labels": self.labels,
-            "probabilities": self.probabilities,
-            "logits": self.logits,
-            "probs": self.probs,
-            "labels_predicted": self.labels_predicted,
-        }
-        given = [name for name, value in arguments.items() if value is not None]
+        given = self.names_given
         if given != ["correct", "confidences"] and (
             self.has_confidences or self.labels is None
         ):

@@ -22,6 +22,7 @@ import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
 from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
+from tests.catalogue.keras_objects import KERAS_OBJECTS
 from tests.catalogue.kinds import (
     Function,
     LossRow,
@@ -30,7 +31,7 @@ from tests.catalogue.kinds import (
     Public,
     not_there,
 )
-from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
+from tests.catalogue.others import FUNCTION_ROWS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 from uncertainty_metrics.numpy.calibrators._calibrator import Calibrator
 

@@ -130,10 +130,10 @@ class Function(Public):
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
     def wrong_values(self, name: str) -> tuple:
-        """Returns values of an option that raise; with an estimator, alpha may be 0."""
-        values = BAD_OPTIONS[name][1]
-        is_share = name == "alpha" and self.takes("estimator")
-        return tuple(v for v in values if not (is_share and v in (0, 1)))
+        """Returns values of an option that raise; None, or 0 for alpha, may be good."""
+        good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
+        good += (None,) if self._default(name) is None else ()
+        return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)
 
     def _default(self, option):
         return getattr(self.parameters.get(option), "default", None)

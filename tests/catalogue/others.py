@@ -1,4 +1,4 @@
-"""Rows of all other functions, and of losses, plots, classes and Keras objects."""
+"""Rows of all other functions, and of losses, plots and classes."""
 
 import math
 
@@ -12,7 +12,6 @@ from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
     ForecastRow,
     FunctionRow,
-    KerasRow,
     LossRow,
     MembersRow,
     ObjectRow,
@@ -127,6 +126,16 @@ def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
 
+def _of_two_periods(rng, shape):
+    """Makes sketches of two periods; in the second period the scores are too high."""
+    periods = {}
+    for name, power in (("first", 1.0), ("second", 1.5)):
+        p = rng.random(max(40, math.prod(shape)))
+        periods[name] = um_np.ScoreSketch(positive_class=True)
+        periods[name].update(rng.random(p.shape) < p**power, p)
+    return periods
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -195,6 +204,7 @@ FUNCTION_ROWS = (
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
     FunctionRow(
         "calibration_by_group",
@@ -449,6 +459,7 @@ PLOTS = (
     PlotRow("rejection_diagram", make=_rejected),
     PlotRow("risk_coverage_diagram"),
     PlotRow("reliability_diagram"),
+    PlotRow("drift_diagram", make=_of_two_periods),
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
@@ -529,6 +540,13 @@ def _sketched(room, rng):
     return sketch
 
 
+def _monitored(room, rng):
+    monitor = room.CalibrationMonitor(positive_class=True)
+    p = rng.random(50)
+    monitor.update(rng.random(50) < p, p)
+    return monitor
+
+
 def _reported(room, rng):
     return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
 
@@ -539,6 +557,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
@@ -573,27 +592,4 @@ OBJECTS = (
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
     ObjectRow("numpy", halves=("tensors",)),
-)
-
-KERAS_OBJECTS = (
-    KerasRow(
-        "MetricCollection",
-        make=lambda folder: um.MetricCollection([um.BrierScore(), um.AURC()]),
-    ),
-    KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
-    KerasRow(
-        "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
-    ),
-    KerasRow(
-        "VectorScalingLayer", make=lambda folder: um.VectorScalingLayer(ridge=2.0)
-    ),
-    KerasRow(
-        "MatrixScalingLayer",
-        make=lambda folder: um.MatrixScalingLayer(regularization="odir"),
-    ),
-    KerasRow(
-        "conformal.ConformalSetLayer",
-        make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
-    ),
-    KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
 )

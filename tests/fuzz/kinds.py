@@ -12,6 +12,7 @@ from tests.fuzz import (
     groups,
     logits,
     metrics,
+    monitors,
     outcomes,
     sketches,
     streams,
@@ -55,6 +56,7 @@ if IS_TENSORFLOW:
         "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
         "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
         "sketches": Kind(sketches.SKETCHES, sketches.check),
+        "monitors": Kind(monitors.MONITORS, monitors.check),
         "reports": Kind(files.REPORTS, files.check_report),
         "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
     }

@@ -29,7 +29,7 @@ PAGES = [
 
 
 # Tools that we work with, but need nowhere: examples of them run where they are.
-TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "wandb")
+TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "prometheus_client", "wandb")
 
 
 def is_missing_a_tool(code):

@@ -119,3 +119,14 @@ def test_score_sums_of_zeros_are_not_negative(rng):
         np.arange(50) % 40, probabilities, num_bins=15, **BY_CLASS
     )
     assert np.all(statistics.score_sums >= 0)
+
+
+def test_drift_from_tensors_equals_drift_from_arrays(rng):
+    data = [catalogue.lattice(rng, 200).arguments() for _ in range(2)]
+    ours, theirs = (
+        [room.bin_statistics(**arguments) for arguments in data] for room in (um, um_np)
+    )
+    expected = um_np.calibration_drift(*theirs).to_dict()
+    for periods in (ours, (ours[0], theirs[1])):
+        for name, value in um.calibration_drift(*periods).to_dict().items():
+            np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-6)

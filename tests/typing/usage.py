@@ -57,6 +57,13 @@ assert_type(vector, um_np.VectorScaling)
 assert_type(um.VectorScaling.load("vector.npz").scales, np.ndarray)
 assert_type(vector.transform(probabilities=probabilities), np.ndarray)
 
+period = um_np.bin_statistics(labels, probabilities)
+assert_type(um_np.calibration_drift(period, period).p_value, float)
+monitor = um.CalibrationMonitor(0.01, mode="change")
+monitor.update(correct=labels, confidences=[0.5, 0.5, 0.5])
+assert_type(monitor.alarm, int | None)
+assert_type(um_np.CalibrationMonitor.load("monitor.npz"), um.CalibrationMonitor)
+
 # Regression.
 assert_type(um_np.regression.sharpness(variances), float)
 assert_type(um_np.regression.ence(means, variances, targets, mask=None), float)

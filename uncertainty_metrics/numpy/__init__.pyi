@@ -34,6 +34,8 @@ from .calibration.debiased_calibration import (
 )
 from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
+from .calibration.calibration_drift import calibration_drift as calibration_drift
+from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 
 # Calibration beyond bins.
 from .calibration.corp import (
@@ -247,6 +249,7 @@ from ..visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
 )
+from ..visualization.drift import drift_diagram as drift_diagram
 from ..visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from ..visualization.posterior import posterior_diagram as posterior_diagram
 from ..visualization.reliability import (

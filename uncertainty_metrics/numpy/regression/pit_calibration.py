@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.regression import _forecasts, _levels
 __all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
 
 
-def _pit_values(
+def pit_values(
     pit: ArrayLike | PITInterval,
     mask: ArrayLike | None,
     sample_weight: ArrayLike | None,
@@ -111,7 +111,7 @@ def pit_histogram(
       Data.
     """
     n_bins = _checks.bins("n_bins", n_bins)
-    ends, weights = _pit_values(pit, mask, sample_weight)
+    ends, weights = pit_values(pit, mask, sample_weight)
     cells = [_binning.even_index(values, n_bins) for values in ends]
     if len(ends) == 1:
         counts = np.bincount(cells[0], weights, n_bins)
@@ -164,7 +164,7 @@ def pit_calibration_curve(
       Calibrated Regression.
     """
     levels = _levels.curve_levels(n_bins)
-    ends, weights = _pit_values(pit, mask, sample_weight)
+    ends, weights = pit_values(pit, mask, sample_weight)
     limits = _levels.pit_limits(levels, ends[0].dtype)
     ends = [2 * values.astype(np.float64) - 1 for values in ends]
     if len(ends) == 1:

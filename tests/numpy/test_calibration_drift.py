@@ -1,0 +1,262 @@
+"""`calibration_drift`: its values by a naive loop, its level, its table and picture."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uncertainty_metrics.numpy as um
+
+
+def naive(first, second):
+    """Returns D, degrees of freedom and p-value of periods (bins, scores, outcomes)."""
+    groups, group = [], []
+    joined = [0, 0]
+    for b in range(100):
+        members = [[i for i, at in enumerate(x[0]) if at == b] for x in (first, second)]
+        group.append(members)
+        joined = [joined[k] + len(members[k]) for k in (0, 1)]
+        if min(joined) >= 5:
+            groups.append(group)
+            group, joined = [], [0, 0]
+    groups[-1] += group
+    total, freedom = 0.0, 0
+    for group in groups:
+        sums = []
+        for k, (_, scores, outcomes) in enumerate((first, second)):
+            places = [i for members in group for i in members[k]]
+            n = len(places)
+            conf = sum(scores[i] for i in places) / n
+            acc = sum(outcomes[i] for i in places) / n
+            sums.append((n, conf, acc))
+        (n1, conf1, acc1), (n2, conf2, acc2) = sums
+        n = n1 + n2
+        if n1 * acc1 + n2 * acc2 in (0, n):
+            continue
+        common = (n1 * (acc1 - conf1) + n2 * (acc2 - conf2)) / n
+        variance = 0.0
+        for m, conf in ((n1, conf1), (n2, conf2)):
+            q = min(max(conf + common, 1 / (2 * n)), 1 - 1 / (2 * n))
+            variance += q * (1 - q) / m
+        total += (acc1 - conf1 - acc2 + conf2) ** 2 / variance
+        freedom += 1
+    return total, freedom, stats.chi2.sf(total, freedom)
+
+
+def drawn(rng, n, power=1.0, most=1.0):
+    p = most * rng.random(n) ** 2
+    return (rng.random(n) < p**power).astype(int), p
+
+
+@pytest.mark.parametrize("num_bins", [1, 4, 15, 100])
+def test_values_equal_the_naive_loop(num_bins, rng):
+    data = drawn(rng, 150), drawn(rng, 90, 2.0, 0.9)
+    # A search among the edges finds the bins.
+    edges = np.linspace(0, 1, num_bins + 1)
+    placed = [
+        (np.maximum(np.searchsorted(edges, p, "left") - 1, 0), p, y) for y, p in data
+    ]
+    first, second = (
+        um.bin_statistics(*period, num_bins=num_bins, positive_class=True)
+        for period in data
+    )
+    drift = um.calibration_drift(first, second)
+    found = drift.statistic, drift.degrees_of_freedom, drift.p_value
+    np.testing.assert_allclose(found, naive(*placed), rtol=1e-9)
+    np.testing.assert_allclose(drift.statistic, np.nansum(drift.z**2))
+    options = {"num_bins": num_bins, "positive_class": True}
+    eces = [um.ece(*period, **options) for period in data]
+    assert drift.ece_difference == pytest.approx(eces[1] - eces[0], abs=1e-12)
+    # If the periods are swapped, only signs change.
+    back = um.calibration_drift(second, first)
+    np.testing.assert_allclose(back.z, -drift.z)
+    assert back.p_value == pytest.approx(drift.p_value, rel=1e-9)
+
+
+def test_bins_with_fewer_than_5_examples_are_pooled_with_a_neighbour():
+    edges = np.linspace(0, 1, 8)[None]
+
+    def period(counts):
+        counts = np.float64([counts])
+        return um.BinStatistics(edges, counts, 0.5 * counts, 0.25 * counts)
+
+    drift = um.calibration_drift(
+        period([0, 9, 8, 0, 4, 1, 0]), period([0, 7, 4, 1, 8, 9, 0])
+    )
+    # The third bin has 4 examples in the second period, so it joins the next ones. The
+    # last filled bin has 1 example in the first period, so it joins the one before.
+    np.testing.assert_allclose(drift.edges * 7, [1, 2, 4, 6])
+    np.testing.assert_array_equal(drift.counts, [[9, 8, 5], [7, 5, 17]])
+    drift = um.calibration_drift(period([9, 0, 0, 0, 0, 0, 4]), period([5] * 7))
+    np.testing.assert_array_equal(drift.counts, [[13], [35]])
+
+
+def test_sketches_equal_their_statistics_and_weights_equal_repeated_examples(rng):
+    p = rng.integers(0, 65, (2, 300)) / 64
+    y = (rng.random(p.shape) < p).astype(int)
+    weights = rng.integers(1, 4, p.shape)
+    repeated = [um.ScoreSketch(positive_class=True) for _ in p]
+    weighted = [um.ScoreSketch(positive_class=True) for _ in p]
+    for i in range(2):
+        repeated[i].update(np.repeat(y[i], weights[i]), np.repeat(p[i], weights[i]))
+        weighted[i].update(y[i], p[i], sample_weight=weights[i])
+    drift = um.calibration_drift(*repeated, num_bins=8)
+    statistics = [sketch.bin_statistics(num_bins=8) for sketch in repeated]
+    for other in (
+        um.calibration_drift(*weighted, num_bins=8),
+        um.calibration_drift(*statistics),
+    ):
+        for name, value in drift.to_dict().items():
+            np.testing.assert_allclose(other.to_dict()[name], value, 1e-9, 1e-12)
+    # Weights below 1 on average are scaled to the number of examples.
+    small = [um.ScoreSketch(positive_class=True) for _ in p]
+    for i in range(2):
+        small[i].update(y[i], p[i], sample_weight=np.full(300, 1 / 300))
+    assert um.calibration_drift(*small).counts.sum() == pytest.approx(600)
+    assert um.calibration_drift(*repeated).counts.sum() == weights.sum()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7, 0.6])
+def test_level_holds_whether_the_model_is_calibrated_or_not(temperature, rng):
+    pairs, rejected = 400, 0
+    for _ in range(pairs):
+        z = 2.5 * rng.normal(size=(2, 1000))
+        p = 1 / (1 + np.exp(-z))
+        y = rng.random(z.shape) < 1 / (1 + np.exp(-z / temperature))
+        periods = (um.bin_statistics(*pair) for pair in zip(y, p, strict=True))
+        rejected += um.calibration_drift(*periods).p_value <= 0.1
+    # Four standard errors, and 0.015 since D has only about a chi-squared distribution.
+    assert rejected / pairs < 0.115 + 4 * np.sqrt(0.1 * 0.9 / pairs)
+
+
+def test_finds_a_change_that_hardly_changes_the_ece(rng):
+    z = 2.5 * rng.normal(size=(2, 5000))
+    p = 1 / (1 + np.exp(-z))
+    slope = np.array([[1 / 1.3], [1.3]])
+    y = rng.random(z.shape) < 1 / (1 + np.exp(-z * slope))
+    drift = um.calibration_drift(
+        *(um.bin_statistics(*pair) for pair in zip(y, p, strict=True))
+    )
+    assert drift.p_value < 1e-4
+    assert abs(drift.ece_difference) < 0.02
+    assert np.nanmean(drift.z) > 0  # The model has become less overconfident.
+
+
+def test_bins_with_equal_outcomes_are_left_out():
+    sure = um.bin_statistics([1] * 6, [0.9] * 6, num_bins=2)
+    less = um.bin_statistics([1] * 6, [0.7] * 6, num_bins=2)
+    drift = um.calibration_drift(sure, less)
+    assert (drift.statistic, drift.degrees_of_freedom, drift.p_value) == (0, 0, 1)
+    assert np.isnan(drift.z).all()
+    assert drift.to_dict()["z"] == [None]
+    assert drift.ece_difference == pytest.approx(0.2)
+    # If certain forecasts become wrong, D is finite.
+    options = {"positive_class": True, "num_bins": 1}
+    ones = um.bin_statistics([1] * 50, [1.0] * 50, **options)
+    wrong = um.bin_statistics([1] * 50, [0.0] * 50, **options)
+    mixed = um.bin_statistics([0] * 50, [1.0] * 50, **options)
+    assert um.calibration_drift(ones, wrong).degrees_of_freedom == 0
+    drift = um.calibration_drift(ones, mixed)
+    assert np.isfinite(drift.statistic)
+    assert drift.p_value < 1e-9
+
+
+def test_table_and_dict_have_the_bins():
+    first = um.bin_statistics([1, 0] * 5 + [1] * 5, [0.6] * 10 + [0.9] * 5, num_bins=4)
+    second = um.bin_statistics([0] * 8 + [1] * 7, [0.6] * 10 + [0.9] * 5, num_bins=4)
+    drift = um.calibration_drift(first, second)
+    title, *rows = (line.split() for line in repr(drift).splitlines())
+    assert " ".join(title[:3]) == "CalibrationDrift: D ="
+    assert rows[0][-5:] == ["gap", "1", "gap", "2", "z"]
+    assert rows[1][:4] == ["0.5", "0.75", "10", "10"]
+    assert rows[2][-1] == "-"
+    plain = json.loads(json.dumps(drift.to_dict()))
+    assert plain["p_value"] == drift.p_value
+    np.testing.assert_allclose(
+        np.subtract(plain["accuracies"], plain["confidences"]), drift.gaps
+    )
+
+
+def bad_periods():
+    good = um.bin_statistics([0, 1] * 5, [0.4, 0.7] * 5)
+    sketch = um.ScoreSketch()
+    sketch.update([0, 1] * 5, [0.4, 0.7] * 5)
+    pairs, classes = um.ScoreSketch(max_prob=False), um.ScoreSketch()
+    pairs.update([0, 1] * 5, [[0.4, 0.6]] * 10)
+    classes.update([0, 1] * 5, [[0.4, 0.6, 0.0]] * 10)
+    labels = [0, 1] * 5, [[0.4, 0.6]] * 10
+    adaptive = um.bin_statistics(*labels, binning_scheme="adaptive")
+    by_class = um.bin_statistics(*labels, class_conditional=True)
+    other_bins = um.bin_statistics(*labels, num_bins=7)
+    few = um.bin_statistics([1], [0.7])
+    odd = um.BinStatistics(*map(np.float64, ([[0, 1]], [[6]], [[3]], [[np.nan]])))
+    both = "`first` must be `BinStatistics`, or"
+    yield TypeError, both, (1.0, good), {}
+    yield TypeError, both, (sketch, good), {}
+    yield TypeError, "`second` must be `Bin", (good, [1]), {}
+    yield ValueError, "`first` must have even bins", (adaptive, adaptive), {}
+    yield ValueError, "`first` must have one group.*2 groups", (by_class, by_class), {}
+    yield ValueError, "`second` must have the same 15 bins", (good, other_bins), {}
+    yield ValueError, "`second` must hold at least 5", (good, few), {}
+    yield ValueError, "`first` must be finite", (odd, odd), {}
+    yield ValueError, "`num_bins` must be None", (good, good), {"num_bins": 15}
+    yield ValueError, "`first` must be a sketch of decisions", (pairs, pairs), {}
+    yield ValueError, "`second` must be a sketch with the same", (sketch, pairs), {}
+    yield ValueError, "`second` must be a sketch with the same", (sketch, classes), {}
+    yield ValueError, "There are no examples", (um.ScoreSketch(), sketch), {}
+
+
+BAD_PERIODS = list(bad_periods())
+
+
+@pytest.mark.parametrize("case", BAD_PERIODS, ids=[case[1] for case in BAD_PERIODS])
+def test_periods_that_cannot_be_compared_are_refused(case):
+    kind, message, periods, options = case
+    with pytest.raises(kind, match=message) as raised:
+        um.calibration_drift(*periods, **options)
+    assert "Received" in str(raised.value)
+
+
+# The picture.
+
+
+def test_picture_shows_both_periods_and_where_they_differ(ax, rng):
+    p = rng.uniform(0.5, 1, (2, 4000))
+    shift = np.where(p[1] > 0.75, 0.2, 0.0)
+    y = rng.random(p.shape) < np.stack([p[0], p[1] - shift])
+    first, second = (
+        um.bin_statistics(*pair, num_bins=8, positive_class=True)
+        for pair in zip(y, p, strict=True)
+    )
+    drift = um.calibration_drift(first, second)
+    um.drift_diagram(first, second, names=("May", "June"), ax=ax)
+    lines = {line.get_label(): line for line in ax.lines}
+    for i, name in enumerate(("May: n = 4000", "June: n = 4000")):
+        np.testing.assert_allclose(lines[name].get_xdata(), drift.confidences[i])
+        np.testing.assert_allclose(lines[name].get_ydata(), drift.accuracies[i])
+    shaded = [
+        patch.get_x()
+        for patch in ax.patches
+        if patch.get_width() == pytest.approx(1 / 8)
+    ]
+    np.testing.assert_allclose(shaded, [0.75, 0.875])
+    title = ax.get_legend().get_title().get_text()
+    assert title == f"p = {drift.p_value:.2g}, ECE {drift.ece_difference:+.3f}"
+    bands = [c for c in ax.collections if c.get_paths()]
+    assert len(bands) == 2
+
+
+@pytest.mark.parametrize("names", ["ab", ["a"], ["a", "b", "c"]])
+def test_other_than_two_names_are_refused(names, ax):
+    period = um.bin_statistics([0, 1] * 5, [0.4, 0.7] * 5)
+    with pytest.raises(ValueError, match="`names` must hold two names"):
+        um.drift_diagram(period, period, names=names, ax=ax)
+    with pytest.raises(TypeError, match="`names` must be a list of two names"):
+        um.drift_diagram(period, period, names=3, ax=ax)
+
+
+def test_a_single_bin_is_drawn(ax):
+    period = um.bin_statistics([0, 1] * 5, [0.7] * 10, num_bins=1)
+    um.drift_diagram(period, period, ax=ax)
+    ax.get_figure().draw_without_rendering()
