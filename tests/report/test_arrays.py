@@ -130,9 +130,9 @@ def test_classes_of_text_labels_are_in_sorted_order():
     assert of_classes(found) == ordered.tolist()
     (note,) = found["notes"]
     assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
-    told = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
-    assert told["notes"] == []
-    assert of_classes(told) == NAMES.tolist()
+    values = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
+    assert values["notes"] == []
+    assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
     with pytest.raises(
         ValueError, match="predictions are of 3 classes: pass `classes`"

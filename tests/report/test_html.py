@@ -266,23 +266,23 @@ def test_marks_tell_what_they_are():
     def draw(ax):
         bars = ax.bar([0, 1], [1, 2])
         for bar, name in zip(bars, ("<a>", "b"), strict=True):
-            _series.tell(bar, rf"{name} & \$1")
-        _series.tell(*ax.plot([0, 0.5, 1], [0, 1, 2], marker="o"), "x", "y", "z")
-        _series.tell(*ax.plot([0, 1], [1, 0]), "line")
+            _series.set_tips(bar, rf"{name} & \$1")
+        _series.set_tips(*ax.plot([0, 0.5, 1], [0, 1, 2], marker="o"), "x", "y", "z")
+        _series.set_tips(*ax.plot([0, 1], [1, 0]), "line")
         many = np.linspace(0.1, 0.9, 20)
-        _series.tell(ax.scatter(many, many), *map(str, range(20)))
+        _series.set_tips(ax.scatter(many, many), *map(str, range(20)))
 
     figure, svg = picture_of(draw)
     root = ElementTree.fromstring(svg)
     parents = {child: parent for parent in root.iter() for child in parent}
-    told = [
+    tips = [
         (it.text, parents[it].tag.rpartition("}")[2])
         for it in root.iter()
         if it.tag.endswith("}title")
     ]
     points = {(str(k), "use") for k in range(20)}
-    assert points < set(told)
-    assert sorted(set(told) - points) == [
+    assert points < set(tips)
+    assert sorted(set(tips) - points) == [
         ("<a> & $1", "g"),
         ("b & $1", "g"),
         ("line", "g"),
@@ -309,7 +309,7 @@ def test_very_many_marks_are_one_image():
 def test_more_marks_than_anyone_points_at_are_one_image():
     def draw(ax):
         marks = ax.plot(np.arange(many), np.arange(many), "o")
-        _series.tell(*marks, *map(str, range(many)))
+        _series.set_tips(*marks, *map(str, range(many)))
 
     for many, images in ((400, 0), (401, 1)):
         _, svg = picture_of(draw)
@@ -372,7 +372,7 @@ def test_page_is_made_of_the_numbers_alone(reports, kind):
     names = (row.file for row in PICTURES[kind])
     pictures = dict(zip(names, svgs_of(directory), strict=True))
     assert _html.page(numbers_of(directory), pictures) == page_of(directory)
-    titles = [section.title for section in _document.sections(numbers_of(directory))]
+    titles = [chapter.title for chapter in _document.chapters(numbers_of(directory))]
     assert ("Comparison of two models" in titles) == kind.endswith("s")
 
 

@@ -1,4 +1,4 @@
-"""The calibration report as a document: sections of texts, tables and pictures.
+"""The calibration report as a document: chapters of texts, tables and pictures.
 
 It reads the dict of a report, and computes nothing. What shows the document, as text or
 as a page, knows of blocks only.
@@ -13,58 +13,60 @@ from uncertainty_metrics._report import _picture_table
 from uncertainty_metrics._report._blocks import (
     SIDES,
     Block,
+    Chapter,
     Code,
     Facts,
-    Section,
     Table,
     Text,
-    data_section,
-    intervals_section,
+    data_chapter,
+    intervals_chapter,
     intervals_table,
     metrics_table,
     model,
     number,
     significant,
 )
-from uncertainty_metrics._report._document_regression import regression_sections
+from uncertainty_metrics._report._document_regression import regression_chapters
 
 
-def sections(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of a report."""
+def chapters(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a report."""
     if report["task"] == "regression":
-        found = regression_sections(report)
+        chapters_of_task = regression_chapters(report)
     else:
-        found = _classifier_sections(report)
+        chapters_of_task = _classifier_chapters(report)
     if "comparison" in report:
-        found.append(Section("Comparison of two models", [*_comparison(report)]))
-    return found
+        chapters_of_task.append(
+            Chapter("Comparison of two models", [*_comparison(report)])
+        )
+    return chapters_of_task
 
 
-def _classifier_sections(report: dict[str, Any]) -> list[Section]:
-    found = [
+def _classifier_chapters(report: dict[str, Any]) -> list[Chapter]:
+    chapters_of_task = [
         _calibration(report),
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
-        intervals_section(report["intervals"]),
+        intervals_chapter(report["intervals"]),
         _mending(report),
         _selective_prediction(report),
     ]
     if "ensemble" in report:
-        found.append(_ensemble(report))
-    return [*found, _data(report)]
+        chapters_of_task.append(_ensemble(report))
+    return [*chapters_of_task, _data(report)]
 
 
-def _data(report: dict[str, Any]) -> Section:
+def _data(report: dict[str, Any]) -> Chapter:
     calibration = report["calibration"]
     facts = {
         "classes": report["data"]["classes"],
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
     }
-    return data_section(report, facts)
+    return data_chapter(report, facts)
 
 
-def _calibration(report: dict[str, Any]) -> Section:
+def _calibration(report: dict[str, Any]) -> Chapter:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
     blocks: list[Block] = [
         Text(section["verdict"]),
@@ -85,23 +87,23 @@ def _calibration(report: dict[str, Any]) -> Section:
             Text("Of the probability of each class, and its share of the labels:"),
             Table("Errors of single classes", "class", columns, rows),
         ]
-    return Section("Calibration", blocks)
+    return Chapter("Calibration", blocks)
 
 
-def _posterior(report: dict[str, Any]) -> Section:
+def _posterior(report: dict[str, Any]) -> Chapter:
     verdict = Text(report["bayesian_ece"]["verdict"])
     picture = _picture_table.POSTERIORS.block(report)
-    return Section("Posterior of the ECE", [verdict, picture])
+    return Chapter("Posterior of the ECE", [verdict, picture])
 
 
-def _scoring_rules(section: dict[str, Any]) -> Section:
+def _scoring_rules(section: dict[str, Any]) -> Chapter:
     parts = [
         (f"{row['sign']} {name}", number(row["value"]), row["meaning"])
         for name, row in section["brier_parts"].items()
     ]
     total = ("= brier_score", number(section["sum_of_brier_parts"]), "")
     columns = ("value", "meaning")
-    return Section(
+    return Chapter(
         "Scoring rules",
         [
             metrics_table("Proper scoring rules", "score", section["metrics"]),
@@ -111,7 +113,7 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
     )
 
 
-def _selective_prediction(report: dict[str, Any]) -> Section:
+def _selective_prediction(report: dict[str, Any]) -> Chapter:
     section = report["selective_prediction"]
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]
@@ -125,10 +127,10 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
         Text(promise["verdict"]),
         *promised,
     ]
-    return Section("Selective prediction", blocks)
+    return Chapter("Selective prediction", blocks)
 
 
-def _mending(report: dict[str, Any]) -> Section:
+def _mending(report: dict[str, Any]) -> Chapter:
     section = report["mending"]
     blocks: list[Any] = [Text(section["verdict"])]
     if section["best"] is not None:
@@ -171,10 +173,10 @@ def _mending(report: dict[str, Any]) -> Section:
     if sets["metrics"]:
         table = metrics_table("Conformal sets", "sets", sets["metrics"])
         blocks += [Text(sets["verdict"]), table]
-    return Section("What mending would give", blocks)
+    return Chapter("What mending would give", blocks)
 
 
-def _ensemble(report: dict[str, Any]) -> Section:
+def _ensemble(report: dict[str, Any]) -> Chapter:
     section = report["ensemble"]
     columns = ("mean", "lowest", "highest", "ensemble")
     rows = [
@@ -188,7 +190,7 @@ def _ensemble(report: dict[str, Any]) -> Section:
         Table("The ensemble and its members", title, columns, rows),
         metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
     ]
-    return Section("Ensemble", blocks)
+    return Chapter("Ensemble", blocks)
 
 
 def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:

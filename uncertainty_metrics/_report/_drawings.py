@@ -58,7 +58,7 @@ def draw_risk_coverage(models: dict[str, Predictions]) -> Any:
 
 def draw_mended(models: dict[str, Predictions], num_bins: int) -> Any:
     """Draws a diagram before and after the best map, where a model has one."""
-    found = {name: mended(model, num_bins) for name, model in models.items()}
+    mended_models = {name: mended(model, num_bins) for name, model in models.items()}
     return _panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
@@ -68,7 +68,7 @@ def draw_mended(models: dict[str, Predictions], num_bins: int) -> Any:
             consistency_band=INTERVAL_LEVEL,
             **options,
         ),
-        {name: of_model for name, of_model in found.items() if of_model.drawn},
+        {name: of_model for name, of_model in mended_models.items() if of_model.drawn},
         "Before and after mending",
     )
 

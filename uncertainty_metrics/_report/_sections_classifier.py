@@ -177,10 +177,12 @@ def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:
     ]
     above = dataclasses.replace(tace, num_bins=num_bins)
     *bins, of_tace = _bins_of_all_errors.each_statistics(examples, [*specs, above])
-    found = {
+    statistics = {
         key[:3]: bins[i] for i, key in enumerate(keys[:: len(_calibration_spec.NORMS)])
     }
-    grid = {key: _binning.calibration_error(found[key[:3]], key.norm) for key in keys}
+    grid = {
+        key: _binning.calibration_error(statistics[key[:3]], key.norm) for key in keys
+    }
     names = ("ece", "mce", "rmsce", "sce", "ace")
     values = {name: grid[_key(spec)] for name, spec in zip(names, presets, strict=True)}
     values["tace"] = _binning.calibration_error(of_tace, tace.norm)
@@ -194,9 +196,9 @@ def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:
         "ace": "As sce, in bins of equal mass.",
         "tace": f"As ace, leaving out probabilities up to {tace.threshold:g}.",
     }
-    curve = found["even", True, False]
+    curve = statistics["even", True, False]
     some = curve.counts[0] > 0
-    by_class = [found[scheme, False, True] for scheme in ("even", "adaptive")]
+    by_class = [statistics[scheme, False, True] for scheme in ("even", "adaptive")]
     return {
         "accuracy": accuracy,
         "mean_confidence": confidence,
@@ -385,7 +387,7 @@ def _scoring_rules(
         "brier_score_zero_based": (score, "The same plus 1: in [0, 2], 0 is best."),
         "negative_log_likelihood": (
             nll,
-            f"{impossible} of {examples.kept.size} labels had probability 0."
+            f"{impossible} of {examples.counted.size} labels had probability 0."
             if impossible
             else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
         ),

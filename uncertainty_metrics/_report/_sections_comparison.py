@@ -97,12 +97,12 @@ def _compared_classifiers(
         "first": um.probability_of_lower_calibration_error(*draws),
         "second": um.probability_of_lower_calibration_error(*draws[::-1]),
     }
-    found = {}
+    of_differences = {}
     if same_examples:
         first, second = map(examples_of, models)
-        found = differences(first, second, num_bins)
+        of_differences = differences(first, second, num_bins)
     return {
-        "differences": found,
+        "differences": of_differences,
         "probability_of_lower_calibration_error": lower,
         "verdict": _verdict_of_two(lower, by_chance, numbers["examples"]),
         "quality": _quality(numbers, same_examples),
@@ -116,13 +116,13 @@ def _compared_regressions(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
-    found = {}
+    of_differences = {}
     if same_examples:
-        found = _sections_regression.differences(*models, num_bins)
+        of_differences = _sections_regression.differences(*models, num_bins)
     return {
-        "differences": found,
-        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, found),
-        "quality": _quality_of_regressions(found),
+        "differences": of_differences,
+        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, of_differences),
+        "quality": _quality_of_regressions(of_differences),
     }
 
 
@@ -213,30 +213,30 @@ def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
 def _verdict_of_regressions(
     errors: dict[str, Any],
     by_chance: dict[str, bool],
-    found: dict[str, dict[str, Any]],
+    of_differences: dict[str, dict[str, Any]],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
-    if not found:
+    if not of_differences:
         return f"{_UNKNOWN}: they are not of the same examples."
     if by_chance[worse]:
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
-    if _holds_zero(found["ece"]):
+    if _holds_zero(of_differences["ece"]):
         return f"{_UNKNOWN}: the interval of the difference holds 0."
     return f"The {better} model has the lower calibration error."
 
 
-def _quality_of_regressions(found: dict[str, dict[str, Any]]) -> str:
+def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
     """Says what the scoring rules say of two models."""
-    if not found:
+    if not of_differences:
         return (
             f"{_NO_BETTER}compare CRPS and negative log-likelihood, on the same "
             "examples."
         )
     said = (
         "not clearly different"
-        if _holds_zero(found[name])
-        else _lower_for(found[name]["estimate"] >= 0)
+        if _holds_zero(of_differences[name])
+        else _lower_for(of_differences[name]["estimate"] >= 0)
         for name in ("crps", "negative_log_likelihood")
     )
     return f"{_NO_BETTER}{_scores('CRPS', *said)}"

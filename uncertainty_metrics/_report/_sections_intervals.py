@@ -65,18 +65,18 @@ def intervals(
     size = len(examples.labels)
     if size > _MOST_DRAWN:
         # What the bootstrap of so many gives, without drawing them.
-        found = {
+        rows = {
             name: row(*_of_mean(each, scaled.weights)) for name, each in scores.items()
         }
     else:
         draw = functools.partial(bootstrap, **_arrays(scaled))
-        found = _each_metric(draw, size, _METRICS)
+        rows = _each_metric(draw, size, _METRICS)
     if size > 1:
         ends = um.calibration_error_interval(
             scaled, level=INTERVAL_LEVEL, num_bins=num_bins
         )
-        found = {"calibration_error": row(*ends), **found}
-    return section(found, size, _OF_ERROR)
+        rows = {"calibration_error": row(*ends), **rows}
+    return section(rows, size, _OF_ERROR)
 
 
 def _of_mean(

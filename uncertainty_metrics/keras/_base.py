@@ -95,7 +95,7 @@ def _at_once(result: _Method) -> _Method:
         with self._alone():
             state = [variable.value for variable in self.variables]
         value, invalid, few = compiled(state)
-        self._tell(int(invalid), bool(few))
+        self._warn(int(invalid), bool(few))
         return dict(zip(names, value, strict=True)) if names else value
 
     return computed  # type: ignore[return-value]
@@ -113,7 +113,7 @@ class SumsMetric(keras.metrics.Metric):
         super().__init__(name=name, dtype=dtype)
         # Held while an eager call makes, changes or reads the state.
         self._lock = threading.RLock()
-        self._told = 0  # The number of invalid batches that a warning told of.
+        self._warned_of = 0  # The number of invalid batches in the last warning.
         self._compiled_result: Any = None
         # A compiled update cannot raise; a batch it could not use makes the result NaN.
         self._invalid = self._add_counts("invalid", ())
@@ -154,11 +154,11 @@ class SumsMetric(keras.metrics.Metric):
             return f"<{title}>"
         if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
             return f"<{title}, no examples>"
-        told = self._told  # Whoever reads the result is warned.
+        warned_of = self._warned_of  # Whoever reads the result is warned.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = self.result()
-        self._told = told
+        self._warned_of = warned_of
         parts = result if isinstance(result, dict) else {"result": result}
         values = [
             f"{name}={np.array2string(to_numpy(part), precision=6, threshold=12)}"
@@ -291,7 +291,7 @@ class SumsMetric(keras.metrics.Metric):
             units = xp.reshape(units, [-1, hi.shape[1]])
         few = self._has_few(units)
         if _execution.is_eager():
-            self._tell(int(invalid), bool(few))
+            self._warn(int(invalid), bool(few))
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
     def _has_few(self, units: xp.Tensor) -> xp.Tensor:
@@ -301,13 +301,13 @@ class SumsMetric(keras.metrics.Metric):
         """Returns `_read_sums`'s second where there are no sums yet."""
         invalid = _variables.read(self._invalid)
         if _execution.is_eager():
-            self._tell(int(invalid), True)
+            self._warn(int(invalid), True)
         return invalid == 0
 
-    def _tell(self, invalid: int, few: bool) -> None:
+    def _warn(self, invalid: int, few: bool) -> None:
         """Warns, once for each number of invalid batches, why the result is NaN."""
-        told, self._told = self._told, invalid if few else -1
-        if self._told in (0, told):
+        warned_of, self._warned_of = self._warned_of, invalid if few else -1
+        if self._warned_of in (0, warned_of):
             return
         if few:
             batches = "1 batch" if invalid == 1 else f"{invalid} batches"
@@ -365,7 +365,7 @@ class SumsMetric(keras.metrics.Metric):
             for variable, value in zip(variables, values, strict=True):
                 if value is not None:
                     _variables.add(variable, value)  # On one of the replicas.
-        self._told = 0
+        self._warned_of = 0
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to others."""
@@ -394,19 +394,19 @@ class SumsMetric(keras.metrics.Metric):
         with self._alone(), _execution.in_64_bits():
             state = self._renewed(state)
             self._build_for(state)
-            found = {
+            variables = {
                 name: variable
                 for name, variable in self._state._asdict().items()
                 if variable is not None
             }
             # A state of no examples may have no sums.
             values = [
-                self._kept(state.arrays[name], variable)
+                self._as_variable(state.arrays[name], variable)
                 if name in state.arrays
                 else None
-                for name, variable in found.items()
+                for name, variable in variables.items()
             ]
-            self._set_all(list(found.values()), values)
+            self._set_all(list(variables.values()), values)
 
     @_members.not_of_members
     def merge_state(
@@ -442,7 +442,7 @@ class SumsMetric(keras.metrics.Metric):
         """
         return array
 
-    def _kept(self, array: np.ndarray, variable: Any) -> xp.Tensor:
+    def _as_variable(self, array: np.ndarray, variable: Any) -> xp.Tensor:
         """Returns an array of a `MetricState` as its variable has it."""
         array = self._turned(array)
         return xp.constant(array.reshape(variable.shape) if IS_TENSORFLOW else array)

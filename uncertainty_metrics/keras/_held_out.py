@@ -175,8 +175,8 @@ def _rows(
     if sample_weight is not None:
         weights = np_inputs.sample_weights(for_numpy(sample_weight), y.shape)
     if mask is not None:
-        kept = np_inputs.sample_weights(for_numpy(mask), y.shape)
-        weights = kept if weights is None else weights * kept
+        of_mask = np_inputs.sample_weights(for_numpy(mask), y.shape)
+        weights = of_mask if weights is None else weights * of_mask
     # Rows of logits of class 1 stay: one-hot labels are told by theirs.
     alike = classes is None and y.ndim > 1 and y.shape == p.shape
     shape = [-1, y.shape[-1]] if alike and y.shape[-1] > 1 else [-1]

@@ -64,17 +64,17 @@ class Penalized(_scorers.ClassScorer):
         if weights is None:
             weights = xp.ones_like(confidences)
         weights = xp.cast(weights, dtype)
-        kept = None
+        not_ignored = None
         if examples.weights is not None:
-            kept = examples.weights > 0
-            weights = xp.where(kept, weights, xp.zeros_like(weights))
+            not_ignored = examples.weights > 0
+            weights = xp.where(not_ignored, weights, xp.zeros_like(weights))
         counts = right | (weights == 0)
         safe = xp.where(right, confidences, xp.ones_like(confidences))
         penalty = self.weight * self._penalty(safe, outcomes, weights)
         nan = xp.constant(float("nan"), dtype)
         penalty = xp.where(xp.reduce_all(counts), penalty, nan)
         scores, scored = self._scores(examples, targets)
-        return _scorers.ExampleScores(scores + penalty, right & scored, kept)
+        return _scorers.ExampleScores(scores + penalty, right & scored, not_ignored)
 
     def _scores(self, examples, targets):
         if self.proper_loss is None:

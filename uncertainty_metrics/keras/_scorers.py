@@ -64,12 +64,12 @@ class ExampleScores(NamedTuple):
       scores: float32 or float64 [N], or [N, columns].
       right: boolean [N], False where labels or predictions were wrong; the score is any
         number there.
-      kept: boolean [N], False for ignored examples; or None where none is.
+      not_ignored: boolean [N], False for ignored examples; or None where none is.
     """
 
     scores: xp.Tensor
     right: xp.Tensor
-    kept: xp.Tensor | None = None
+    not_ignored: xp.Tensor | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,16 +120,18 @@ class ClassScorer:
     def scores(self, batch: Batch) -> ExampleScores:
         examples, targets = self.read(batch)
         scores, right = self._scores(examples, targets)
-        kept = None if examples.weights is None else examples.weights > 0
-        return ExampleScores(scores, right & examples.right & examples.usable, kept)
+        not_ignored = None if examples.weights is None else examples.weights > 0
+        return ExampleScores(
+            scores, right & examples.right & examples.usable, not_ignored
+        )
 
-    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
-        """Says if logits are surely probabilities; `live` [N] says which count."""
+    def mistaken(self, batch: Batch, counted: xp.Tensor) -> xp.Tensor:
+        """Says if logits are surely probabilities; `counted` [N] says which count."""
         if not self.from_logits:
             return xp.constant(False)
-        return _inputs.are_probabilities(batch.predictions, live)
+        return _inputs.are_probabilities(batch.predictions, counted)
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         if one_hot:
             _labels.check_one_hot(y_true, labels)
@@ -137,7 +139,7 @@ class ClassScorer:
             self._numpy_function(
                 to_numpy(labels),
                 **{self._predictions: to_numpy(y_pred)},
-                sample_weight=to_numpy(live).reshape(tuple(labels.shape)),
+                sample_weight=to_numpy(counted).reshape(tuple(labels.shape)),
                 ignore_index=self.ignore_index,
             )
 
@@ -222,17 +224,17 @@ class RealScorer:
     def scores(self, batch: Batch) -> ExampleScores:
         return ExampleScores(*self._scores(batch.labels, batch.predictions))
 
-    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
-        del batch, live
+    def mistaken(self, batch: Batch, counted: xp.Tensor) -> xp.Tensor:
+        del batch, counted
         return xp.constant(False)
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
-        counted = to_numpy(live).reshape(-1)
-        labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[counted]
+        rows = to_numpy(counted).reshape(-1)
+        labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[rows]
         predictions = to_numpy(xp.cast(y_pred, dtype))
-        predictions = predictions.reshape(len(counted), -1)[counted]
+        predictions = predictions.reshape(len(rows), -1)[rows]
         np_inputs.finite("y_true", labels)
         np_inputs.finite("y_pred", predictions)
         self._explain(predictions)

@@ -123,14 +123,14 @@ def _held(variable: Any, rows: xp.Tensor | None) -> xp.Tensor:
     return variable if rows is None else xp.gather(variable, rows)
 
 
-def _plus(kept: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
-    """Returns what is kept after a step, which may be of some rows."""
+def _plus(sums: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
+    """Returns the sums after a step, which may be of some rows."""
     if not isinstance(step, _sums.Scattered):
-        return _sums.stored(_sums.loaded(kept) + step)
-    number, columns = kept.shape[-2:]
+        return _sums.stored(_sums.loaded(sums) + step)
+    number, columns = sums.shape[-2:]
     rows = step.places
-    held = _sums.loaded(xp.gather(kept, rows, axis=-2))
-    flat = xp.reshape(kept, [-1, columns])  # There may be two for each, of limbs.
+    held = _sums.loaded(xp.gather(sums, rows, axis=-2))
+    flat = xp.reshape(sums, [-1, columns])  # There may be two for each, of limbs.
     limbs = range(flat.shape[0] // number)
     return xp.reshape(
         xp.tensor_scatter_nd_update(
@@ -138,7 +138,7 @@ def _plus(kept: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
             xp.concat([rows + limb * number for limb in limbs], axis=0)[:, None],
             xp.reshape(_sums.stored(held + step.values), [-1, columns]),
         ),
-        kept.shape,
+        sums.shape,
     )
 
 

@@ -319,7 +319,7 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
 
 def _units(examples: _inputs.Examples) -> np.ndarray:
     """Returns the drawn unit of each example: its index on the labels' first axis."""
-    return np.nonzero(examples.kept)[0]
+    return np.nonzero(examples.counted)[0]
 
 
 def _accuracy(data: ClassifierData, n: int) -> _Replicate:

@@ -49,9 +49,9 @@ def _calibrated_likelihood(
     repeats = xp.size(keys)
     if weights is None:
         weights = xp.ones_like(rows.at_label)
-    live = weights > 0
-    index = xp.cumsum(xp.cast(live, xp.int32)) - 1
-    impossible = xp.reduce_any(live & (rows.at_label == -np.inf))
+    counted = weights > 0
+    index = xp.cumsum(xp.cast(counted, xp.int32)) - 1
+    impossible = xp.reduce_any(counted & (rows.at_label == -np.inf))
     rows = rows._replace(at_label=xp.maximum(rows.at_label, -1))
     whole = _temperature.inverse_temperature(rows, weights)
 

@@ -114,7 +114,7 @@ def _draw_calibration(
     for m, (confidences, gaps, ece) in enumerate(members):
         bins = ~np.isnan(gaps)
         drawn = ax.plot(confidences[bins], gaps[bins], label=label, **_MEMBER)
-        _series.tell(*drawn, f"Member {m}: ECE = {ece:.3f}")
+        _series.set_tips(*drawn, f"Member {m}: ECE = {ece:.3f}")
         label = None  # All members share one legend entry.
 
     bins = counts.sum(axis=0) > 0
@@ -137,7 +137,7 @@ def _draw_calibration(
         f"Ensemble: mean confidence {x:.3f}, accuracy {x + y:.3f}, n = {n:.6g}"
         for x, y, n in zip(*line, counts[bins], strict=True)
     )
-    _series.tell(ax.scatter(*line, s=areas, **style), *tips)
+    _series.set_tips(ax.scatter(*line, s=areas, **style), *tips)
 
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Confidence", ylabel="Accuracy - confidence", xlim=(0, 1))

@@ -17,7 +17,7 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._results import BinStatistics
+from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _inputs, _wilson
 from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
@@ -109,7 +109,7 @@ class ReliabilityCurve:
 
 
 def curve_from_statistics(
-    statistics: BinStatistics, *, y_axis: YAxis = "accuracy"
+    statistics: AnyBinStatistics, *, y_axis: YAxis = "accuracy"
 ) -> ReliabilityCurve:
     """The data of a reliability diagram, from bin statistics.
 

@@ -69,9 +69,9 @@ def cell_sums(
         return _sums.Sums(units, None, None), batch.valid
     weights = xp.cast(batch.weights, xp.float32)
     sums = _sums.outcome_sums(cells, batch.hits, weights, num_cells)
-    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
-    nothing = xp.zeros_like(live)
-    hi = _sums.append_cell(sums.hi, num_cells, live, nothing)
+    num_counted = xp.cast(xp.math.count_nonzero(weights), xp.float32)
+    nothing = xp.zeros_like(num_counted)
+    hi = _sums.append_cell(sums.hi, num_cells, num_counted, nothing)
     lo = _sums.append_cell(sums.lo, num_cells, nothing, nothing)
     return _sums.Sums(None, hi, lo), batch.valid
 

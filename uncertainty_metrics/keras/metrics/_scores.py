@@ -48,7 +48,7 @@ def _counted(
     """Returns the scores, 0 where they do not count, their weights, and if all was
     right.
     """
-    scores, right, kept = scorer.scores(batch)
+    scores, right, not_ignored = scorer.scores(batch)
     if known is not None:
         right = right & known
     usable = xp.constant(True)
@@ -57,12 +57,12 @@ def _counted(
     else:
         usable = xp.reduce_all((weights >= 0) & (weights < float("inf")))
         weights = xp.cast(weights, scores.dtype)
-    if kept is not None:
-        weights = xp.where(kept, weights, xp.zeros_like(weights))
-    live = weights > 0
-    valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
-    counted = xp.reshape(right & live, [-1] + [1] * (len(scores.shape) - 1))
-    return xp.where(counted, scores, xp.zeros_like(scores)), weights, valid
+    if not_ignored is not None:
+        weights = xp.where(not_ignored, weights, xp.zeros_like(weights))
+    counted = weights > 0
+    valid = usable & ~scorer.mistaken(batch, counted) & xp.reduce_all(right | ~counted)
+    used = xp.reshape(right & counted, [-1] + [1] * (len(scores.shape) - 1))
+    return xp.where(used, scores, xp.zeros_like(scores)), weights, valid
 
 
 def _batch_sums(
@@ -161,12 +161,12 @@ class ScoreMetric(_base.SumsMetric):
 
         def explain() -> None:
             _labels.check_weights(weights)
-            live: Any = np.ones(batch.labels.shape, bool)
+            counted: Any = np.ones(batch.labels.shape, bool)
             if weights is not None:
-                live = weights > 0
-            scorer.explain(y_true, y_pred, live)
+                counted = weights > 0
+            scorer.explain(y_true, y_pred, counted)
             if self.num_groups is not None:
-                given = to_numpy(groups)[to_numpy(live).reshape(-1)]
+                given = to_numpy(groups)[to_numpy(counted).reshape(-1)]
                 np_inputs.integer_labels("groups", given, self.num_groups)
 
         self._update(
@@ -241,7 +241,7 @@ class RefinedMetric(ScoreMetric):
 
     _reduce = staticmethod(_node_sums)
     _scorer_type = _scorers.Margins
-    _told_beyond = ""
+    _warned_beyond = ""
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
@@ -271,14 +271,14 @@ class RefinedMetric(ScoreMetric):
         """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
         return self._minimum().calibration_part
 
-    def _tell(self, invalid: int, few: bool) -> None:
-        super()._tell(invalid, few)
+    def _warn(self, invalid: int, few: bool) -> None:
+        super()._warn(invalid, few)
         if invalid or not few:
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
         beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
-        if beyond not in ("", self._told_beyond):
-            self._told_beyond = beyond
+        if beyond not in ("", self._warned_beyond):
+            self._warned_beyond = beyond
             warnings.warn(
                 f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
@@ -288,7 +288,7 @@ class RefinedMetric(ScoreMetric):
 
     def _set_all(self, variables: list[Any], values: list[Any]) -> None:
         super()._set_all(variables, values)
-        self._told_beyond = ""
+        self._warned_beyond = ""
 
 
 class DecompositionMetric(ClassMetric):

@@ -76,11 +76,11 @@ def _batch(
     if all are.
     """
     with _shared_values.sharing():
-        found = [
+        parts_of_batch = [
             batch_sums(*options, *_mapped(tensors.__getitem__, places))
             for batch_sums, options, places in parts
         ]
-    sums, valid = map(list, zip(*found, strict=True))
+    sums, valid = map(list, zip(*parts_of_batch, strict=True))
     if states is None:
         return sums, valid
     _add_all(states, sums, _all(valid))
@@ -187,10 +187,10 @@ class MetricCollection(_base.SumsMetric):
     @property
     def variables(self) -> list[Any]:
         """The states, each of them once, as Keras saves them."""
-        found = list(super().variables)
+        variables = list(super().variables)
         for metric in getattr(self, "_members", ()):
-            found += metric.variables
-        return list({id(variable): variable for variable in found}.values())
+            variables += metric.variables
+        return list({id(variable): variable for variable in variables}.values())
 
     def _share(self) -> None:
         """Gives the metrics of each group the state of its first, once it is there."""
@@ -301,7 +301,7 @@ class MetricCollection(_base.SumsMetric):
         with self._alone():
             self._read_valid()
             for name, metric in self.metrics.items():
-                metric._told = self._told  # The warning is that of the collection.
+                metric._warned_of = self._warned_of  # The collection has warned.
                 value = type(metric).result(metric)
                 if isinstance(value, Mapping):
                     own = f"{metric.name}_"  # Which results of groups begin with.
@@ -337,10 +337,12 @@ class MetricCollection(_base.SumsMetric):
                 for key, variable in metric._state._asdict().items():
                     if key in state[name].arrays:
                         array = state[name].arrays[key]
-                        values[id(variable)] = metric._kept(array, variable)
+                        values[id(variable)] = metric._as_variable(array, variable)
             self._share()
-            found = self.variables
-            self._set_all(found, [values.get(id(variable)) for variable in found])
+            variables = self.variables
+            self._set_all(
+                variables, [values.get(id(variable)) for variable in variables]
+            )
 
     def _check_states(self, states: Any) -> None:
         """Raises an error unless they can be those of this collection."""

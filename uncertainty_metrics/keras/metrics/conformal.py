@@ -42,13 +42,14 @@ class _SetScorer(_scorers.ClassScorer):
         right = xp.reduce_all((sets == 0) | (sets == 1), axis=-1)
         return self._of_sets(sets, examples.labels), right
 
-    def explain(self, y_true, y_pred, live):
+    def explain(self, y_true, y_pred, counted):
         labels, _ = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        labels, live = to_numpy(labels), to_numpy(live).reshape(tuple(labels.shape))
+        labels = to_numpy(labels)
+        counted = to_numpy(counted).reshape(labels.shape)
         if self.ignore_index is not None:
-            live = live & ~np_inputs.is_ignored(labels, self.ignore_index)
+            counted = counted & ~np_inputs.is_ignored(labels, self.ignore_index)
         with _labels.keras_names("sets"):
-            um_np.conformal.coverage(labels, to_numpy(y_pred), sample_weight=live)
+            um_np.conformal.coverage(labels, to_numpy(y_pred), sample_weight=counted)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,7 +72,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
         with np.errstate(divide="ignore"):
             return np.log(q), np.log1p(-q)
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
         labels, p = examples.labels, examples.probabilities
         _calibrator.check_two(labels)
         maps = []

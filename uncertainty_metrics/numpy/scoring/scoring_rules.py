@@ -75,8 +75,8 @@ def reduced(
     if aggregate:
         with np.errstate(over="ignore"):  # The mean may overflow to inf.
             return float(np.average(scores, weights=examples.weights))
-    weighted = np.zeros(examples.kept.shape)
-    weighted[examples.kept] = (
+    weighted = np.zeros(examples.counted.shape)
+    weighted[examples.counted] = (
         scores if examples.weights is None else scores * examples.weights
     )
     return weighted
