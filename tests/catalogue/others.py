@@ -265,7 +265,7 @@ FUNCTION_ROWS = (
     FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
     FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
     # Scores.
-    FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
+    FunctionRow("scaled_brier_score", make=_of_an_event, better="larger", half="numpy"),
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.

@@ -89,14 +89,20 @@ def test_calibrated_networks_are_within_a_fraction_of_the_noise(classes, rng):
 
 
 def test_more_bits_give_smaller_errors(rng):
-    data = network(rng, 3000, 10, 1.0, 1.5)
-    exact = um_np.ace(*data)
-    few, many = (
-        abs(streamed("AdaptiveCalibrationError", *data, sketch_bits=bits) - exact)
-        for bits in (0, 10)
-    )
-    assert many < few
-    assert many < 1e-3 * exact
+    errors = []
+    for _ in range(6):
+        data = network(rng, 3000, 10, 1.0, 1.5)
+        exact = um_np.ace(*data)
+        values = [
+            streamed("AdaptiveCalibrationError", *data, sketch_bits=bits)
+            for bits in (0, 10)
+        ]
+        errors.append(np.abs(np.array(values) - exact) / exact)
+    # In 60 draws the relative errors were .019 and 6e-5 in the median, and at most .044
+    # and .0018.
+    few, many = np.mean(errors, axis=0)
+    assert many < few / 2
+    assert many < 4e-3
 
 
 MOVED = pytest.mark.filterwarnings("ignore:This sketch was saved with wider cells")

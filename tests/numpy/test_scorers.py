@@ -105,7 +105,7 @@ def test_every_metric_has_the_sign_that_its_docstring_says(rng):
     better = {name: row.better for row in catalogue.CALLABLES for name in row.names}
     for name in names:
         ((key, scorer),) = um.make_scorers(name).items()
-        larger = re.search(r"[Ll]arger is\s+better", getattr(um, name).__doc__)
+        larger = re.search(r"[Ll]arger\s+is\s+better", getattr(um, name).__doc__)
         assert better[name] == ("larger" if larger else "smaller")
         assert key == (name if larger else f"neg_{name}")
         right, wrong = (scorer(Fixed([0, 1], p), y, y) for p in (good, good[:, ::-1]))
