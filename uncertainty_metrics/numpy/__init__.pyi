@@ -90,9 +90,11 @@ from .calibration.semiparametric import (
 )
 
 # Scoring rules.
-from .scoring.scoring_rules import (
+from .scoring.brier_decompositions import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
+)
+from .scoring.scoring_rules import (
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
     ranked_probability_score as ranked_probability_score,
@@ -100,7 +102,6 @@ from .scoring.scoring_rules import (
 from .scoring.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
-    energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
     threshold_weighted_crps as threshold_weighted_crps,
@@ -110,6 +111,7 @@ from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
+    energy_score as energy_score,
     variogram_score as variogram_score,
 )
 

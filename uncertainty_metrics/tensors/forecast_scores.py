@@ -13,6 +13,9 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
+from uncertainty_metrics.numpy.scoring import (
+    multivariate_scores as np_multivariate_scores,
+)
 from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -201,7 +204,7 @@ def _pair_distances(
     return distances, gradient
 
 
-@twin(np_forecast_scores.energy_score)
+@twin(np_multivariate_scores.energy_score)
 def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)

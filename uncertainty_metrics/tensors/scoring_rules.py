@@ -12,6 +12,9 @@ from typing import Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
+from uncertainty_metrics.numpy.scoring import (
+    brier_decompositions as np_brier_decompositions,
+)
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.ops import _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
@@ -68,13 +71,13 @@ def _decompositions(
     return *_classifier_scores.decomposition_parts(totals, vertices), valid
 
 
-@twin(np_scoring_rules.brier_decomposition, data=ClassifierData)
+@twin(np_brier_decompositions.brier_decomposition, data=ClassifierData)
 def brier_decomposition(data):
     parts, _, valid = _decompositions(data)
     return parts, valid
 
 
-@twin(np_scoring_rules.brier_decomposition_exact, data=ClassifierData)
+@twin(np_brier_decompositions.brier_decomposition_exact, data=ClassifierData)
 def brier_decomposition_exact(data):
     _, parts, valid = _decompositions(data)
     return parts, valid

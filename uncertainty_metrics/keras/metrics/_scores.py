@@ -23,7 +23,9 @@ from uncertainty_metrics.keras import (
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy._inputs import Partition
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
+from uncertainty_metrics.numpy.scoring import (
+    brier_decompositions as np_brier_decompositions,
+)
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
@@ -296,7 +298,7 @@ class DecompositionMetric(ClassMetric):
 
     _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
-    _explain = staticmethod(np_scoring_rules.brier_decomposition)
+    _explain = staticmethod(np_brier_decompositions.brier_decomposition)
     num_classes: int | None
     exact: bool
 

@@ -17,27 +17,23 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy import _inputs
 
 __all__ = [
-    "brier_decomposition",
-    "brier_decomposition_exact",
     "brier_score",
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
 
 
-# Up to this many decisions, products of blocks of this many rows are the fastest sums.
-_FEW_DECISIONS, _ROWS = 64, 2**12
-
-
-def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Returns the value [N] at the label in each row of values [N, K]."""
     return np.take_along_axis(values, labels[:, None], axis=1)[:, 0]
 
 
-def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
+def checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
+    """Returns the probabilities [N, K], float64, of which each row sums to 1."""
     probabilities = _inputs.check_probabilities(examples.probabilities, examples.name)
     return probabilities.astype(np.float64)
 
@@ -178,13 +174,13 @@ def brier_score(
         ),
         allow_none=not aggregate,
     )
-    p = _checked_probabilities(examples)
+    p = checked_probabilities(examples)
     if zero_based:  # Adding 1 at the end would lose digits.
         p = p.copy()
         p[np.arange(len(p)), examples.labels] -= 1
         scores = np.einsum("nk,nk->n", p, p)
     else:
-        scores = np.einsum("nk,nk->n", p, p) - 2 * _at_label(p, examples.labels)
+        scores = np.einsum("nk,nk->n", p, p) - 2 * at_label(p, examples.labels)
     return reduced(examples, scores, aggregate)
 
 
@@ -277,10 +273,10 @@ def negative_log_likelihood(
     )
     if examples.name == "logits":
         z = _inputs.below_maximum(examples.predictions)
-        scores = np.log(np.exp(z).sum(axis=-1)) - _at_label(z, examples.labels)
+        scores = np.log(np.exp(z).sum(axis=-1)) - at_label(z, examples.labels)
     else:
         with np.errstate(divide="ignore"):
-            p = _at_label(_checked_probabilities(examples), examples.labels)
+            p = at_label(checked_probabilities(examples), examples.labels)
             scores = -np.log(p) + 0.0  # No -0.0.
     return reduced(examples, scores, aggregate)
 
@@ -380,7 +376,7 @@ def ranked_probability_score(
         ),
         allow_none=not aggregate,
     )
-    p = _checked_probabilities(examples)
+    p = checked_probabilities(examples)
     below = np.cumsum(p, axis=1)
     if examples.name == "logits":  # `1 - below` would lose digits.
         above = np.zeros_like(p)
@@ -390,188 +386,3 @@ def ranked_probability_score(
     reached = examples.labels[:, None] <= np.arange(p.shape[1])
     errors = np.where(reached, above, below)
     return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
-
-
-def _rows_of_decisions(
-    examples: _inputs.Examples,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns probabilities [N, K], weights of sum 1, and decisions, numbered from 0 to
-    D - 1 for the D decisions that occur.
-    """
-    decisions, _ = examples.decided
-    occurring = np.bincount(decisions, minlength=1) > 0
-    decisions = (np.cumsum(occurring) - 1)[decisions]
-    p = _checked_probabilities(examples)
-    weights = np.ones(len(p)) if examples.weights is None else examples.weights
-    return p, weights / weights.sum(), decisions
-
-
-def _frequencies_of_decisions(
-    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
-    shape = decisions.max() + 1, examples.num_classes
-    cells = decisions * shape[1] + examples.labels
-    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
-    shares = sums.sum(axis=1)
-    return sums / shares[:, None], shares
-
-
-def _means_of_decisions(
-    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray, shares: np.ndarray
-) -> np.ndarray:
-    """Returns the mean of the rows [N, K] of each decision, [D, K]."""
-    means = np.zeros((len(shares), rows.shape[1]))
-    if len(shares) <= _FEW_DECISIONS:  # Products with 0 cost less than indexing.
-        numbers = np.arange(len(shares))[:, None]
-        for start in range(0, len(rows), _ROWS):
-            block = slice(start, start + _ROWS)
-            means += (decisions[block] == numbers) * weights[block] @ rows[block]
-        return means / shares[:, None]
-    for k in range(len(shares)):  # One pass over the examples of each decision.
-        chosen = decisions == k
-        means[k] = weights[chosen] @ rows[chosen] / shares[k]
-    return means
-
-
-def brier_decomposition(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    logits: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> BrierParts:
-    """Uncertainty, resolution and reliability: three parts of the Brier score.
-
-    Examples are partitioned by their decision k, the argmax. With w_k the share of the
-    examples decided as k, dbar_kj the frequency of label j among them and pbar_j its
-    frequency among all examples:
-
-      uncertainty = -sum_j pbar_j^2
-      resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
-      reliability = mean over examples of sum_j (p_j - dbar_kj)^2
-
-    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
-    decision are equal; `brier_decomposition_exact` sums to it for any data.
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
-      ignore_index: a label whose examples are left out.
-
-    Returns:
-      A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
-      resolution in [0, 1], larger is better; reliability in [0, 2], smaller is better
-      and 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> probabilities = [[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]]
-      >>> parts = um.brier_decomposition([0, 1, 1, 1], probabilities=probabilities)
-      >>> [round(float(part), 6) for part in parts]
-      [-0.625, 0.125, 0.18]
-
-    References:
-      Murphy (1973), A New Vector Partition of the Probability Score.
-      Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
-    """
-    examples = _inputs.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
-    )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
-    pbar = shares @ dbar
-    return BrierParts(
-        float(-np.sum(pbar**2)),
-        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(weights @ np.sum((p - dbar[decisions]) ** 2, axis=1)),
-    )
-
-
-def brier_decomposition_exact(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    logits: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> ExactBrierParts:
-    """Five parts that sum to the Brier score, for any data.
-
-    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j,
-    and dbar_kj the mean of the outcome d_j = (j == y), over the examples decided as k:
-
-      reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
-      within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
-      within_bin_covariance = 2 * mean of sum_j (p_j - fbar_kj) (d_j - dbar_kj)
-      Brier = uncertainty - resolution + reliability
-              + within_bin_variance - within_bin_covariance
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
-      ignore_index: a label whose examples are left out.
-
-    Returns:
-      A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
-      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most
-      the `reliability` of `brier_decomposition`; smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
-      >>> u, resolution, reliability, variance, covariance = (
-      ...     um.brier_decomposition_exact(**data)
-      ... )
-      >>> total = u - resolution + reliability + variance - covariance
-      >>> bool(abs(total - um.brier_score(**data)) < 1e-6)
-      True
-
-    References:
-      Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
-      Decomposition.
-    """
-    examples = _inputs.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
-    )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
-    fbar = _means_of_decisions(p, weights, decisions, shares)
-    pbar = shares @ dbar
-    p -= fbar[decisions]
-    # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
-    products = _at_label(p, examples.labels)
-    return ExactBrierParts(
-        float(-np.sum(pbar**2)),
-        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
-        float(weights @ np.einsum("nk,nk->n", p, p)),
-        float(2 * weights @ products),
-    )
