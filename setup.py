@@ -40,6 +40,17 @@ DOCS = [
     "mkdocs-material>=9.6",
     "mkdocstrings[python]>=1.0",
 ]
+# What a change of one metric needs.
+DEV = [
+    *TENSORFLOW,
+    *PLOT,
+    "mpmath>=1.3",
+    "mypy>=2,<3",
+    "pytest>=7.4",
+    "pytest-xdist>=3.5",
+    "ruff>=0.17,<0.18",
+    "scikit-learn>=1.4",
+]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 # On an index, links to files lead to the repository, and pictures come from it.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -77,7 +88,9 @@ setup(
         "parquet": PARQUET,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
+        "dev": DEV,
         "test": [
+            *DEV,
             *PROGRESS,
             *BEAM,
             *PARQUET,
@@ -86,12 +99,7 @@ setup(
             *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
-            "mpmath>=1.3",
-            "mypy>=2,<3",
             "properscoring>=0.1",
-            "pytest>=7.4",
-            "pytest-xdist>=3.5",
-            "ruff>=0.17,<0.18",
             "scoringrules>=0.9",
             "setuptools>=70.1",
         ],
