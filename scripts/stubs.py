@@ -14,7 +14,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).parents[1]
 # By package: a pattern of the modules from which it takes all names in `__all__`.
 _WHOLE = {
-    "uncertainty_metrics": r"\.(tensors|keras\.metrics)\.[\w.]+",
+    "uncertainty_metrics": r"\.(tensors|keras\.metrics|numpy\.calibrators)\.[\w.]+",
     "uncertainty_metrics.conformal": r"\.\.keras\.metrics\.conformal",
     "uncertainty_metrics.regression": r"\.\.(tensors|keras\.metrics)\.regression[\w.]*",
     "uncertainty_metrics.numpy": r"\.\w[\w.]*",

@@ -238,7 +238,7 @@ def test_a_walk_takes_few_files(walk):
 
 def test_a_metric_of_classes_takes_eight_things_to_know():
     section = PAGE.split("\n## How to add a metric of classes\n")[1].split("\n## ")[0]
-    numbers = [int(number) for number in re.findall(r"\((\d)\) ", section)]
+    numbers = [int(number) for number in re.findall(r"\((\d)\)\s", section)]
     assert numbers == list(range(1, 9))
 
 

@@ -1,5 +1,6 @@
 """Docstrings of the NumPy half and of plots are complete in the source."""
 
+import collections
 import inspect
 import re
 import subprocess
@@ -34,6 +35,17 @@ def described(function):
 def test_every_argument_is_described_in_order(name):
     function = DOCUMENTED[name]
     assert list(described(function)) == list(inspect.signature(function).parameters)
+
+
+def test_the_same_argument_has_the_same_words():
+    small = {"a", "an", "the", "which", "that", "its", "own", "of", "with"}
+    wordings = collections.defaultdict(set)
+    for function in DOCUMENTED.values():
+        for argument, text in described(function).items():
+            words = re.findall(r"[^\s(),;:]+", text.rstrip("."))
+            key = argument, *(word for word in words if word not in small)
+            wordings[key].add(text)
+    assert [texts for texts in wordings.values() if len(texts) > 1] == []
 
 
 def test_names_exist_without_docstrings():

@@ -84,7 +84,7 @@ def numbers_of(directory):
 def in_page_order(kind, directory):
     """Returns the rows of the pictures of a report, in the order of the page."""
     files = [
-        block.file
+        block.name
         for chapter in _document.chapters(numbers_of(directory))
         for block in chapter.blocks
         if isinstance(block, _blocks.Picture)

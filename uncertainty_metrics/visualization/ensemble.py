@@ -54,7 +54,7 @@ def ensemble_calibration_diagram(
       logits: logits of the members, shape [..., M, K] with the M members on
         `ensemble_axis`; [..., M, 1] for the logit of class 1 against class 0.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      ensemble_axis: the axis of the members, any but the last.
+      ensemble_axis: axis of the members, any but the last.
       num_bins: number of bins.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.

@@ -207,8 +207,8 @@ def reliability_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
-      binning_scheme: "even" (bins of equal width) or "adaptive" (bins of equal mass).
-      class_conditional: whether every class is a group with its own bins.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      class_conditional: whether every class is a group with bins of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.

@@ -122,8 +122,8 @@ def accuracy_confidence_curve(
 
     Args:
       labels: integer class labels in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
-        largest.
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
