@@ -347,6 +347,16 @@ def _tensorflow_probability() -> Functions:
     }
 
 
+def _confidenceinterval() -> Functions:
+    from confidenceinterval import roc_auc_score
+
+    def interval(labels, scores, level):
+        estimate, (lower, upper) = roc_auc_score(labels, scores, level)
+        return lower, estimate, upper
+
+    return {"auroc_interval": interval}
+
+
 # By package, the requirement for pip, and the functions of the package.
 PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "torchmetrics": ("torchmetrics", _torchmetrics),

@@ -457,7 +457,8 @@ def grouped(rng, made, takes):
         number = int(rng.choice([1, 2, 4, 40]))
         several = rng.integers(0, len(shape) + 1) if rng.random() < 0.3 else len(shape)
         made["groups"] = rng.choice(rng.integers(0, number, 3), shape[:several])
-        made["num_groups"] = number
+        if "num_groups" in takes:
+            made["num_groups"] = number
         if rng.random() < 0.8:
             made.pop("aggregate", None)
     return made

@@ -100,6 +100,18 @@ def test_few_data_give_wide_intervals():
     assert with_one.upper == interval(labels[:4], p[:4]).upper == 1
 
 
+def test_rounding_of_scores_does_not_move_the_ends():
+    """The first bin has a gap of 1/3 and a standard error of 1/3: no error is left."""
+    outcomes = [1, 1, 0, 1, 0, 0, 0]
+    scores = np.repeat([1 / 3, 1 / 2, 1], [3, 3, 1])
+    exact, rounded, smaller = (
+        um.calibration_error_interval(outcomes, p, positive_class=True, num_bins=7)
+        for p in (scores, scores.astype(np.float32), scores * (1 - 1e-9))
+    )
+    for other in (rounded, smaller):
+        np.testing.assert_allclose(other, exact, rtol=0, atol=1e-6)
+
+
 def test_weights_are_numbers_of_examples(rng):
     p = rng.uniform(size=60)
     labels = rng.uniform(size=60) < p

@@ -11,6 +11,7 @@ from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy.calibration._error_interval import (
     MAX_SKEW,
+    NEGLIGIBLE,
     PLACES,
     ROUNDS,
     quantile,
@@ -69,7 +70,9 @@ def interval(
     variances = xp.maximum(squares - residuals * residuals, 0) * freedom
     means = residuals * residuals - variances / counts
     square = xp.maximum(total_of(shares * means), 0)
-    positive = xp.maximum(means, 0)
+    positive = xp.where(
+        means > NEGLIGIBLE * residuals * residuals, means, xp.zeros_like(means)
+    )
     mean = total_of(shares * positive)
     parts = xp.where(mean > 0, divide(shares * positive, mean), shares)
     spread = divide(total_of(shares * (positive - mean) ** 2), total)

@@ -20,6 +20,8 @@ from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 ROUNDS, PLACES = 5, 2**10
 # A sixth of the skewness of the square of a Normal, which no sum of squares exceeds.
 MAX_SKEW = 8**0.5 / 6
+# Scores in float32 give the mean of a bin this relative error, and less.
+NEGLIGIBLE = 1e-6
 
 
 def quantile(level: float) -> float:
@@ -93,7 +95,8 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
     variances = np.maximum(squares - residuals**2, 0.0) * freedom
     means = residuals**2 - variances / counts
     square = max(float(np.sum(shares * means)), 0.0)
-    positive = np.maximum(means, 0.0)
+    # A mean that is 0 but for rounding would otherwise take the whole of `parts`.
+    positive = np.where(means > NEGLIGIBLE * residuals**2, means, 0.0)
     mean = np.sum(shares * positive)
     parts = shares * positive / mean if mean > 0 else shares
     spread = np.sum(shares * (positive - mean) ** 2) / total
