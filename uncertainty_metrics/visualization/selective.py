@@ -619,7 +619,9 @@ def accuracy_confidence_diagram(
     for i, (name, curve) in enumerate(curves.items()):
         style = _series.line(i) | {"marker": _marker(curve.thresholds)}
         label = _series.label(name, "")
-        ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        drawn = ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        first = f"accuracy {curve.accuracies[0]:.3f} at {curve.thresholds[0]:.3g}"
+        _series.set_tips(*drawn, _series.label(name, first))
         strip.plot(curve.thresholds, curve.shares, clip_on=False, **style)
     ax.set(xlabel="Confidence threshold", ylabel="Accuracy")
     _fit(ax, [(curve.shares, curve.accuracies) for curve in curves.values()])
