@@ -46,10 +46,12 @@ DEV = [
     *PLOT,
     "mpmath>=1.3",
     "mypy>=2,<3",
+    "properscoring>=0.1",
     "pytest>=7.4",
     "pytest-xdist>=3.5",
     "ruff>=0.17,<0.18",
     "scikit-learn>=1.4",
+    "scoringrules>=0.9",
 ]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 # On an index, links to files lead to the repository, and pictures come from it.
@@ -99,8 +101,6 @@ setup(
             *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
-            "properscoring>=0.1",
-            "scoringrules>=0.9",
             "setuptools>=70.1",
         ],
         "docs": DOCS,
