@@ -82,6 +82,18 @@ def test_every_keras_metric_says_which_values_are_better():
                 ), name
 
 
+def test_every_public_name_is_in_the_changelog():
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)`", (ROOT / "CHANGELOG.md").read_text()))
+    for module in MODULES:
+        aliases = {}
+        for name in module.__all__:
+            aliases.setdefault(getattr(module, name), set()).add(name)
+        for names in aliases.values():
+            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
+                f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
+            )
+
+
 def test_every_public_name_exists():
     for module in MODULES:
         for name in module.__all__:
