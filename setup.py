@@ -54,7 +54,7 @@ DEV = [
     "scoringrules>=0.9",
 ]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
-# On an index, links to files lead to the repository, and pictures come from it.
+# On a package index, links to files and pictures must lead to the repository.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 README = re.sub(r"\]\((?!http)(\S+\.png)\)", rf"]({ADDRESS}/raw/main/\1)", README)
 README = re.sub(r"\]\((?!http)", f"]({ADDRESS}/blob/main/", README)

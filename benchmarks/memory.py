@@ -1,8 +1,9 @@
 """Memory that the paths need beyond their input: `python benchmarks/memory.py`.
 
 Each call is measured in a fresh process, at two sizes: the second has more bins for the
-same examples, or more members for the same number of probabilities. A path that grows
-as an array [N, bins] or [N, M, M] would grow is flagged.
+same examples, more members for the same number of probabilities, or more examples. A
+path is flagged if it grows as an array [N, bins] or [N, M, M] or a copy of all
+predictions [N, K] would grow.
 """
 
 from __future__ import annotations
@@ -143,6 +144,17 @@ _BINS = Growth(
     ((2003, 10, 31), (2003, 10, 509)),
     option=True,
 )
+# Work goes by blocks: no path copies more than a quarter of the predictions at once.
+_COPIES = Growth(
+    "[N, K]",
+    lambda n, classes: n * classes,
+    data.predictions,
+    ((5000, 1000), (50000, 1000)),
+    ((2003, 1000), (9001, 1000)),
+)
+_COPIES_OF_LOGITS = dataclasses.replace(
+    _COPIES, forbidden="[N, K] of logits", make=data.logits
+)
 _LEVELS = Growth(
     "[N, levels]",
     lambda n, levels: n * levels,
@@ -254,6 +266,14 @@ ROWS = (
             ("BayesianExpectedCalibrationError", None),
             ("DebiasedCalibrationError", None),
         )
+    ),
+    *(
+        Row(name, _COPIES, modes=(NUMPY,))
+        for name in ("ece", "sce", "ace", "tace", "brier_score", "brier_decomposition")
+    ),
+    *(
+        Row(name, _COPIES_OF_LOGITS, modes=(NUMPY,))
+        for name in ("negative_log_likelihood", "brier_score", "ece", "sce")
     ),
     Row("calibration_test", _RESAMPLES, "num_resamples", modes=(NUMPY,)),
     *(

@@ -347,6 +347,75 @@ def _tensorflow_probability() -> Functions:
     }
 
 
+def _scikit_survival() -> Functions:
+    import math
+
+    import numpy as np
+    from sksurv import metrics
+    from sksurv.util import Surv
+
+    def concordance(times, event, risk_scores, ipcw=False, at=math.inf):
+        seen, ends = np.array(event, bool), np.array(times, float)
+        if ipcw:
+            outcomes = Surv.from_arrays(seen, ends)
+            tau = None if math.isinf(at) else at
+            return metrics.concordance_index_ipcw(
+                outcomes, outcomes, np.array(risk_scores, float), tau
+            )[0]
+        if math.isfinite(at):
+            raise NotImplementedError
+        return metrics.concordance_index_censored(
+            seen, ends, np.array(risk_scores, float)
+        )[0]
+
+    def brier(times, event, survival, at):
+        outcomes = Surv.from_arrays(np.array(event, bool), np.array(times, float))
+        return metrics.brier_score(outcomes, outcomes, np.array(survival), at)[1]
+
+    return {"concordance_index": concordance, "ipcw_brier_score": brier}
+
+
+def _lifelines() -> Functions:
+    import math
+
+    import numpy as np
+    from lifelines.utils import concordance_index
+
+    def concordance(times, event, risk_scores, ipcw=False, at=math.inf):
+        if ipcw or math.isfinite(at):
+            raise NotImplementedError
+        return concordance_index(times, -np.array(risk_scores, float), event)
+
+    return {"concordance_index": concordance}
+
+
+def _statsmodels() -> Functions:
+    import numpy as np
+    import statsmodels.api as sm
+
+    def fitted(labels, columns, weights, **options):
+        family = sm.families.Binomial()
+        weights = np.ones(len(labels)) if weights is None else np.array(weights, float)
+        model = sm.GLM(
+            np.array(labels, float), columns, family, freq_weights=weights, **options
+        )
+        return model.fit().params
+
+    def log_odds(probabilities):
+        p = np.array(probabilities, float)
+        return np.log(p / (1 - p))
+
+    def intercept(labels, probabilities, sample_weight=None):
+        z = log_odds(probabilities)
+        return fitted(labels, np.ones((len(z), 1)), sample_weight, offset=z)
+
+    def slope(labels, probabilities, sample_weight=None):
+        columns = sm.add_constant(log_odds(probabilities), has_constant="add")
+        return fitted(labels, columns, sample_weight)[1]
+
+    return {"calibration_intercept": intercept, "calibration_slope": slope}
+
+
 def _confidenceinterval() -> Functions:
     from confidenceinterval import roc_auc_score
 
@@ -366,6 +435,10 @@ PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "mapie": ("mapie", _mapie),
     "scikit-learn": ("scikit-learn", _scikit_learn),
     "tensorflow-probability": ("tensorflow-probability[tf]", _tensorflow_probability),
+    "statsmodels": ("statsmodels", _statsmodels),
+    "scikit-survival": ("scikit-survival", _scikit_survival),
+    "lifelines": ("lifelines", _lifelines),
+    "confidenceinterval": ("confidenceinterval", _confidenceinterval),
 }
 
 # Notes on the known differences. "Documented" means that the documentation of the
@@ -446,6 +519,28 @@ NOTES = {
             "`VariationRatio(probabilistic=False)` counts the votes against the class "
             "of the mean. Its documentation says that inputs are (examples, members, "
             "classes), but it takes (members, examples, classes), as we pass them.",
+        ],
+    },
+    "risks": {
+        "statsmodels": [
+            "It has no function for this; we call `GLM` with the log-odds as the "
+            "offset, or as the only variable beside a constant.",
+            "If the maximum of the likelihood is at infinity, it warns, and the value "
+            "is where the iterations ended. If all risks are equal, it returns one of "
+            "infinitely many solutions.",
+            "The log-odds of 0 and 1 are infinite, so it raises an exception.",
+        ],
+        "confidenceinterval": [
+            "The interval is symmetric, so it may end above 1. If a class has one "
+            "example, it is NaN.",
+        ],
+    },
+    "survival": {
+        "scikit-survival": [
+            "If an event and a censoring share a time T, it divides by G(T) instead of "
+            "G(T-).",
+            "It refuses a time for the Brier score that is not before the last of the "
+            "times.",
         ],
     },
     "conformal": {

@@ -12,7 +12,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = ("gallery.md", "guide/watching.md")
+PAGES = ("gallery.md", "guide/risk.md", "guide/watching.md")
 KEPT = "pictures/reliability_diagram.png"
 # A block of code, and the picture below it. All pictures are in `docs/pictures/`.
 _BLOCK = re.compile(

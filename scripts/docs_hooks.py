@@ -151,7 +151,15 @@ def _head(package: str, title: str) -> list[str]:
 
 
 def _object(home: str, heading: str) -> str:
-    return f"::: {home}\n    options:\n      heading: {heading}"
+    """Returns the Markdown that shows an object.
+
+    Classes of the NumPy half have many of their methods from private base classes. The
+    base classes of Keras metrics have only the methods of `_of_every_metric`.
+    """
+    text = f"::: {home}\n    options:\n      heading: {heading}"
+    if home.startswith(f"{PACKAGE}.numpy."):
+        text += "\n      inherited_members: true"
+    return text
 
 
 def _of_every_metric() -> list[str]:

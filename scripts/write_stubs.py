@@ -33,7 +33,7 @@ if __name__ == "__main__":  # The tables come first: the import below reads them
 
 from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
 from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402
-from uncertainty_metrics.keras import _base  # noqa: E402
+from uncertainty_metrics.keras import _base, _loss  # noqa: E402
 from uncertainty_metrics.ops import _binning  # noqa: E402
 
 ROOMS = ("tensors", "keras")
@@ -180,7 +180,7 @@ def _class(made: Any) -> str:
     It has the members of the class, and the members of bases that no other class
     made by `with_options` has.
     """
-    others = _with_options(_base.SumsMetric) | _with_options(_base.Loss)
+    others = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
     others -= _with_options(made)
     shared = {base for other in others for base in other.__mro__}
     members = {}
@@ -231,7 +231,7 @@ def _method(function: Any) -> str:
 
 def render(module: ModuleType) -> str | None:
     """Returns the text of the stub of a module; None if the module needs no stub."""
-    classes = _with_options(_base.SumsMetric) | _with_options(_base.Loss)
+    classes = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
     made = [c for c in vars(module).values() if inspect.isclass(c) and c in classes]
     if classes := [c for c in made if c.__module__ == module.__name__]:
         return _of_classes(classes)

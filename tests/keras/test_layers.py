@@ -333,7 +333,7 @@ def test_fit_to_a_dataset(kind, rng, tmp_path):
     two = keras.Model(inputs, [model(inputs), inputs])
     for data, other, wrong in (
         ([(x, labels)], mended, "`model` must be the model that makes the inputs"),
-        ([(x, labels)], layer, "not hold the layer. Received: .*which holds it"),
+        ([(x, labels)], layer, "without the layer. Received: .*which contains it"),
         ([(x, labels)], np.exp, "`model` must be a model or a layer of"),
         ([(x, labels)], two, "`model` must have one output"),
         ([(x, labels)], softmax, "`logits` must be logits"),

@@ -180,7 +180,7 @@ def test_graphs_of_many_class_counts_are_not_kept():
     def graph(classes):
         scorer = um.BrierScore(ignore_index=-7)._scorer
         options = ((scorer,), None, None)
-        return _variables.graph(_scores._batch_sums, options, (classes,))
+        return _variables.compiled_update(_scores._batch_sums, options, (classes,))
 
     update(2)
     first = weakref.ref(graph(2))

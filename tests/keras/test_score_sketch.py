@@ -80,6 +80,15 @@ def test_metrics_of_adaptive_bins_give_their_sketch(name, weighted, rng):
     assert metric.sketch + metric.sketch == sketch + sketch
 
 
+def test_each_class_of_an_example_counts_as_a_score(rng):
+    metric = um.DebiasedCalibrationError(max_prob=False, class_conditional=False)
+    for labels, p, weights in batches(rng, weighted=True):
+        metric.update_state(labels, p, weights)
+    assert metric.sketch._content.sums.count == 2 * 700
+    error = metric.sketch.debiased_calibration_error()
+    assert error == pytest.approx(float(metric.result()), abs=2e-5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["AURC", "RiskAtCoverage"])
 def test_rank_metrics_give_their_sketch(name, weighted, rng):

@@ -1,8 +1,10 @@
-"""Files of sketches that are damaged, hostile or no sketches at all."""
+"""Files of sketches: saved, damaged, hostile, or no sketches at all."""
 
 import contextlib
+import copy
 import io
 import json
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.numpy import test_state
-from tests.numpy.test_score_sketch import CLASSES, sketch_of
+from tests.numpy.test_score_sketch import CLASSES, GROUPS, calibrated, sketch_of
 from uncertainty_metrics.numpy.sketch import _grid
 
 
@@ -133,3 +135,30 @@ def test_a_file_with_the_cells_of_an_earlier_version_loads():
     exact = um.ace(labels, p, num_bins=5)
     assert sketch.ace(num_bins=5) == pytest.approx(exact, abs=0.02)
     assert (sketch + sketch).ace(num_bins=5) == sketch.ace(num_bins=5)
+
+
+@pytest.mark.parametrize("options", GROUPS, ids=str)
+def test_sketches_can_be_saved_and_pickled(options, rng, tmp_path):
+    labels, p = calibrated(rng, 300, 2)
+    sketch = sketch_of(labels, p, options, sample_weight=rng.random(300))
+    for each in (sketch, um.ScoreSketch(num_classes=2)):
+        each.save(tmp_path / "sketch")
+        assert um.ScoreSketch.load(tmp_path / "sketch") == each
+        for made in (pickle.loads(pickle.dumps(each)), copy.deepcopy(each)):
+            assert made == each
+            assert type(made) is um.ScoreSketch
+    loaded = um.ScoreSketch.load(tmp_path / "sketch")
+    loaded.update(labels, p)  # This must not change another sketch or the file.
+    assert um.ScoreSketch.load(tmp_path / "sketch") != loaded
+
+
+def test_a_sketch_takes_some_hundred_kilobytes(rng):
+    labels, p = calibrated(rng, 20_000, 10, 5.0)
+
+    def size(sketch):
+        return sum(row.digits.nbytes for row in sketch._content.sums.rows.values())
+
+    assert size(sketch_of(labels, p)) < 300e3
+    assert size(sketch_of(labels, p, CLASSES)) < 450e3
+    weighted = sketch_of(labels, p, sample_weight=rng.random(20_000))
+    assert size(weighted) < 600e3

@@ -79,7 +79,7 @@ def test_drawing_shows_the_numbers(rng, ax):
     np.testing.assert_array_equal(above.values, curve.shares[1])
     np.testing.assert_array_equal(above.edges, np.linspace(0, 1, 10))
     names = [text.get_text() for text in strip.get_yticklabels()]
-    assert (names, strip.get_ylabel()) == (["0", "1"], "Share")
+    assert (names, strip.get_ylabel()) == (["0", "1"], "Label")
     text = ax.get_legend_handles_labels()[1]
     assert text == [
         *("Perfect calibration", "95% confidence band", "Restricted cubic spline"),

@@ -187,6 +187,11 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
     gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
     assert section["gains"]["isotonic"] == pytest.approx(gain)
     assert (section["best"], section["needs_mending"]) == ("vector", True)
+    # Among clear gains the largest comes first, even if it is the least precise.
+    each["isotonic"]["negative_log_likelihood"] = 3.8 + 0.8 * sign
+    _sections_mending._judge(section, each, None)
+    assert section["gains"]["isotonic"]["low"] == pytest.approx(0.04)
+    assert (section["best"], section["needs_mending"]) == ("isotonic", True)
 
 
 def test_infinite_likelihoods_leave_the_brier_score():

@@ -21,7 +21,7 @@ from tests.ensembles import (
     members,
 )
 from uncertainty_metrics.numpy.ensemble import distances
-from uncertainty_metrics.ops import _member_pairs
+from uncertainty_metrics.ops import _execution, _member_pairs
 from uncertainty_metrics.tensors.ensemble import uncertainty
 
 TOLERANCE = {np.float32: 1e-6, np.float64: 1e-13}
@@ -201,7 +201,7 @@ def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
 def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())
-    monkeypatch.setattr(_member_pairs, "_LARGE", 0)
+    monkeypatch.setattr(_execution, "_LARGE", 0)
     assert_close(list(um.average_pairwise_diversity(probs).values()), expected)
 
 

@@ -15,6 +15,7 @@ from uncertainty_metrics import regression as tf_regression
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import regression as np_regression
 from uncertainty_metrics.numpy.regression import _levels
+from uncertainty_metrics.ops import _inputs
 
 tfd = tfp.distributions
 ROOMS = pytest.mark.parametrize(
@@ -403,6 +404,26 @@ def test_gradients_of_the_likelihood_equal_finite_differences(rng):
             result = loss(variable)
         expected = references.slopes(loss, value)
         np.testing.assert_allclose(tape.gradient(result, variable), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("spread", ["var", "stddevs"])
+def test_gradients_of_a_likelihood_by_numpy_equal_finite_differences(
+    spread, rng, monkeypatch
+):
+    monkeypatch.setattr(_inputs, "SHORTCUT", True)
+    arguments = Row("", ("mean", "var", "targets")).arguments(rng, n=5)
+    arguments[spread] = arguments.pop("var")
+    for name, value in arguments.items():
+        variable = tf.constant(value)
+
+        def loss(value, name=name):
+            return tf_regression.negative_log_likelihood(**{**arguments, name: value})
+
+        with tf.GradientTape() as tape:
+            tape.watch(variable)
+            result = loss(variable)
+        gradient = tape.gradient(result, variable)
+        np.testing.assert_allclose(gradient, references.slopes(loss, value), atol=1e-8)
 
 
 def test_gradients_are_finite_if_masked_values_are_nan():

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy import stats
+from scipy import special, stats
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.ops import _execution
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
 
@@ -114,6 +115,24 @@ def test_likelihood_is_precise_where_probabilities_underflow(room):
     assert float(room.negative_log_likelihood(**certain, **weights)) == 0.0
     impossible = room.negative_log_likelihood([1], logits=[[0.0, -np.inf]])
     assert float(impossible) == np.inf
+
+
+@pytest.mark.parametrize("run", [tf.function, lambda function: function])
+def test_compiled_likelihood_of_large_logits_equals_numpy(run, rng, monkeypatch):
+    monkeypatch.setattr(_execution, "_LARGE", 0)
+    logits, labels = rng.normal(0, 30, (6, 5)), [0, 1, 2, 3, 4, 0]
+    logits[0, 2] = -np.inf
+    p = special.softmax(logits, axis=1)
+    likelihood = run(um.negative_log_likelihood)
+    with tf.GradientTape() as tape:
+        variable = tf.constant(logits)
+        tape.watch(variable)
+        score = likelihood(tf.constant(labels), logits=variable)
+    np.testing.assert_allclose(score, -np.log(p[range(6), labels]).mean(), rtol=1e-9)
+    slopes = (p - np.eye(5)[labels]) / 6
+    np.testing.assert_allclose(tape.gradient(score, variable), slopes, atol=1e-12)
+    logits[1, 1] = -np.inf
+    assert likelihood(tf.constant(labels), logits=tf.constant(logits)) == np.inf
 
 
 @ROOMS

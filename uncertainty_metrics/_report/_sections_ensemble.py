@@ -10,7 +10,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibration
 
 
@@ -61,7 +61,7 @@ def _log_mean(logits: np.ndarray) -> np.ndarray:
     """Returns the log of the mean probability over axis 1, of all classes."""
     if logits.shape[-1] == 1:
         logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
-    z = _inputs.below_maximum(logits)
+    z = _rows.below_maximum(logits)
     z -= np.log(np.exp(z).sum(axis=-1, keepdims=True))
     top = np.maximum(z.max(axis=1), np.finfo(z.dtype).min)
     return top + np.log(np.exp(z - top[:, None]).mean(axis=1))

@@ -12,7 +12,7 @@ from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_ensemble import examples_of
 from uncertainty_metrics._report._sections_intervals import row
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _rows
 
 AS_IT_IS = "as it is"
 FOLDS = 5
@@ -150,7 +150,7 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
         name = "mean" if of_many else kind
         given_as = "probabilities" if of_many else kind
         section["code"] = _code(section["best"], given_as, name, weights is not None)
-    p = _inputs.softmax(given) if kind == "logits" else given
+    p = _rows.softmax(given) if kind == "logits" else given
     section["sets"] = _sets(labels, p, folds)
     return Mended(section, data, kind, forecasts)
 

@@ -1,11 +1,12 @@
-"""Keras metrics: state, and a call into `uncertainty_metrics.ops`.
+"""Keras metrics, losses, layers and callbacks: state, and calls of the arithmetic.
 
-The public names are those of `uncertainty_metrics` itself. Classes derive from Keras 3,
-on any of its backends, or from tf_keras where `TF_USE_LEGACY_KERAS=1`.
+Import the public names from `uncertainty_metrics` itself. The classes derive from
+classes of Keras 3 on any of its backends, or of tf_keras if `TF_USE_LEGACY_KERAS=1`.
 
-To load a saved model that names one of them, `import uncertainty_metrics.keras` before
-`load_model`: Keras knows only classes that were imported, says "Could not locate class"
-for the others, and names the module that has them. All of them are imported together.
+To load a saved model with one of these classes, `import uncertainty_metrics.keras`
+before `load_model`. Keras knows only classes that were imported. For another class it
+says "Could not locate class", and names the module of the class. This import imports
+all classes.
 """
 
 from uncertainty_metrics.keras import layers, losses

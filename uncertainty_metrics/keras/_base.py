@@ -1,7 +1,4 @@
-"""The state that all metrics share, and what their losses do.
-
-`_family` is the only file that knows which Keras is loaded.
-"""
+"""The base classes of all metrics: the state, and how batches are added to it."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ from uncertainty_metrics.numpy._metric_state import (
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
-    _inputs,
     _sums,
     to_numpy,
     xp,
@@ -43,7 +39,7 @@ register = _family.register
 def _restored(
     metric: type[SumsMetric], config: dict[str, Any], state: MetricState
 ) -> SumsMetric:
-    """Returns a metric that was pickled or copied."""
+    """Returns the metric of a configuration and a state, for pickles and copies."""
     restored = metric.from_config(config)
     restored.set_state(state)
     return restored
@@ -52,8 +48,12 @@ def _restored(
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def widened(method: _Method) -> _Method:
-    """Returns a method of a metric whose arithmetic has 64 bits, and no gradients."""
+def computed_in_64_bits(method: _Method) -> _Method:
+    """Decorates a method that reads a value off the state of a metric.
+
+    JAX has 64 bits only where a caller asks for them. PyTorch would prepare for
+    gradients, which nobody takes.
+    """
 
     @functools.wraps(method)
     def computed(*args: Any, **kwargs: Any) -> Any:
@@ -63,9 +63,10 @@ def widened(method: _Method) -> _Method:
     return computed  # type: ignore[return-value]
 
 
-def _at_once(result: _Method) -> _Method:
-    """Returns a `result` that is one call where it is eager: JAX would compile each of
-    its hundred steps.
+def _in_one_call(result: _Method) -> _Method:
+    """Decorates `result`: an eager call is one call of a compiled function.
+
+    JAX would compile each of the hundred operations by itself.
     """
 
     @functools.wraps(result)
@@ -75,27 +76,27 @@ def _at_once(result: _Method) -> _Method:
         if self._compiled_result is None:
             names: list[str] = []
 
-            def traced(state: list[Any]) -> Any:
+            def compute(state: list[Any]) -> Any:
                 with keras.StatelessScope(
                     list(zip(self.variables, state, strict=True))
                 ):
                     value, invalid = result(self), _variables.read(self._invalid)
-                    few = (
-                        self._has_few(_variables.read(self._units))
+                    exact = (
+                        self._counts_are_exact(_variables.read(self._units))
                         if self._has_sums
                         else True
                     )
-                if isinstance(value, dict):  # Of which JAX would sort the keys.
+                if isinstance(value, dict):  # JAX would sort the keys.
                     names[:] = value
                     value = list(value.values())
-                return value, invalid, few
+                return value, invalid, exact
 
-            self._compiled_result = _execution.compiled(traced), names
+            self._compiled_result = _execution.compiled(compute), names
         compiled, names = self._compiled_result
-        with self._alone():
+        with self._locked():
             state = [variable.value for variable in self.variables]
-        value, invalid, few = compiled(state)
-        self._warn(int(invalid), bool(few))
+        value, invalid, exact = compiled(state)
+        self._warn_if_nan(int(invalid), bool(exact))
         return dict(zip(names, value, strict=True)) if names else value
 
     return computed  # type: ignore[return-value]
@@ -104,23 +105,27 @@ def _at_once(result: _Method) -> _Method:
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
-    # Whether larger values ("up") or smaller ones ("down") are better: callbacks of
-    # Keras 3 ask. If neither is, or the result is always a dict, they need a mode.
+    # Whether larger values ("up") or smaller values ("down") are better; callbacks of
+    # Keras 3 read it. A metric has no direction if neither are better, or if its result
+    # is always a dict; a callback that monitors it needs `mode=`.
     _direction: Literal["up", "down"]
     _has_direction: bool = True
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
-        # Held while an eager call makes, changes or reads the state.
+        # An eager call holds it while it makes, changes or reads the state.
         self._lock = threading.RLock()
-        self._warned_of = 0  # The number of invalid batches in the last warning.
+        # The number of invalid batches in the last warning; -1 for too many examples.
+        self._warned_of = 0
         self._compiled_result: Any = None
-        # A compiled update cannot raise; a batch it could not use makes the result NaN.
+        # A compiled update cannot raise an error. It counts each batch that is not
+        # valid, and the count makes the result NaN.
         self._invalid = self._add_counts("invalid", ())
         self._units: Any = None
         self._hi: Any = None
         self._lo: Any = None
-        self._classes: int | None = None  # None while any number will do.
+        # The number of classes of the state; None while it fits any number.
+        self._classes: int | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -129,8 +134,8 @@ class SumsMetric(keras.metrics.Metric):
         for name in {"result", "_all_statistics"} & vars(cls).keys():
             method = vars(cls)[name]
             if name == "result" and _execution.COMPILES:
-                method = _at_once(method)
-            setattr(cls, name, widened(method))
+                method = _in_one_call(method)
+            setattr(cls, name, computed_in_64_bits(method))
 
     def _add_counts(self, name: str, shape: tuple[int, ...]) -> Any:
         return self.add_weight(
@@ -142,7 +147,7 @@ class SumsMetric(keras.metrics.Metric):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns the metric of a `get_config`, one of an earlier version too."""
+        """Returns the metric of a configuration, of this or of an earlier version."""
         return cls(**renewed_config(config))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -154,7 +159,7 @@ class SumsMetric(keras.metrics.Metric):
             return f"<{title}>"
         if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
             return f"<{title}, no examples>"
-        warned_of = self._warned_of  # Whoever reads the result is warned.
+        warned_of = self._warned_of  # The warning is left to the next `result`.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = self.result()
@@ -170,9 +175,10 @@ class SumsMetric(keras.metrics.Metric):
         function, arguments = self.__reduce__()
         return memo.setdefault(id(self), function(*arguments))
 
-    def _alone(self) -> contextlib.AbstractContextManager[object]:
+    def _locked(self) -> contextlib.AbstractContextManager[object]:
         """Returns a context in which no other thread makes or changes the state."""
-        # Replicas take turns; waiting for each other inside of one would not end.
+        # The replicas of a strategy are threads that wait for each other: if one held
+        # the lock, the others would wait for the lock, and none would go on.
         return contextlib.nullcontext() if _execution.has_strategy() else self._lock
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -182,23 +188,26 @@ class SumsMetric(keras.metrics.Metric):
 
     @property
     def variables(self) -> list[Any]:
-        """The state, as Keras saves it; `compile` of tf_keras asks for it first."""
+        """The variables of the state, in the order in which Keras saves them."""
+        # `compile` of tf_keras reads them before it calls the metric.
         _family.refuse_other("metric", self)
         return super().variables
 
     def _build_sums(
         self, shape: tuple[int, ...], scores: bool = False, scattered: bool = False
     ) -> None:
-        """Makes the state: exact units, and a pair of float32 for what is not whole.
+        """Makes the variables of `Sums`.
 
         Args:
-          shape: that of the sums.
-          scores: whether the second of three rows has two rows of units.
-          scattered: whether batches may add `Scattered` units. They are of one axis
-            then, to which TensorFlow adds fastest.
+          shape: the shape of the sums.
+          scores: whether the second of three rows holds scores, which have two rows of
+            units.
+          scattered: whether batches may add `Scattered` units. The units of TensorFlow
+            then have one axis, because it adds to one axis fastest.
         """
         check_cells(shape)
-        if self._units is None:  # An interrupt may have come between.
+        # An interrupt may have left some variables made and others not.
+        if self._units is None:
             rows: tuple[int, ...] = (shape[0] + scores, *shape[1:])
             if scattered and IS_TENSORFLOW:
                 rows = (math.prod(rows),)
@@ -219,13 +228,15 @@ class SumsMetric(keras.metrics.Metric):
         return _variables.State(self._invalid, self._units, self._hi, self._lo)
 
     def _plain_state(self) -> _variables.State | None:
-        """Returns the variables where an eager call may add to them by itself."""
+        """Returns the variables of TensorFlow to which an eager call can add a batch;
+        None if there are none, or if a strategy has copies of them.
+        """
         if not (IS_TENSORFLOW and self._has_sums and _execution.is_eager()):
             return None
         state = _variables.State(*map(_variables.raw, self._state))
         return state if all(map(_tf_variables.is_plain, state)) else None
 
-    @_members.adds
+    @_members.adds_or_collects
     def _update(
         self,
         batch_sums: _variables.BatchSums,
@@ -236,31 +247,30 @@ class SumsMetric(keras.metrics.Metric):
         shape: tuple[int, ...],
         classes: int | None = None,
         compiled: bool = True,
-        joins: bool = False,
+        joinable: bool = False,
     ) -> None:
         """Adds a batch.
 
         Args:
           batch_sums: adds up the batch.
-          options: first arguments of `batch_sums`, which can be hashed.
-          data: its other arguments.
+          options: the first arguments of `batch_sums`, which can be hashed.
+          data: the other arguments of `batch_sums`.
           explain: raises the ValueError that says what is wrong with the data.
-          shape: of what belongs to an example.
-          classes: what `_build` needs where there is no state yet.
-          compiled: whether eager calls may be traced.
-          joins: whether `batch_sums` of the first options of several metrics, tuples,
-            one after the other, returns their vectors of sums likewise, where the other
-            options and the data are the same.
+          shape: the shape of the data of one example.
+          classes: the number of classes, if `_build` needs it to make the state.
+          compiled: whether a graph of TensorFlow is faster than eager operations.
+          joinable: whether a collection may call `batch_sums` once for several metrics
+            whose data and other options are the same. Their first options, which are
+            tuples, are then joined to one tuple, and the returned vectors of sums are
+            joined in the same order.
         """
-        del joins  # A collection reads it.
-        with self._alone(), _execution.in_64_bits():
+        del joinable  # A collection reads it.
+        with self._locked(), _execution.in_64_bits():
             state = self._plain_state()
             eager = _execution.is_eager()
-            # Elsewhere than in TensorFlow nothing is faster through NumPy.
             if eager and (compiled or not IS_TENSORFLOW):
-                sums, valid = _variables.graph(batch_sums, options, shape)(
-                    state, _variables.NOTHING, *data
-                )
+                update = _variables.compiled_update(batch_sums, options, shape)
+                sums, valid = update(state, _variables.NO_INVALID_BATCHES, *data)
             else:
                 sums, valid = batch_sums(*options, *data)
             if eager and not valid:
@@ -279,45 +289,45 @@ class SumsMetric(keras.metrics.Metric):
             _variables.add_batch(self._state, sums, valid, invalid)
         else:
             shape = tuple(self._hi.shape)
-            _variables.graph(_variables.given, (), shape)(state, invalid, valid, *sums)
+            add = _variables.compiled_update(_variables.computed_sums, (), shape)
+            add(state, invalid, valid, *sums)
 
     def _read_sums(self) -> tuple[_sums.Sums, xp.Tensor]:
-        """Returns the sums of all replicas and whether they can be trusted; warns where
-        they cannot.
-        """
-        with self._alone():
+        """Returns the sums of all replicas, and whether to trust them; warns if not."""
+        with self._locked():
             invalid, units, hi, lo = map(_variables.read, self._state)
         if len(units.shape) != len(hi.shape):
             units = xp.reshape(units, [-1, hi.shape[1]])
-        few = self._has_few(units)
+        exact = self._counts_are_exact(units)
         if _execution.is_eager():
-            self._warn(int(invalid), bool(few))
-        return _sums.Sums(units, hi, lo), (invalid == 0) & few
+            self._warn_if_nan(int(invalid), bool(exact))
+        return _sums.Sums(units, hi, lo), (invalid == 0) & exact
 
-    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+    def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
+        """Returns whether each cell has so few examples that its sums are exact."""
         return xp.reduce_max(units[0]) < _sums.MAX_COUNT
 
     def _read_valid(self) -> xp.Tensor:
-        """Returns `_read_sums`'s second where there are no sums yet."""
+        """Returns whether to trust a state that has no sums yet; warns if not."""
         invalid = _variables.read(self._invalid)
         if _execution.is_eager():
-            self._warn(int(invalid), True)
+            self._warn_if_nan(int(invalid), True)
         return invalid == 0
 
-    def _warn(self, invalid: int, few: bool) -> None:
+    def _warn_if_nan(self, invalid: int, exact: bool) -> None:
         """Warns, once for each number of invalid batches, why the result is NaN."""
-        warned_of, self._warned_of = self._warned_of, invalid if few else -1
-        if self._warned_of in (0, warned_of):
+        before, self._warned_of = self._warned_of, invalid if exact else -1
+        if self._warned_of in (0, before):
             return
-        if few:
+        if exact:
             batches = "1 batch" if invalid == 1 else f"{invalid} batches"
             reason = (
                 f"a compiled update refused {batches}. The usual causes are "
                 f"{'; '.join(self._usual_causes())}. An eager update "
-                "(`compile(run_eagerly=True)`) says which value it was"
+                "(`compile(run_eagerly=True)`) says which value is wrong"
             )
         else:
-            reason = "more than 2^53 examples were added, which cannot be told apart"
+            reason = "more than 2^53 examples were added, too many to count exactly"
         warnings.warn(
             f"The result of {type(self).__name__} {self.name!r} is NaN until "
             f"`reset_state`: {reason}.",
@@ -326,7 +336,7 @@ class SumsMetric(keras.metrics.Metric):
         )
 
     def _usual_causes(self) -> list[str]:
-        """Returns why values may be wrong, as far as the options tell."""
+        """Returns the usual reasons why values are wrong, for the options given."""
         config = self.get_config()
         causes = []
         if config.get("from_logits") is False:
@@ -343,12 +353,13 @@ class SumsMetric(keras.metrics.Metric):
 
     def reset_state(self) -> None:
         """Sets the state back to no examples."""
-        with self._alone():
+        with self._locked():
             self._set_all(self.variables, [None] * len(self.variables))
 
     def _set_all(self, variables: list[Any], values: list[Any]) -> None:
-        """Assigns the values, and zeros where there is none: all or nothing where an
-        interrupt may come.
+        """Assigns a value to each variable; None stands for zeros.
+
+        An interrupt leaves all or none of them assigned, except under a strategy.
         """
         raw = [_variables.raw(variable) for variable in variables]
         if (
@@ -357,19 +368,19 @@ class SumsMetric(keras.metrics.Metric):
             and all(map(_tf_variables.is_plain, raw))
         ):
             shapes = tuple(tuple(variable.shape) for variable in raw)
-            _variables.assign_graph(shapes)(raw, values)
+            _variables.compiled_assign(shapes)(raw, values)
         elif not IS_TENSORFLOW:
             _variables.assign(variables, values)
         else:
             _variables.assign(variables, [None] * len(variables))
             for variable, value in zip(variables, values, strict=True):
                 if value is not None:
-                    _variables.add(variable, value)  # On one of the replicas.
+                    _variables.add(variable, value)  # Adds on one replica alone.
         self._warned_of = 0
 
     def get_state(self) -> MetricState:
-        """Returns a copy of the state, to save, to send, or to add to others."""
-        with self._alone(), _execution.in_64_bits():
+        """Returns a copy of the state, to save, to send, or to add to other states."""
+        with self._locked(), _execution.in_64_bits():
             arrays = {
                 name: np.array(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
                 for name, variable in self._state._asdict().items()
@@ -378,21 +389,21 @@ class SumsMetric(keras.metrics.Metric):
             classes = self._classes
         if "hi" in arrays:
             arrays["units"] = arrays["units"].reshape(-1, *arrays["hi"].shape[1:])
-        arrays = {name: self._turned(array) for name, array in arrays.items()}
+        arrays = {name: self._swap_layout(array) for name, array in arrays.items()}
         return dataclasses.replace(self._empty_state(), arrays=arrays, classes=classes)
 
-    @_members.not_of_members
+    @_members.not_for_members
     def set_state(self, state: MetricState) -> None:
-        """Replaces the state by one of the same metric and options.
+        """Replaces the state by a state of the same metric and options.
 
         Raises:
-          TypeError: it is no `MetricState`.
-          ValueError: the metric, its options or its classes differ.
+          TypeError: `state` is not a `MetricState`.
+          ValueError: the state is of another metric, or of other options or classes.
         """
         if not isinstance(state, MetricState):
             raise _checks.type_error("state", "a `MetricState`", state)
-        with self._alone(), _execution.in_64_bits():
-            state = self._renewed(state)
+        with self._locked(), _execution.in_64_bits():
+            state = self._upgraded(state)
             self._build_for(state)
             variables = {
                 name: variable
@@ -401,14 +412,14 @@ class SumsMetric(keras.metrics.Metric):
             }
             # A state of no examples may have no sums.
             values = [
-                self._as_variable(state.arrays[name], variable)
+                self._to_store(state.arrays[name], variable)
                 if name in state.arrays
                 else None
                 for name, variable in variables.items()
             ]
             self._set_all(list(variables.values()), values)
 
-    @_members.not_of_members
+    @_members.not_for_members
     def merge_state(
         self, metrics: Iterable[keras.metrics.Metric | MetricState]
     ) -> None:
@@ -418,41 +429,44 @@ class SumsMetric(keras.metrics.Metric):
           metrics: metrics, or the states that their `get_state` returned.
 
         Raises:
-          TypeError: there is something else among them.
+          TypeError: an item is neither a metric nor a state.
           ValueError: a metric differs in its class, options or number of classes.
         """
-        total, taken = self._empty_state(), "metrics of this package, or their states"
-        for metric in _checks.listed("metrics", taken, metrics):
+        expected = "metrics of this package, or their states"
+        total = self._empty_state()
+        for metric in _checks.listed("metrics", expected, metrics):
             state = metric.get_state() if isinstance(metric, SumsMetric) else metric
             if not isinstance(state, MetricState):  # A collection has several.
-                raise _checks.type_error("metrics", taken, metric, verb="hold")
-            total = total + self._renewed(state)
-        with self._alone(), _execution.in_64_bits():
+                raise _checks.type_error("metrics", expected, metric, verb="hold")
+            total = total + self._upgraded(state)
+        with self._locked(), _execution.in_64_bits():
             self._build_for(total)
-            arrays = map(self._turned, total.arrays.values())
+            arrays = map(self._swap_layout, total.arrays.values())
             invalid, *sums = map(xp.constant, arrays)
             if sums:
                 self._add_sums(_sums.Sums(*sums), xp.constant(True), invalid)
             else:
                 _variables.add(self._invalid, invalid)
 
-    def _turned(self, array: np.ndarray) -> np.ndarray:
-        """Returns the sums of a `MetricState` in the order of the variables, or the
-        other way round.
+    def _swap_layout(self, array: np.ndarray) -> np.ndarray:
+        """Returns an array of a `MetricState` in the layout of its variable, or the
+        other way round. For most metrics the two layouts are the same.
         """
         return array
 
-    def _as_variable(self, array: np.ndarray, variable: Any) -> xp.Tensor:
-        """Returns an array of a `MetricState` as its variable has it."""
-        array = self._turned(array)
+    def _to_store(self, array: np.ndarray, variable: Any) -> xp.Tensor:
+        """Returns an array of a `MetricState` as the value of its variable."""
+        array = self._swap_layout(array)
         return xp.constant(array.reshape(variable.shape) if IS_TENSORFLOW else array)
 
-    def _renewed(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version as this one keeps it."""
+    def _upgraded(self, state: MetricState) -> MetricState:
+        """Returns a state of this or of an earlier version, in the form of this one."""
         return state
 
     def _build_for(self, state: MetricState) -> None:
-        """Makes the sums that the state has; raises ValueError unless it fits."""
+        """Makes variables for the sums of a state; raises ValueError if it does not
+        fit this metric.
+        """
         self._check_state(state)
         if self._has_sums:
             return
@@ -466,6 +480,7 @@ class SumsMetric(keras.metrics.Metric):
             )
 
     def _empty_state(self) -> MetricState:
+        """Returns the state of no examples."""
         config = self.get_config()
         del config["name"], config["dtype"]
         name = keras.utils.get_registered_name(type(self)).rpartition(">")[2]
@@ -489,10 +504,10 @@ class MeanMetric(SumsMetric):
 
     @property
     def _num_means(self) -> int:
-        """The number of groups of examples, each of which has a mean."""
+        """The number of means: one for each group of examples."""
         return 1
 
-    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+    def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
     def result(self) -> xp.Tensor:
@@ -500,7 +515,7 @@ class MeanMetric(SumsMetric):
         return self._means()[0][0]
 
     def _means(self) -> tuple[xp.Tensor, xp.Tensor]:
-        """Returns the means, and which of them have a weight."""
+        """Returns the means, and whether each is of some weight."""
         sums, valid = self._read_sums()
         totals = _sums.totals(sums, self._result_dtype)
         weights, totals = xp.unstack(xp.reshape(totals, [2, -1]))
@@ -509,10 +524,11 @@ class MeanMetric(SumsMetric):
         return xp.where(valid, means, nan), weights > 0
 
 
-def _has_no_share(y_pred: Any) -> bool:
-    """Says if a graph is traced for a replica that the last batch leaves without data.
+def is_empty_share(y_pred: Any) -> bool:
+    """Returns whether a graph is traced for a replica without a share of a batch, as
+    the last batch may be too small for all replicas.
 
-    Shapes of no examples are an error elsewhere.
+    In other places, predictions of no examples are an error.
     """
     return (
         xp.is_tensor(y_pred) and y_pred.shape[:1] == [0] and not _execution.is_eager()
@@ -523,77 +539,14 @@ _UpdateState = TypeVar("_UpdateState", bound=Callable[..., None])
 
 
 def adds_batch(update_state: _UpdateState) -> _UpdateState:
-    """Makes `update_state` take empty shares; there is nothing in it to convert."""
+    """Decorates `update_state`: a replica without a share of the batch adds nothing, no
+    gradients are taken, and AutoGraph leaves the code as it is.
+    """
 
     @functools.wraps(update_state)
     def update(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        if not _has_no_share(y_pred):
+        if not is_empty_share(y_pred):
             with _execution.without_gradients():
                 update_state(self, y_true, y_pred, sample_weight)
 
     return _execution.not_converted(update)  # type: ignore[return-value]
-
-
-Reduction = Literal["sum_over_batch_size", "sum", "none"]
-
-
-class Loss(keras.losses.Loss):
-    """A loss; Keras 3 and tf_keras differ in the constructor and in the types passed.
-
-    Args:
-      reduction: "sum_over_batch_size", "sum" or "none", or another that Keras knows.
-      name: name of the loss.
-      dtype: of the arithmetic; by default float32, or float64 where the predictions
-        reach the loss so.
-    """
-
-    def __init__(self, reduction: Reduction, name: str | None, dtype: Any = None):
-        dtype = getattr(dtype, "compute_dtype", dtype)  # Of a policy.
-        self._dtype_argument = getattr(dtype, "name", dtype)
-        options = _family.loss_options(dtype)
-        super().__init__(name=name, reduction=reduction, **options)
-
-    def __call__(
-        self, y_true: Any, y_pred: Any, sample_weight: Any = None
-    ) -> xp.Tensor:
-        """Returns the loss, reduced, as `keras.losses.Loss` does."""
-        _family.refuse_other("loss", self)
-        batch = {"y_true": y_true, "y_pred": y_pred}
-        if sample_weight is not None:
-            batch["sample_weight"] = sample_weight
-        for name, value in batch.items():
-            # Keras would cast text, objects and complex numbers to real ones.
-            if not _inputs.is_distribution(value):
-                batch[name] = _inputs.as_tensor(name, value)
-        if sample_weight is not None:
-            batch["sample_weight"] = _inputs.checked_weights(batch["sample_weight"])
-        if _has_no_share(batch["y_pred"]):
-            return self._nothing(batch["y_pred"])
-        if sample_weight is not None:
-            self._align_weights(batch)
-        return super().__call__(**batch)
-
-    def _align_weights(self, batch: dict[str, Any]) -> None:
-        """Gives the weights the rank of the scores; raises ValueError for misfits."""
-        raise NotImplementedError
-
-    def _nothing(self, y_pred: xp.Tensor) -> xp.Tensor:
-        """Returns the loss of no examples, of which there are gradients."""
-        dtype = getattr(self, "dtype", self._dtype_argument)
-        dtype = dtype or _inputs.predictions_dtype(y_pred)
-        scores = xp.cast(xp.reshape(y_pred, [0]), dtype)
-        return scores if self.reduction == "none" else xp.reduce_sum(scores)
-
-    def _cast(self, y_pred: xp.Tensor) -> xp.Tensor:
-        """Returns the predictions in the precision of the arithmetic."""
-        if self._dtype_argument is not None:
-            return xp.cast(y_pred, self._dtype_argument)
-        return y_pred
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {
-            "reduction": self.reduction,
-            "name": self.name,
-            "dtype": self._dtype_argument,
-        }

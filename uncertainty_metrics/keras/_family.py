@@ -1,4 +1,7 @@
-"""What Keras 3 and tf_keras do differently: no other file knows which is loaded."""
+"""The Keras in use, Keras 3 or tf_keras, and what the two do differently.
+
+No other file knows which of them is loaded.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY
 if TYPE_CHECKING:
     import keras as keras
 else:
-    # Says what to install; TensorFlow would not.
+    # Its error says what to install; the error of TensorFlow would not.
     keras = _optional.require(
         "tf_keras" if LEGACY else "keras", "uncertainty_metrics.keras"
     )
@@ -23,76 +26,93 @@ else:
         keras = tf.keras
 
 _IS_KERAS_3 = hasattr(keras, "ops")
-_OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
+_THIS_KERAS, _OTHER_KERAS = (
+    ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
+)
 
 
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
 
 
 def register_in(room: str) -> Callable[[Any], Any]:
-    """Returns what registers classes of a room, whose bare names others may have."""
+    """Returns a decorator that registers a class as `room.name`.
+
+    The rooms `regression` and `conformal` have classes of the same names as others.
+    """
     return lambda made: keras.utils.register_keras_serializable(
         package="uncertainty_metrics", name=f"{room}.{made.__name__}"
     )(made)
 
 
 AUC = keras.metrics.AUC
-# Lets a weight keep its type under mixed precision: an argument of `add_weight`.
+# The argument of `add_weight` by which a weight keeps its type in mixed precision.
 KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}
 
 
 def refuse_other(kind: str, called: object) -> None:
-    """Raises TypeError if the other Keras, which takes it for a function, is calling.
+    """Raises TypeError if the Keras that is not in use calls a metric or a loss.
 
-    It would average the values of batches, and drop the weights.
+    It would take the object for a function: it would average the values of batches, and
+    ignore the weights.
+
+    Args:
+      kind: "metric" or "loss".
+      called: the metric or the loss.
     """
-    if _OTHER not in sys.modules:
+    if _OTHER_KERAS not in sys.modules:
         return
     frame: FrameType | None = sys._getframe(2)
-    for _ in range(12):  # Autograph puts some frames between.
+    for _ in range(12):  # AutoGraph has some frames between the two.
         if frame is None:
             return
         module = frame.f_globals.get("__name__", "")
-        if module.startswith((f"{_OTHER}.src.metrics", f"{_OTHER}.src.losses")) or (
-            module == f"{_OTHER}.src.engine.training"
+        code = f"{_OTHER_KERAS}.src"
+        if module.startswith((f"{code}.metrics", f"{code}.losses")) or (
+            module == f"{code}.engine.training"
             and frame.f_code.co_name == "_validate_compile"
         ):
-            value = {"keras": 0, "tf_keras": 1}[_OTHER]
+            value = {"keras": 0, "tf_keras": 1}[_OTHER_KERAS]
             raise TypeError(
-                f"A model of `{_OTHER}` needs a {kind} made for `{_OTHER}`: set "
-                f"TF_USE_LEGACY_KERAS={value} before TensorFlow is imported, or build "
-                f"the model with `{_OURS}`. Received: {type(called).__name__} of "
-                f"`{_OURS}`"
+                f"A model of `{_OTHER_KERAS}` needs a {kind} made for "
+                f"`{_OTHER_KERAS}`: set TF_USE_LEGACY_KERAS={value} before TensorFlow "
+                f"is imported, or build the model with `{_THIS_KERAS}`. Received: "
+                f"{type(called).__name__} of `{_THIS_KERAS}`"
             )
         frame = frame.f_back
 
 
 def loss_options(dtype: Any) -> dict[str, Any]:
-    """Returns what a loss is made with beside its name and reduction."""
+    """Returns the arguments of `keras.losses.Loss` besides name and reduction."""
     return {"dtype": dtype} if _IS_KERAS_3 else {}
 
 
 def share_variables(metric: Any, **variables: Any) -> None:
-    """Gives a metric variables of another, instead of its own."""
+    """Gives a metric variables of another metric, in place of its own.
+
+    Args:
+      metric: the metric.
+      **variables: from the names of its attributes to the variables of the other.
+    """
     for name, variable in variables.items():
-        own = getattr(metric, name)
-        if own is not variable:
+        before = getattr(metric, name)
+        if before is not variable:
             if _IS_KERAS_3:
-                metric._tracker.untrack(own)
+                metric._tracker.untrack(before)
             setattr(metric, name, variable)
 
 
 def mask_of(tensor: Any) -> Any:
-    """Returns the mask that Keras keeps with a tensor, or None."""
+    """Returns the mask that Keras has for a tensor, or None."""
     if IS_TENSORFLOW:
         return getattr(tensor, "_keras_mask", None)
-    from keras.src import backend  # Tensors of JAX have no attributes of others.
+    # Keras has the masks in a table here, because tensors of JAX take no attributes.
+    from keras.src import backend
 
     return backend.get_keras_mask(tensor)
 
 
-def keep_mask(tensor: Any, mask: Any) -> None:
-    """Lets Keras find a mask of a tensor."""
+def set_mask(tensor: Any, mask: Any) -> None:
+    """Sets the mask that Keras has for a tensor."""
     if IS_TENSORFLOW:
         tensor._keras_mask = mask
     else:

@@ -1,4 +1,4 @@
-"""Groups of examples: how metrics are given them, and what their results are called."""
+"""Groups of examples: how `y_true` holds them, and the names of their results."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import _classifier_scores, xp
 
 
-def ungrouped(y_true: Any, num_groups: int | None) -> tuple[Any, Any]:
-    """Returns the labels, and the groups where a metric has some.
+def labels_and_groups(y_true: Any, num_groups: int | None) -> tuple[Any, Any]:
+    """Returns the labels, and for a metric of groups the groups, else None.
 
     Args:
-      y_true: a dict of both; or without groups the labels.
-      num_groups: that of the metric, or None.
+      y_true: a dict of labels and groups; or, if there are no groups, the labels.
+      num_groups: the number of groups of the metric; None for a metric without groups.
 
     Raises:
-      ValueError: it is neither.
+      ValueError: `y_true` has another form, or lacks the groups of a metric of groups.
     """
     given = y_true if isinstance(y_true, Mapping) else {"labels": y_true}
     needed = {"labels"} if num_groups is None else {"labels", "groups"}
@@ -36,9 +36,15 @@ def ungrouped(y_true: Any, num_groups: int | None) -> tuple[Any, Any]:
     raise _checks.error("y_true", expected, received)
 
 
-def named(metric: Any, values: xp.Tensor) -> dict[str, xp.Tensor]:
-    """Returns values [num_groups], NaN for empty groups, and the worst by their names;
-    those of several metrics differ, as Keras puts the results of all into one dict.
+def results_by_name(metric: Any, values: xp.Tensor) -> dict[str, xp.Tensor]:
+    """Returns the value of each group, and the worst of them, by name.
+
+    The names begin with the name of the metric, because Keras puts the results of all
+    metrics into one dict.
+
+    Args:
+      metric: the metric.
+      values: [num_groups], NaN for empty groups.
     """
     # A coverage has no direction, because it may also be too large; its smallest value
     # is the worst.

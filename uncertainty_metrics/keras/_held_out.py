@@ -1,4 +1,4 @@
-"""Held-out examples of layers that are fitted: arrays, or batches and a model."""
+"""Held-out examples to fit a layer with: arrays, or batches and a model."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _WEIGHTED = f"{_BATCH} or (x, labels, sample_weight)"
 
 
 class HeldOut(NamedTuple):
-    """Examples, their values unchecked but for the weights.
+    """Held-out examples; their weights are checked, the other values are not.
 
     Attributes:
-      labels: [N]; [N, D] where D numbers of a row are logits of class 1.
-      predictions: [N, K], or of class 1: [N, 1], or like the labels.
-      weights: float64 [N] or like the labels, 0 where masked; None for ones.
-      classes: K; None where the predictions are of class 1.
+      labels: [N]; or [N, D] if a row of the predictions holds D logits of class 1.
+      predictions: [N, K]; or of class 1, [N, 1] or [N, D].
+      weights: float64, shape of the labels, 0 where masked; None for ones.
+      classes: K; None if the predictions are of class 1.
     """
 
     labels: np.ndarray
@@ -39,7 +39,7 @@ class HeldOut(NamedTuple):
     classes: int | None
 
 
-def read(
+def examples(
     layer: Any,
     name: str,
     labels: Any,
@@ -51,12 +51,12 @@ def read(
     """Returns the examples of arrays, or of batches.
 
     Args:
-      layer: which is fitted; `model` must not have it.
-      name: of the predictions.
+      layer: the layer to fit, which `model` must not contain.
+      name: name of the predictions, for messages.
       labels: an array; with `model`, batches.
-      predictions: an array or a tensor, whose mask counts, or None.
-      model: makes predictions of the inputs of the batches, or None.
-      sample_weight: of arrays, or None.
+      predictions: an array, or a tensor, whose Keras mask counts; None with `model`.
+      model: makes predictions of the inputs of the batches; None with `predictions`.
+      sample_weight: weights of the examples of arrays, or None.
       weighted: whether batches may have weights.
 
     Raises:
@@ -90,7 +90,12 @@ def read(
 
 
 def times_class_weight(held: HeldOut, class_weight: Any) -> np.ndarray | None:
-    """Returns the weights, times those of the classes: 1 where none is told.
+    """Returns the weights of the examples, times the weights of their classes.
+
+    Args:
+      held: the examples.
+      class_weight: a dict from classes to weights, 1 for a class that it lacks; or
+        None.
 
     Raises:
       ValueError: the weights are not a dict of classes and finite numbers >= 0.
@@ -111,27 +116,27 @@ def times_class_weight(held: HeldOut, class_weight: Any) -> np.ndarray | None:
 
 
 def _check_model(model: Any, layer: Any) -> None:
+    """Raises ValueError unless `model` is a model that does not contain the layer."""
     if not isinstance(model, keras.layers.Layer):
         expected = f"a model or a layer of `{keras.__name__.split('.')[0]}`"
         raise _checks.error("model", expected, type(model).__name__)
-    if _holds(model, layer):
-        expected = (
-            "the model that makes the inputs of this layer, and not hold the layer"
-        )
-        raise _checks.error("model", expected, f"{model.name!r}, which holds it")
+    if _contains(model, layer):
+        expected = "the model that makes the inputs of this layer, without the layer"
+        raise _checks.error("model", expected, f"{model.name!r}, which contains it")
 
 
-def _holds(model: Any, layer: Any) -> bool:
+def _contains(model: Any, layer: Any) -> bool:
     inner = getattr(model, "layers", ())
-    return model is layer or any(_holds(each, layer) for each in inner)
+    return model is layer or any(_contains(each, layer) for each in inner)
 
 
 def _batches(data: Any) -> Iterator[Any]:
-    """Yields the batches of a dataset, or of what else iterates over them."""
-    cardinality = getattr(data, "cardinality", None)  # Of `tf.data`; -1 is infinite.
+    """Yields the batches of a dataset or of another iterable."""
+    # In `tf.data` the cardinality of an infinite dataset is -1.
+    cardinality = getattr(data, "cardinality", None)
     if callable(cardinality) and int(cardinality()) == -1:
         raise _checks.error("labels", "a finite dataset", "one that repeats for ever")
-    if isinstance(data, keras.utils.Sequence):  # Whose iteration may not end.
+    if isinstance(data, keras.utils.Sequence):  # An iteration over it may not end.
         yield from map(data.__getitem__, range(len(data)))
         return
     if not hasattr(data, "__iter__"):
@@ -141,8 +146,8 @@ def _batches(data: Any) -> Iterator[Any]:
 
 
 def _predictor(model: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Returns what makes predictions of inputs, and their mask, or None: `predict` of
-    Keras would lose it.
+    """Returns a function from inputs to the predictions of a model, and their mask or
+    None. `predict` of Keras would lose the mask.
     """
 
     def call(x: Any) -> tuple[Any, Any]:
@@ -175,11 +180,11 @@ def _rows(
     if sample_weight is not None:
         weights = np_inputs.sample_weights(for_numpy(sample_weight), y.shape)
     if mask is not None:
-        of_mask = np_inputs.sample_weights(for_numpy(mask), y.shape)
-        weights = of_mask if weights is None else weights * of_mask
-    # Rows of logits of class 1 stay: one-hot labels are told by theirs.
-    alike = classes is None and y.ndim > 1 and y.shape == p.shape
-    shape = [-1, y.shape[-1]] if alike and y.shape[-1] > 1 else [-1]
+        unmasked = np_inputs.sample_weights(for_numpy(mask), y.shape)
+        weights = unmasked if weights is None else weights * unmasked
+    # Logits of class 1 keep their last axis, on which NumPy finds one-hot labels.
+    has_rows = classes is None and y.ndim > 1 and y.shape == p.shape
+    shape = [-1, y.shape[-1]] if has_rows and y.shape[-1] > 1 else [-1]
     return HeldOut(
         y.reshape(shape),
         p.reshape(shape if len(shape) > 1 else [-1, classes or 1]),
@@ -189,6 +194,7 @@ def _rows(
 
 
 def _joined(name: str, parts: list[HeldOut]) -> HeldOut:
+    """Returns the examples of all batches; `name` names the predictions in messages."""
     shapes = {(part.classes, part.predictions.shape[1]) for part in parts}
     if len(shapes) > 1:
         widths = sorted({width for _, width in shapes})

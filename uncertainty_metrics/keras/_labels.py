@@ -14,32 +14,32 @@ from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, to_numpy, xp
 from uncertainty_metrics.ops._shared_values import once
 
-# The options that say what `y_pred` holds.
-_OTHER = {
+# Hints in the messages of NumPy functions, and the same hints for Keras.
+_KERAS_HINTS = {
     "for logits use `logits`": "for logits use `from_logits=True`",
     "for probabilities use `probabilities`": (
         "for probabilities use `from_logits=False`"
     ),
 }
-# No class, and no index that anyone ignores.
-WRONG = np.iinfo(np.int32).min
+# The label of a wrong one-hot row: no class, and no label that anyone ignores.
+WRONG_LABEL = np.iinfo(np.int32).min
 
 
 @once
-def sparse(
+def integer_labels(
     y_true: xp.Tensor, y_pred: xp.Tensor, sparse_labels: bool | None
 ) -> tuple[xp.Tensor, bool]:
     """Returns integer labels, and whether they were one-hot.
 
-    A one-hot row that is not a distribution over the classes becomes the label `WRONG`.
+    A one-hot row that is no distribution over the classes becomes `WRONG_LABEL`.
 
     Args:
       y_true: integers [...] or [..., 1], or one-hot [..., K].
       y_pred: predictions [..., K], or [...] or [..., 1] for class 1 of two.
-      sparse_labels: whether `y_true` holds integers; None lets the shapes say.
+      sparse_labels: whether `y_true` holds integers; None if the shapes tell.
 
     Raises:
-      ValueError: the shapes do not say, or do not fit one-hot labels.
+      ValueError: the shapes do not tell, or do not fit one-hot labels.
     """
     if sparse_labels is None:
         sparse_labels = not _is_one_hot(y_true.shape, y_pred.shape)
@@ -61,10 +61,11 @@ def sparse(
         distance < np_inputs.ROW_SUM_TOLERANCE
     )
     labels = xp.argmax(shares, axis=-1, output_type=xp.int32)
-    return xp.where(right, labels, xp.fill(xp.shape(labels), WRONG)), True
+    return xp.where(right, labels, xp.fill(xp.shape(labels), WRONG_LABEL)), True
 
 
 def _is_one_hot(labels: Sequence[Any], predictions: Sequence[Any]) -> bool:
+    """Returns whether the shapes are those of one-hot labels and their predictions."""
     if not len(labels) == len(predictions) > 1 or labels[-1] == 1:
         return False
     if labels[-1] is None and predictions[-1] != 1:
@@ -81,14 +82,14 @@ class ClassRows(NamedTuple):
 
     Attributes:
       labels: [N].
-      predictions: [N, columns], of 1 column for P(class 1).
-      weights: float32 [N], or None.
+      predictions: [N, columns], with 1 column for P(class 1).
+      weights: float32 [N], or None for ones.
       classes: number of classes.
-      one_hot: `y_true` where it was one-hot, else None.
+      one_hot: `y_true` if it is one-hot, else None.
       groups: [N], or None.
 
-    Of several labels of an example, each 0 or 1, all arrays are [N, L] and L is the
-    number of classes.
+    For L labels that are each 0 or 1, all arrays are [N, L], and the number of classes
+    is L.
     """
 
     labels: xp.Tensor
@@ -100,20 +101,29 @@ class ClassRows(NamedTuple):
 
     @property
     def data(self) -> tuple[xp.Tensor | None, ...]:
-        """What adds up a batch reads with `examples`."""
-        of_all = self.labels, self.predictions, self.weights
-        return of_all if self.groups is None else (*of_all, self.groups)
+        """The data arguments of `examples`."""
+        data = self.labels, self.predictions, self.weights
+        return data if self.groups is None else (*data, self.groups)
 
     def explain(
-        self, twin: Callable[..., object], predictions: str, ignore_index: int | None
+        self,
+        numpy_function: Callable[..., object],
+        predictions: str,
+        ignore_index: int | None,
     ) -> None:
-        """Raises the ValueError that says what is wrong, by the NumPy twin's rules."""
+        """Raises the ValueError that says what is wrong.
+
+        Args:
+          numpy_function: has the same checks, and raises the error.
+          predictions: the name of its argument for the predictions.
+          ignore_index: a label whose examples are left out, or None.
+        """
         if self.one_hot is not None:
             labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
-        labels, rows, weights, *groups = host(*self.data)
+        labels, rows, weights, *groups = as_arrays(*self.data)
         with keras_names(predictions):
-            twin(
+            numpy_function(
                 labels,
                 **{predictions: rows},
                 sample_weight=weights,
@@ -123,17 +133,18 @@ class ClassRows(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Labels and predictions, as passed and with their leading axes flattened.
+    """Labels and predictions, with their leading axes flattened.
 
     Attributes:
-      shaped: the labels as passed, or integers [...] of one-hot ones.
-      labels: [N], or [N, L] of several labels of an example.
-      predictions: [N, columns], of 1 column for P(class 1).
+      shaped_labels: the labels before that: `y_true`, or integers [...] if it is
+        one-hot.
+      labels: [N], or [N, L] for L labels that are each 0 or 1.
+      predictions: [N, columns], with 1 column for P(class 1).
       classes: number of classes, None for P(class 1).
-      one_hot: whether `y_true` was one-hot.
+      one_hot: whether `y_true` is one-hot.
     """
 
-    shaped: xp.Tensor
+    shaped_labels: xp.Tensor
     labels: xp.Tensor
     predictions: xp.Tensor
     classes: int | None
@@ -147,8 +158,8 @@ def flat_rows(
     sparse_labels: bool | None,
     multilabel: bool = False,
 ) -> Rows:
-    """Reads labels and predictions; raises ValueError for wrong shapes."""
-    labels, one_hot = sparse(y_true, y_pred, multilabel or sparse_labels)
+    """Returns `y_true` and `y_pred` as rows; raises ValueError for wrong shapes."""
+    labels, one_hot = integer_labels(y_true, y_pred, multilabel or sparse_labels)
     shapes = labels.shape, y_pred.shape
     classes = None
     if multilabel:
@@ -170,15 +181,15 @@ def class_rows(
     groups: Any = None,
     multilabel: bool = False,
 ) -> ClassRows:
-    """Reads the arguments of `update_state`; raises ValueError for wrong shapes."""
+    """Returns a batch of `update_state` as rows; raises ValueError for wrong shapes."""
     mask = _family.mask_of(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     y_pred = _inputs.as_tensor("y_pred", y_pred)
     rows = flat_rows(y_true, y_pred, sparse_labels, multilabel)
     shape = [-1, rows.classes] if multilabel else [-1]
-    weights = flat_weights(sample_weight, mask, rows.shaped)
+    weights = flat_weights(sample_weight, mask, rows.shaped_labels)
     if groups is not None:
-        groups = _inputs.like_each("groups", groups, rows.shaped)
+        groups = _inputs.like_each("groups", groups, rows.shaped_labels)
         groups = xp.reshape(groups, shape)
     return ClassRows(
         rows.labels,
@@ -199,7 +210,17 @@ def examples(
     groups: xp.Tensor | None = None,
     **options: Any,
 ) -> _inputs.Examples:
-    """Reads `ClassRows`, whose `predictions` are "logits" or "probabilities"."""
+    """Returns the examples of `ClassRows`.
+
+    Args:
+      predictions: "logits" or "probabilities", what `y_pred` holds.
+      ignore_index: a label whose examples are left out, or None.
+      labels: as in `ClassRows`.
+      y_pred: the predictions of `ClassRows`.
+      sample_weight: the weights of `ClassRows`.
+      groups: as in `ClassRows`.
+      **options: other arguments of `examples` in `ops`.
+    """
     return _inputs.examples(
         labels,
         **{predictions: y_pred},
@@ -210,14 +231,14 @@ def examples(
     )
 
 
-def host(*tensors: xp.Tensor | None) -> list[Any]:
-    """Returns the values, which may be on an accelerator."""
+def as_arrays(*tensors: xp.Tensor | None) -> list[Any]:
+    """Returns tensors, which may be on an accelerator, as NumPy arrays."""
     return [None if tensor is None else to_numpy(tensor) for tensor in tensors]
 
 
 def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
-    """Raises ValueError if a row of one-hot labels became the label `WRONG`."""
-    bad = to_numpy(labels) == WRONG
+    """Raises ValueError if a row of one-hot labels became `WRONG_LABEL`."""
+    bad = to_numpy(labels) == WRONG_LABEL
     if np.any(bad):
         row = to_numpy(y_true)[bad][0]
         raise _checks.error(
@@ -229,7 +250,7 @@ def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
 def flat_weights(
     sample_weight: Any, mask: xp.Tensor | None, labels: xp.Tensor
 ) -> xp.Tensor | None:
-    """Returns weights [N], 0 where masked, or None where there are neither."""
+    """Returns weights [N], 0 where masked; None if there are no weights and no mask."""
     given = [value for value in (sample_weight, mask) if value is not None]
     if not given:
         return None
@@ -238,7 +259,7 @@ def flat_weights(
 
 
 def check_classes(name: str, classes: int | None, expected: int | None) -> None:
-    """Raises ValueError where two numbers of classes are known and differ."""
+    """Raises ValueError if two numbers of classes are known and differ."""
     if None not in (classes, expected) and classes != expected:
         raise _checks.error(
             name, f"{expected} classes", f"{classes} classes", verb="have"
@@ -253,12 +274,16 @@ def check_weights(weights: xp.Tensor | None) -> None:
 
 @contextlib.contextmanager
 def keras_names(predictions: str) -> Iterator[None]:
-    """Puts y_true and y_pred for `labels` and `predictions` in a ValueError."""
+    """Makes a ValueError of a NumPy function name the arguments of Keras.
+
+    The argument `labels` is `y_true`, and the argument called `predictions` is
+    `y_pred`.
+    """
     try:
         yield
     except ValueError as wrong:
         message = str(wrong).replace("`labels`", "`y_true`")
         message = message.replace(f"`{predictions}`", "`y_pred`")
-        for other in _OTHER.items():
-            message = message.replace(*other)
+        for hints in _KERAS_HINTS.items():
+            message = message.replace(*hints)
         raise ValueError(message) from None

@@ -1,4 +1,4 @@
-"""How metrics are members of a collection, which adds to their states."""
+"""Members of a `MetricCollection`: it reads a batch by all, and adds it to all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class Reading(NamedTuple):
-    """A batch as a metric read it: what `SumsMetric._update` describes."""
+    """A batch as a metric read it: the arguments of `SumsMetric._update`."""
 
     metric: SumsMetric
     batch_sums: BatchSums
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
     shape: tuple[int, ...]
     classes: int | None = None
     compiled: bool = True
-    joins: bool = False
+    joinable: bool = False
 
 
 _readings: contextvars.ContextVar[list[Reading] | None] = contextvars.ContextVar(
@@ -37,8 +37,8 @@ _readings: contextvars.ContextVar[list[Reading] | None] = contextvars.ContextVar
 
 
 @contextlib.contextmanager
-def reading() -> Iterator[list[Reading]]:
-    """Lets metrics put what they read into a list, instead of adding it."""
+def collecting() -> Iterator[list[Reading]]:
+    """Yields a list, into which metrics put their readings instead of adding them."""
     readings: list[Reading] = []
     token = _readings.set(readings)
     try:
@@ -47,11 +47,11 @@ def reading() -> Iterator[list[Reading]]:
         _readings.reset(token)
 
 
-def adds(update: _Method) -> _Method:
-    """Decorates the method that adds a batch."""
+def adds_or_collects(update: _Method) -> _Method:
+    """Decorates the method that adds a batch, for `collecting`."""
 
     @functools.wraps(update)
-    def added(self: SumsMetric, *args: Any, **kwargs: Any) -> None:
+    def called(self: SumsMetric, *args: Any, **kwargs: Any) -> None:
         readings = _readings.get()
         if readings is None:
             _refuse_member(self)
@@ -59,11 +59,13 @@ def adds(update: _Method) -> _Method:
         else:
             readings.append(Reading(self, *args, **kwargs))
 
-    return added  # type: ignore[return-value]
+    return called  # type: ignore[return-value]
 
 
-def not_of_members(method: _Method) -> _Method:
-    """Decorates other methods that change a state, which members may share."""
+def not_for_members(method: _Method) -> _Method:
+    """Decorates a method that changes a state: it raises ValueError for members,
+    because they may share the state.
+    """
 
     @functools.wraps(method)
     def called(self: SumsMetric, *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +76,7 @@ def not_of_members(method: _Method) -> _Method:
 
 
 def is_member(metric: SumsMetric) -> bool:
-    """Says if a collection has the metric."""
+    """Returns whether a collection holds the metric."""
     return getattr(metric, "_is_member", False)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, BinningScheme, Norm
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras import _base, _loss
 from uncertainty_metrics.keras._scorers import ScaleTransform
 
 _REQUIRED = inspect.Parameter.empty
@@ -27,11 +27,11 @@ class Option(NamedTuple):
     """An argument of constructors.
 
     Attributes:
-      kind: its type.
-      default: by default it is required.
-      check: called with name and value, returns the value or raises ValueError; by
-        default others check it.
-      prose: how docstrings describe it, unless they do it themselves.
+      kind: the type.
+      default: the default value; without it the argument is required.
+      check: called with name and value, returns the value or raises ValueError; None if
+        the argument is checked elsewhere.
+      prose: its description in the docstrings of classes that do not describe it.
     """
 
     kind: Any
@@ -51,7 +51,7 @@ def _boolean(name: str, value: Any) -> Any:
 
 
 def one_of(options: Any) -> Option:
-    """Returns an option that is required, and one of those of a `Literal`."""
+    """Returns a required option that takes the values of a `Literal`."""
 
     def check(name: str, value: Any) -> Any:
         _checks.one_of(name, value, get_args(options))
@@ -110,29 +110,30 @@ SHARED = {
         bool | None,
         None,
         _ternary,
-        "whether labels are integers (True) or one-hot (False). By default the shape "
-        "says: `y_true` of the shape of `y_pred` [..., K] is one-hot.",
+        "whether labels are integers (True) or one-hot (False). By default they are "
+        "one-hot if `y_true` has the shape of `y_pred`, [..., K].",
     ),
     "sketch_bits": Option(
         int | None,
         None,
         lambda name, value: _checks.sketch_bits(value),
-        "log2 of the cells per octave, for adaptive bins, of a grid that is as fine "
-        "everywhere relative to p and to 1 - p.",
+        "for adaptive bins: log2 of the cells for each halving of p, or of 1 - p above "
+        "1/2, of a grid that is equally fine everywhere relative to p and to 1 - p, "
+        "instead of the default grid.",
     ),
     "multilabel": flag(
-        "whether `y_true` [..., L] and `y_pred` of the same shape are L labels, each 0 "
-        "or 1, and P(label is 1), scored against `label == 1`: all together, or where "
-        "every class is a group label by label."
+        "whether an example has L labels that are each 0 or 1: `y_true` [..., L] holds "
+        "the labels, and `y_pred` of the same shape P(label is 1), the scores. All "
+        "labels together are one group; with class-wise groups, each label is."
     ),
     "num_groups": Option(
         int | None,
         None,
         lambda name, value: None if value is None else _checks.bins(name, value),
         "number of groups of examples. `y_true` is then a dict of `labels` and "
-        "`groups`, integers in [0, `num_groups`) broadcastable to the labels; and the "
-        "result one of the value of each group, NaN where it is empty, and the worst: "
-        "`<name>_0` and so on, and `<name>_worst`.",
+        "`groups`, integers in [0, `num_groups`) broadcastable to the labels. The "
+        "result is a dict, too: `<name>_0` and so on are the values of the groups, NaN "
+        "for an empty group, and `<name>_worst` is the worst of them.",
     ),
     "ensemble_axis": Option(int, 1, prose="axis of the members in `y_pred`."),
     "scale_transform": Option(
@@ -143,23 +144,26 @@ SHARED = {
         'root of x >= 0; or "log_variance", e^(x / 2).',
     ),
     "reduction": Option(
-        _base.Reduction,
+        _loss.Reduction,
         "sum_over_batch_size",
         prose='"sum_over_batch_size", "sum" or "none".',
     ),
 }
 _OF_LOSSES = {
     "name": "name of the loss.",
-    "dtype": 'of the arithmetic; "float64" keeps float64 predictions under Keras 3.',
-    "ignore_index": "examples with this label are left out, of the mean as well.",
+    "dtype": 'type of the arithmetic; under Keras 3, "float64" keeps the precision of '
+    "float64 predictions.",
+    "ignore_index": "examples with this label are left out, and do not count in the "
+    "mean.",
 }
 _RAISED = (
-    "an argument is not as described. `update_state` raises it for a batch in eager "
-    "execution and keeps its state; after such a batch in a compiled update the result "
-    "is NaN until the reset."
+    "an argument is not as described. For a wrong batch, `update_state` raises it in "
+    "eager execution and keeps the state; a compiled update makes the result NaN until "
+    "`reset_state`."
 )
 _RAISED_BY_LOSSES = (
-    "an argument is not as described; for labels and predictions in eager execution."
+    "an argument is not as described; for wrong labels and predictions only in eager "
+    "execution."
 )
 
 
@@ -193,13 +197,13 @@ def with_options(
     The constructor checks the arguments and passes them to `_set_up`, by name.
 
     Args:
-      parameters: the names of its arguments, as in a signature; those after a `*` are
-        passed by name alone.
+      parameters: the names of its arguments, as in a signature; arguments after a `*`
+        are keyword-only.
       name: default of the argument `name`.
       register: registers the class.
-      functions: has the function of its `_function`, or of its name, whose references
-        it takes over.
-      **own: options that others do not have, or have with another default.
+      functions: the module of the function that `_function` of the class, or else
+        `name`, names. The class has the references of this function.
+      **own: options that other classes do not have, or have with another default.
 
     Raises:
       TypeError: an argument is described nowhere, or a metric has no direction.
@@ -225,7 +229,7 @@ def with_options(
                 options[key] = option
                 parameter = inspect.Parameter(key, kind, default=option.default)
                 signature.append(parameter)
-        is_loss = issubclass(made, _base.Loss)
+        is_loss = issubclass(made, _loss.Loss)
         if issubclass(made, _base.SumsMetric):
             check_direction(made)
         prose = {
@@ -270,7 +274,8 @@ def _constructor(
             parameter = parameter.replace(default=_Name(f"_{parameter.name}"))
         written.append(parameter)
     passed = ", ".join(f"{name}={name}" for name in options)
-    # As `dataclasses` do: errors of calls are those of any function.
+    # As in `dataclasses`, so that wrong calls raise the same errors as for any
+    # function.
     code = f"def __init__{inspect.Signature(written)}: _set_up(self, {passed})"
     exec(code, names)
     constructor: Any = names["__init__"]
@@ -290,7 +295,7 @@ class Metric(_base.SumsMetric):
 
     _options: dict[str, Option]
     _own: tuple[str, ...]
-    # The function whose value it streams, which is its name by default.
+    # The name of the function whose value the class streams, also the default `name`.
     _function: str | None = None
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
@@ -315,17 +320,17 @@ def _class_docstring(
     raises: str,
     function: Callable[..., Any] | None,
 ) -> str:
-    """Returns the docstring of a class, completed by what it shares with others.
+    """Returns the docstring of a class, with the prose that it shares with others.
 
     Args:
-      place: its file and its name.
-      text: describes arguments of its own, and those it says more of.
-      shared: how all arguments are described elsewhere, in order; "" where nowhere.
-      raises: when a ValueError is raised, unless the class says it.
-      function: has the references, unless the class has its own.
+      place: the file and the name of the class, for errors.
+      text: the docstring as written, with the descriptions of the class alone.
+      shared: the shared description of each argument, in order; "" if there is none.
+      raises: when a ValueError is raised, for a class that does not say it.
+      function: has the references, for a class that has none of its own.
 
     Raises:
-      TypeError: an argument is described nowhere, or a description is of none.
+      TypeError: an argument is described nowhere, or a description is of no argument.
     """
     head, parts = _split(text)
     _, of_function = _split(getattr(function, "__doc__", None) or "")

@@ -1,4 +1,4 @@
-"""Proper scores of classifiers with a penalty of the whole batch on top of them."""
+"""Scorers of classifiers that add a penalty of the whole batch to proper scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from uncertainty_metrics.ops import (
 
 ProperLoss = Literal["nll", "brier", None]
 SoftNorm = Literal["l1", "l2"]
-# As in the cross-entropy of Keras, lest gradients be infinite.
+# As in the cross-entropy of Keras; gradients of smaller ones could be infinite.
 _LEAST_PROBABILITY = 1e-7
 
 
@@ -35,7 +35,7 @@ class Penalized(_scorers.ClassScorer):
     """The proper score of each example, and `weight` times the penalty of the batch."""
 
     _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
-    weight: float = 0.0  # Which the losses must say.
+    weight: float = 0.0  # An argument that the losses require.
     proper_loss: ProperLoss = "nll"
 
     def __post_init__(self):
@@ -44,13 +44,14 @@ class Penalized(_scorers.ClassScorer):
         _checks.one_of("proper_loss", self.proper_loss, get_args(ProperLoss))
 
     def _check(self, option: str, least: float) -> None:
+        """Raises ValueError unless the option is a finite number >= `least`."""
         value = _number(option, getattr(self, option), least)
         object.__setattr__(self, option, value)
 
     def scores(
         self, batch: _scorers.Batch, weights: xp.Tensor | None = None
     ) -> _scorers.ExampleScores:
-        """Scores each example; `weights` [N] are those of examples in the penalty."""
+        """Returns the scores plus the penalty, in which examples have `weights` [N]."""
         examples, targets = self.read(batch)
         dtype, labels = examples.dtype, examples.labels
         decisions, confidences, right = _decisions.decisions(
@@ -90,6 +91,13 @@ class Penalized(_scorers.ClassScorer):
     def _penalty(
         self, confidences: xp.Tensor, outcomes: xp.Tensor, weights: xp.Tensor
     ) -> xp.Tensor:
+        """Returns the penalty of a batch, a scalar.
+
+        Args:
+          confidences: [N], 1 where an example is wrong.
+          outcomes: [N], 1 where the decision is right; or the target of the decision.
+          weights: [N].
+        """
         raise NotImplementedError
 
 

@@ -1,7 +1,7 @@
-"""The score of each example of a forecast of mean and scale, or a distribution.
+"""Scorers of forecasts: a mean and a scale, or a distribution. See `_scorers`.
 
-They are scorers as `_scorers` describes them. The scores of a distribution are computed
-at once, NaN where there is none, and read by the scorer `Given`.
+For a distribution `score_distribution` computes the scores first, NaN for an example
+that has none; the scorer `ComputedScores` then takes them for predictions.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def _call(distribution: Distribution, method: str, *arguments: xp.Tensor) -> xp.Tensor:
+    """Calls a method; raises ValueError if the distribution does not have it."""
     try:
         return getattr(distribution, method)(*arguments)
     except NotImplementedError as missing:
@@ -44,19 +45,22 @@ class _Forecast(_scorers.RealScorer):
         _scorers.check_last(size, 2, "mean and scale parameter")
 
     def of_distribution(self, distribution: Distribution, y: xp.Tensor) -> xp.Tensor:
-        """Returns the scores of a distribution, NaN where there are none; of the shape
-        of y, or the two ends of each, with an axis before it.
+        """Returns the scores of a distribution for labels y [...].
+
+        Returns:
+          the scores [...], or their lower and upper ends [2, ...]; NaN where there is
+          no score.
         """
         raise NotImplementedError
 
-    def given(self) -> Given:
-        """Returns the scorer that reads them."""
-        return Given()
+    def for_computed_scores(self) -> ComputedScores:
+        """Returns the scorer that takes these scores for predictions."""
+        return ComputedScores()
 
 
 @dataclasses.dataclass(frozen=True)
 class SquaredError(_Forecast):
-    """The square of label less mean; the scale may be anything."""
+    """The squared difference of label and mean; the scale is not read."""
 
     def _scores(self, labels, y_pred):
         errors = labels - y_pred[:, 0]
@@ -69,15 +73,16 @@ class SquaredError(_Forecast):
 
 @dataclasses.dataclass(frozen=True)
 class _ScaleForecast(_scorers.NormalScorer, _Forecast):
-    zero: ClassVar[bool] = False
+    allows_zero_scale: ClassVar[bool] = False
 
     def _scores(self, labels, y_pred):
         mean, parameter = xp.unstack(y_pred, axis=-1)
         errors = labels - mean
         scales = self._scale(parameter)
-        if self._raw_name is None:  # They may underflow.
+        if self._parameter_name is None:
+            # Scales may underflow to 0. The square of this number does not.
             tiny = np.finfo(numpy_dtype(scales)).tiny
-            scales = xp.maximum(scales, math.sqrt(tiny))  # Its square is no 0.
+            scales = xp.maximum(scales, math.sqrt(tiny))
         right = (scales > 0) & (scales < np.inf) & xp.math.is_finite(errors)
         return self._score(errors, scales), right
 
@@ -138,9 +143,10 @@ class NormalLikelihood(_ScaleForecast):
 
 @dataclasses.dataclass(frozen=True)
 class _Distance(_ScaleForecast):
-    """How many standard deviations the label is from the mean; for a distribution how
-    far its PIT is from the middle, in [0, 1], or for a discrete one both ends of its
-    PIT, less the middle, in [-1, 1].
+    """The distance of the label from the mean, in standard deviations.
+
+    For a distribution it is `abs(2 PIT - 1)`, in [0, 1]. For a discrete distribution,
+    whose PIT is an interval, the score has two ends: `2 PIT - 1` of each, in [-1, 1].
     """
 
     def _score(self, errors, scales):
@@ -153,8 +159,8 @@ class _Distance(_ScaleForecast):
         ends = [xp.where(right, 2 * end - 1, np.nan) for end in ends]
         return xp.abs(ends[0]) if len(ends) == 1 else xp.stack(ends)
 
-    def given(self):
-        return Given(tuple(_levels.pit_limits(self.levels, np.float32)))
+    def for_computed_scores(self):
+        return ComputedScores(tuple(_levels.pit_limits(self.levels, np.float32)))
 
     @property
     def levels(self) -> np.ndarray:
@@ -163,7 +169,7 @@ class _Distance(_ScaleForecast):
 
     @property
     def limits(self) -> np.ndarray:
-        """What the scores inside of the intervals do not exceed, [L]."""
+        """The largest score of a label in the interval of each level, [L]."""
         return _levels.normal_limits(self.levels)
 
 
@@ -195,10 +201,8 @@ class Coverage(_Distance):
 
 
 @dataclasses.dataclass(frozen=True)
-class Given(_scorers.RealScorer):
-    """Scores of a distribution; `y_pred` [..., 1], or [..., 2] where a score has two
-    ends.
-    """
+class ComputedScores(_scorers.RealScorer):
+    """Scores that were computed before; `y_pred` [..., 1], or [..., 2] for two ends."""
 
     limits: tuple[float, ...] = ()
 
@@ -218,12 +222,15 @@ class Given(_scorers.RealScorer):
         raise _checks.error(
             "y_pred",
             "a distribution whose parameters are in their range, with finite moments",
-            "one that has no score for a target",
+            "a distribution without a score for a target",
         )
 
 
 def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor:
-    """Returns the scores of a distribution, shape of `y_true` and an axis of 1 or 2.
+    """Returns the scores of a distribution, as predictions for `ComputedScores`.
+
+    Returns:
+      shape of `y_true` and one more axis, of 1 for a score or of 2 for its ends.
 
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.

@@ -1,8 +1,9 @@
-"""The score of each example, which the mean metrics and the losses share.
+"""Scorers: they score each example, for losses and for metrics that are means.
 
-A scorer is a frozen set of options. `flatten` reads `y_true` and `y_pred` as users of
-Keras pass them and checks their shapes; `scores` scores each example; `explain` raises
-the ValueError for values that are known to be wrong.
+A scorer is a frozen set of options with three methods. `flatten` reads `y_true` and
+`y_pred` as users of Keras pass them, and checks their shapes. `scores` returns the
+score of each example. `explain` raises the ValueError for values that are known to be
+wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from uncertainty_metrics.ops import (
 
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
 SCALE_TRANSFORMS = get_args(ScaleTransform)
-# What saved metrics of predicted variances may name beside these: see `renewed_config`.
+# A transform of earlier versions, in saved configurations alone: see `renewed_config`.
 _OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with
 # the inverse square of the scale.
@@ -48,7 +49,7 @@ class Batch(NamedTuple):
       labels: [N].
       predictions: [N, columns].
       targets: distributions over the classes [N, K] instead of the labels, or None.
-      groups: of the examples, [N], or None.
+      groups: the group of each example, [N], or None.
     """
 
     labels: xp.Tensor
@@ -62,9 +63,9 @@ class ExampleScores(NamedTuple):
 
     Attributes:
       scores: float32 or float64 [N], or [N, columns].
-      right: boolean [N], False where labels or predictions were wrong; the score is any
+      right: boolean [N], False where labels or predictions are wrong; the score is any
         number there.
-      not_ignored: boolean [N], False for ignored examples; or None where none is.
+      not_ignored: boolean [N], False for ignored examples; None if no label is ignored.
     """
 
     scores: xp.Tensor
@@ -76,7 +77,7 @@ class ExampleScores(NamedTuple):
 class ClassScorer:
     """A score of class probabilities; `y_pred` [..., K], or [...] or [..., 1]."""
 
-    # Whether eager metrics score in a graph.
+    # Whether a graph of TensorFlow is faster than eager operations.
     compiled: ClassVar[bool] = True
     # Raises the error that names a wrong value, by the same rules.
     _numpy_function: ClassVar[Callable[..., object]]
@@ -92,13 +93,14 @@ class ClassScorer:
 
     @property
     def _predictions(self) -> str:
+        """The name of the NumPy argument for `y_pred`."""
         return "logits" if self.from_logits else "probabilities"
 
     def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         rows = _labels.flat_rows(y_true, y_pred, self.sparse_labels)
-        labels, targets = rows.shaped, None
-        # A last axis of 1 is no axis of the scores.
+        labels, targets = rows.shaped_labels, None
+        # Scores do not have the last axis of 1.
         if len(labels.shape) >= max(len(y_pred.shape), 2) and labels.shape[-1] == 1:
             labels = xp.squeeze(labels, axis=-1)
         if rows.one_hot:
@@ -106,7 +108,9 @@ class ClassScorer:
         return Batch(rows.labels, rows.predictions, targets), labels
 
     def read(self, batch: Batch) -> tuple[_inputs.Examples, xp.Tensor | None]:
-        """Returns the examples, and the distributions that may stand for labels."""
+        """Returns the examples, and the distributions over the classes instead of
+        labels, or None.
+        """
         examples = _inputs.examples(
             batch.labels,
             **{self._predictions: batch.predictions},
@@ -118,6 +122,7 @@ class ClassScorer:
         return examples, targets
 
     def scores(self, batch: Batch) -> ExampleScores:
+        """Returns the score of each example."""
         examples, targets = self.read(batch)
         scores, right = self._scores(examples, targets)
         not_ignored = None if examples.weights is None else examples.weights > 0
@@ -126,13 +131,16 @@ class ClassScorer:
         )
 
     def mistaken(self, batch: Batch, counted: xp.Tensor) -> xp.Tensor:
-        """Says if logits are surely probabilities; `counted` [N] says which count."""
+        """Returns whether logits are surely probabilities; `counted` [N] marks the
+        examples that count.
+        """
         if not self.from_logits:
             return xp.constant(False)
         return _inputs.are_probabilities(batch.predictions, counted)
 
     def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
-        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        """Raises the ValueError that says what is wrong; `counted` as in `mistaken`."""
+        labels, one_hot = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
         if one_hot:
             _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
@@ -201,9 +209,7 @@ class RealScorer:
 
     @property
     def _size(self) -> int | None:
-        """The size of the last axis of `y_pred`, which a graph need not tell; None if
-        any will do.
-        """
+        """The size of the last axis of `y_pred`, or None for any size."""
         return 2
 
     def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
@@ -212,7 +218,7 @@ class RealScorer:
         _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
         size = y_pred.shape[-1]
         self._check_size(size)
-        if size is None and self._size is not None:
+        if size is None and self._size is not None:  # The graph does not know the size.
             size = self._size
             y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
@@ -230,7 +236,7 @@ class RealScorer:
 
     def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
-        dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
+        dtype = _inputs.predictions_dtype(y_pred)  # Labels may be infinite in it.
         rows = to_numpy(counted).reshape(-1)
         labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[rows]
         predictions = to_numpy(xp.cast(y_pred, dtype))
@@ -246,16 +252,17 @@ class RealScorer:
         )
 
     def _explain(self, predictions: np.ndarray) -> None:
-        """Raises for what else may be wrong with finite predictions [N, size]."""
+        """Raises ValueError if finite predictions [N, size] are out of their range."""
 
     def _axis(self) -> str:
-        """What the last axis of `y_pred` holds."""
+        """Returns what the last axis of `y_pred` holds, for messages."""
         raise NotImplementedError
 
     def _check_size(self, size: int | None) -> None:
-        """Checks the size of the last axis, if it is known."""
+        """Raises ValueError if the last axis has a known size that is wrong."""
 
     def _with_axis(self, y_pred: xp.Tensor) -> xp.Tensor:
+        """Returns `y_pred` with its last axis, which users may leave out if it is 1."""
         return y_pred
 
     def _scores(
@@ -265,6 +272,13 @@ class RealScorer:
 
 
 def check_last(size: int | None, expected: int, axis: str) -> None:
+    """Raises ValueError if the last axis of `y_pred` has another known size.
+
+    Args:
+      size: its size, or None if only the running graph knows it.
+      expected: the right size.
+      axis: what the axis holds, for the message.
+    """
     if size not in (None, expected):
         raise _checks.error(
             "y_pred",
@@ -275,10 +289,10 @@ def check_last(size: int | None, expected: int, axis: str) -> None:
 
 
 def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
-    """Returns mean and scale of a TFP Normal, None for what is no distribution.
+    """Returns mean and scale of a TFP Normal; None if `y_pred` is no distribution.
 
     Raises:
-      TypeError: it is another distribution.
+      TypeError: `y_pred` is another distribution.
     """
     if not _inputs.is_distribution(y_pred):
         return None
@@ -291,7 +305,7 @@ def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
     if not isinstance(distribution, tfd.Normal):
         raise TypeError(
             "`y_pred` must be a Normal distribution, or a tensor of its parameters; "
-            f"`crps_distribution` scores any. Received: {y_pred}"
+            f"`crps_distribution` scores other distributions. Received: {y_pred}"
         )
     shape = distribution.batch_shape_tensor()
     return (
@@ -301,7 +315,7 @@ def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
 
 
 def _root(values: xp.Tensor) -> xp.Tensor:
-    """Returns the root, with a finite gradient at 0; negative values as they are."""
+    """Returns square roots, whose gradient at 0 is finite; negative values stay."""
     positive = values > 0
     return xp.where(
         positive, xp.sqrt(xp.where(positive, values, xp.ones_like(values))), values
@@ -312,8 +326,7 @@ def _root(values: xp.Tensor) -> xp.Tensor:
 class NormalScorer(RealScorer):
     """A score of mean and scale parameter; `y_pred` [..., 2]."""
 
-    # Whether a scale may be 0.
-    zero: ClassVar[bool] = True
+    allows_zero_scale: ClassVar[bool] = True
     scale_transform: str = "softplus"
 
     def __post_init__(self):
@@ -327,16 +340,19 @@ class NormalScorer(RealScorer):
         check_last(size, 2, "mean and scale parameter")
 
     @property
-    def _raw_name(self) -> str | None:
-        """What the scale parameter is, if it may be wrong: the others are positive."""
+    def _parameter_name(self) -> str | None:
+        """The scale parameters in messages: "scales" or "variances", which must be >=
+        0; None for parameters that may be any number.
+        """
         names = {"identity": "scales", "variance": "variances"}
         return names.get(self.scale_transform)
 
     def _explain(self, predictions):
         parameter = predictions[:, 1]
-        bad = parameter < 0 if self.zero else parameter <= 0
-        if self._raw_name is not None and np.any(bad):
-            expected = f"{self._raw_name} {'>=' if self.zero else '>'} 0"
+        bad = parameter < 0 if self.allows_zero_scale else parameter <= 0
+        if self._parameter_name is not None and np.any(bad):
+            sign = ">=" if self.allows_zero_scale else ">"
+            expected = f"{self._parameter_name} {sign} 0"
             received = np_inputs.first(bad, parameter)
             raise _checks.error("y_pred", expected, received, verb="hold")
 
@@ -366,9 +382,10 @@ class NormalCRPS(NormalScorer):
 def _floored(
     log_scale: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
-    """Returns log(scale), not below the minimum, with the gradient of all of it.
+    """Returns log(scale), but at least log(_MIN_SCALE), with a gradient of 1.
 
-    `minimum + (x - stop_gradient(x))` would not do: graphs sum it in another order.
+    `minimum + (x - stop_gradient(x))` would have this gradient, too, but graphs may add
+    its terms in another order.
     """
     return xp.maximum(log_scale, math.log(_MIN_SCALE)), lambda upstream: upstream
 
@@ -376,14 +393,14 @@ def _floored(
 @dataclasses.dataclass(frozen=True)
 class GaussianNLL(NormalScorer):
     def _log_scale(self, parameter: xp.Tensor) -> xp.Tensor:
-        """Returns log(scale), not below the minimum but with the gradient it has."""
+        """Returns log(scale), but at least log(_MIN_SCALE), with finite gradients."""
         if self.scale_transform == "identity":
             return xp.math.log(xp.maximum(parameter, _MIN_SCALE))
         if self.scale_transform == "variance":
             return xp.math.log(xp.maximum(parameter, _MIN_SCALE**2)) / 2
         log_scale = parameter
         if self.scale_transform in ("softplus", _OLD_TRANSFORM):
-            # log(log(1 + e^x)) is x where e^x is lost beside 1.
+            # log(log(1 + e^x)) is x where 1 + e^x rounds to 1.
             eps = np.finfo(numpy_dtype(parameter)).eps
             small = parameter < math.log(eps)
             safe = xp.where(small, xp.zeros_like(parameter), parameter)
@@ -400,7 +417,7 @@ class GaussianNLL(NormalScorer):
         right = xp.math.is_finite(labels) & xp.reduce_all(
             xp.math.is_finite(y_pred), axis=-1
         )
-        if self._raw_name is not None:
+        if self._parameter_name is not None:
             right = right & (parameter >= 0)
         return scores, right
 
@@ -436,14 +453,14 @@ class SampleCRPS(RealScorer):
 
 
 class TrainedSampleCRPS(SampleCRPS):
-    """The same, for a loss."""
+    """The same scores with gradients in the samples, for a loss."""
 
     with_gradient = True
 
 
 @dataclasses.dataclass(frozen=True)
 class MeanPinball(RealScorer):
-    quantiles: Any  # A number or a sequence; a tuple once checked.
+    quantiles: Any  # A number or a sequence; a tuple after the check.
 
     def __post_init__(self):
         levels = _checks.levels("quantiles", self.quantiles)
@@ -461,7 +478,6 @@ class MeanPinball(RealScorer):
         check_last(size, len(self.quantiles), "quantiles")
 
     def _with_axis(self, y_pred):
-        # One quantile may come without an axis.
         if len(self.quantiles) == 1 and tuple(y_pred.shape[-1:]) != (1,):
             return y_pred[..., None]
         return y_pred
@@ -493,7 +509,7 @@ class Interval(RealScorer):
 
 @dataclasses.dataclass(frozen=True)
 class WeightedInterval(RealScorer):
-    alphas: Any  # A sequence; a tuple once checked.
+    alphas: Any  # A sequence; a tuple after the check.
 
     def __post_init__(self):
         levels = np_forecast_scores.interval_levels(self.alphas)

@@ -1,4 +1,4 @@
-"""What the losses share: each is the mean of a score of each example."""
+"""The base classes of losses that are the mean of the scores of a scorer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _family, _labels, _scorers
+from uncertainty_metrics.keras import _family, _labels, _loss, _scorers
 from uncertainty_metrics.ops import _execution, _inputs, xp
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
-class ScoringLoss(_base.Loss):
-    """A loss made of a scorer, whose options are arguments of the constructor."""
+class ScoringLoss(_loss.Loss):
+    """A loss with a scorer, whose options are the arguments of the constructor."""
 
     _scorer_type: Callable[..., Any]
 
     def _set_up(
-        self, reduction: _base.Reduction, name: str | None, dtype: Any, **options: Any
+        self, reduction: _loss.Reduction, name: str | None, dtype: Any, **options: Any
     ) -> None:
         self._scorer = self._scorer_type(**options)
         super().__init__(reduction, name, dtype)
@@ -35,7 +35,8 @@ class ScoringLoss(_base.Loss):
         scores, right, not_ignored = self._scored(batch, labels)
         counted = xp.ones_like(right) if not_ignored is None else not_ignored
         right = right | ~counted
-        # Of probabilities for logits a graph says nothing: NaN would end a training.
+        # Only eager code looks for probabilities that are passed as logits: in a graph,
+        # the answer NaN would end a training.
         if _execution.is_eager() and (
             not xp.reduce_all(right) or self._scorer.mistaken(batch, counted)
         ):
@@ -45,22 +46,23 @@ class ScoringLoss(_base.Loss):
             return xp.reshape(scores, xp.shape(labels))
         scores = xp.where(not_ignored, scores, xp.zeros_like(scores))
         scores = xp.reshape(scores, xp.shape(labels))
-        # Keras leaves them out of the mean.
-        _family.keep_mask(scores, xp.reshape(not_ignored, xp.shape(labels)))
+        # Keras leaves masked scores out of the mean.
+        _family.set_mask(scores, xp.reshape(not_ignored, xp.shape(labels)))
         return scores
 
     def _align_weights(self, batch: dict[str, Any]) -> None:
-        # Keras would multiply [n, t] scores with [t] weights, and [1] scores with [n].
+        # Keras would multiply scores [n, t] by weights [t], and scores [1] by [n].
         y_pred = _inputs.as_tensor("y_pred", batch["y_pred"])
         labels = self._scorer.flatten(batch["y_true"], y_pred)[1]
         weights = batch["sample_weight"]
         aligned = _inputs.aligned("sample_weight", weights, labels)
-        if len(weights.shape) != len(labels.shape) + 1:  # Keras knows [..., 1].
+        if len(weights.shape) != len(labels.shape) + 1:  # Keras takes [..., 1].
             batch["sample_weight"] = aligned
 
     def _with(self, **changed: Any) -> Self:
-        """Returns this loss, with what Keras may have set on it (`fit` of tf_keras
-        does), and other attributes.
+        """Returns a copy of this loss in which some attributes are changed.
+
+        The copy has all other attributes, even those that `fit` of tf_keras has set.
         """
         loss = object.__new__(type(self))
         loss.__dict__.update(vars(self), **changed)
@@ -69,7 +71,7 @@ class ScoringLoss(_base.Loss):
     def _scored(
         self, batch: _scorers.Batch, labels: xp.Tensor
     ) -> _scorers.ExampleScores:
-        """Returns the scores of a batch, whose labels have the shape of the loss."""
+        """Returns the scores of a batch; `labels` have the shape of the loss."""
         del labels
         return self._scorer.scores(batch)
 
@@ -91,9 +93,9 @@ class NormalLoss(ScoringLoss):
         normal = _scorers.as_normal(y_pred)
         if normal is None:
             return super().__call__(y_true, y_pred, sample_weight)
-        # Keras would make a tensor of the distribution: a sample.
+        # Keras would turn the distribution into a tensor, a random sample.
         parameters = xp.stack(normal, axis=-1)
-        _family.keep_mask(parameters, _family.mask_of(y_pred))
+        _family.set_mask(parameters, _family.mask_of(y_pred))
         scorer = dataclasses.replace(self._scorer, scale_transform="identity")
         return self._with(_scorer=scorer)(y_true, parameters, sample_weight)
 
@@ -101,20 +103,20 @@ class NormalLoss(ScoringLoss):
 class PenalizedLoss(ScoringLoss):
     """A loss with a penalty of the batch, in which examples count by their weights."""
 
-    # The weights and the mask that a call was passed.
-    _counting: tuple[Any, Any] = None, None
+    # The weights and the mask of the call.
+    _weights_and_mask: tuple[Any, Any] = None, None
 
     def __call__(
         self, y_true: TensorLike, y_pred: Any, sample_weight: TensorLike | None = None
     ) -> xp.Tensor:
         """Returns the loss, reduced."""
-        loss = self._with(_counting=(sample_weight, _family.mask_of(y_pred)))
+        loss = self._with(_weights_and_mask=(sample_weight, _family.mask_of(y_pred)))
         return super(PenalizedLoss, loss).__call__(y_true, y_pred, sample_weight)
 
     def _scored(
         self, batch: _scorers.Batch, labels: xp.Tensor
     ) -> _scorers.ExampleScores:
-        weights = _labels.flat_weights(*self._counting, labels)
+        weights = _labels.flat_weights(*self._weights_and_mask, labels)
         if weights is not None:
             weights = _inputs.checked_weights(weights)
         return self._scorer.scores(batch, weights)

@@ -1,6 +1,7 @@
-"""TensorFlow's own variables: some places added to, and the replicas of a strategy.
+"""The variables of TensorFlow: additions to some places, and replicas of a strategy.
 
-The variables of other backends are none of these.
+The questions here may be asked of the variables of other backends, too; the answer is
+no.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def is_coordinator() -> bool:
 
 
 def add_on_one_replica(variable: Any, value: tf.Tensor) -> None:
-    """Adds a value, which `is_coordinator` code has, once and not on each replica."""
+    """Adds a value on one of the replicas; `is_coordinator()` must be true."""
 
     def add() -> None:
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -49,7 +50,7 @@ def add_on_one_replica(variable: Any, value: tf.Tensor) -> None:
 
 
 def sum_over_replicas(variable: Any) -> tf.Tensor:
-    """Returns the sum over all replicas, where `is_replica`."""
+    """Returns the sum of a variable over all replicas; `is_replica()` must be true."""
     return tf.distribute.get_replica_context().merge_call(
         lambda strategy: tf.identity(tf.convert_to_tensor(variable))
     )

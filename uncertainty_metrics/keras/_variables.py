@@ -1,6 +1,4 @@
-"""The variables of a metric, and how a batch is added to them: by each worker, in a
-graph or in one call, on every backend.
-"""
+"""The variables of a metric, and how a batch is added to them on every backend."""
 
 from __future__ import annotations
 
@@ -15,8 +13,11 @@ from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _sums, xp
 
 
 def raw(variable: Any) -> Any:
-    """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope, and
-    for the other backends; of several, which are vectors, one tensor.
+    """Returns the variable of TensorFlow, to which a batch can be added in place.
+
+    On other backends, and in a `StatelessScope` of Keras 3, there is none: there the
+    value is returned, a tensor. For a tuple of vectors one tensor is returned, in which
+    their values follow each other.
     """
     if isinstance(variable, tuple):
         return xp.concat([xp.convert_to_tensor(raw(v)) for v in variable], axis=-1)
@@ -24,23 +25,24 @@ def raw(variable: Any) -> Any:
     return variable if is_own else variable.value
 
 
-def _parted(variables: tuple[Any, ...], value: Any) -> list[xp.Tensor]:
-    """Returns the part of each, as `raw` puts them together."""
+def _split(variables: tuple[Any, ...], value: Any) -> list[xp.Tensor]:
+    """Returns the part of a tensor for each of the vectors, in the order of `raw`."""
     return xp.split(value, len(variables), axis=-1)
 
 
 def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
-    """Adds to a variable, or to some places of it, without losing what other workers
-    add meanwhile.
+    """Adds a value to a variable; `Scattered` values are added to their places alone.
+
+    Nothing is lost that other workers add at the same time.
     """
     if isinstance(variable, tuple):
-        for each, part in zip(variable, _parted(variable, value), strict=True):
+        for each, part in zip(variable, _split(variable, value), strict=True):
             add(each, part)
         return
     own = raw(variable)
     if isinstance(value, _sums.Scattered):
         if _tf_variables.is_plain(own) and not _execution.has_strategy():
-            # A quarter of the time of `scatter_nd_add`.
+            # This takes a quarter of the time of `scatter_nd_add`.
             _tf_variables.add_to_places(own, value.places, value.values)
         else:
             add(variable, _sums.dense(value, variable.shape))
@@ -54,19 +56,21 @@ def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
     elif _tf_variables.is_coordinator():
         _tf_variables.add_on_one_replica(own, value)
     else:
-        own.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
+        own.assign_add(value)  # The one of Keras 3 would read, add and write.
 
 
 def read(variable: Any) -> xp.Tensor:
-    """Returns the value summed over replicas, inside a replica too."""
+    """Returns the value of a variable, summed over the replicas if there are some."""
     if _tf_variables.is_replica():
         return _tf_variables.sum_over_replicas(variable)
     return _sums.loaded(xp.convert_to_tensor(variable))
 
 
 class State(NamedTuple):
-    """The variables of a metric, or tuples of those of several: vectors of one size,
-    which are one, one after the other.
+    """The variables of a metric.
+
+    A collection may add to several metrics at once. Then each variable here is a tuple
+    of the variables of these metrics, which are vectors of the same size.
     """
 
     invalid: Any
@@ -76,7 +80,10 @@ class State(NamedTuple):
 
 
 def joined(states: Iterable[State]) -> State:
-    """Returns the state of several, which counts no invalid batches, or of one."""
+    """Returns the states of several metrics as one, or the state of a single metric.
+
+    The state of several has no `invalid`, because their collection counts that.
+    """
     first, *others = states
     if not others:
         return first
@@ -84,28 +91,39 @@ def joined(states: Iterable[State]) -> State:
     return State(None, *parts)
 
 
-def _if_valid(valid: xp.Tensor, units: xp.Tensor) -> xp.Tensor:
-    return units * xp.cast(valid, units.dtype)  # In one pass.
+def _zero_unless_valid(units: xp.Tensor, valid: xp.Tensor) -> xp.Tensor:
+    # One operation; `where` would need a tensor of zeros, too.
+    return units * xp.cast(valid, units.dtype)
 
 
 def _steps(
     hi: Any, lo: Any, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
 ) -> list[Any]:
-    """Returns what to add to the first two variables of a state, or to all: the sums if
-    they are valid, and a number of invalid batches.
+    """Returns the step to add to each variable of a state, in the order of `State`.
+
+    If the sums are whole numbers alone, there are only the steps of `invalid` and
+    `units`.
+
+    Args:
+      hi: the variable `hi` of the state, or its value.
+      lo: the variable `lo` of the state, or its value.
+      sums: the sums of a batch.
+      valid: whether to add the sums.
+      invalid: the number of invalid batches to add, or None.
     """
     sums = _sums.settled(sums)
     units, rows = sums.units, sums.rows
     if rows is not None and rows.shape[0] == hi.shape[0]:
         rows = None
     if isinstance(units, _sums.Scattered):
-        units = units._replace(values=_if_valid(valid, units.values))
+        units = units._replace(values=_zero_unless_valid(units.values, valid))
     else:
-        units = _if_valid(valid, units)
+        units = _zero_unless_valid(units, valid)
     if sums.hi is None or sums.lo is None:
         return [invalid, units]
-    hi, lo = (_held(part, rows) for part in (hi, lo))
-    # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
+    hi, lo = (_value(part, rows) for part in (hi, lo))
+    # A batch that is not valid adds -0.0, which changes no bit. The steps of sums of 0
+    # might change some, because they round the pair again.
     pair = (
         xp.where(valid, step, xp.constant(-0.0, step.dtype))
         for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
@@ -116,75 +134,86 @@ def _steps(
     return [invalid, *steps]
 
 
-def _held(variable: Any, rows: xp.Tensor | None) -> xp.Tensor:
-    """Returns what a variable holds, or some rows, without reading the others."""
+def _value(variable: Any, rows: xp.Tensor | None) -> xp.Tensor:
+    """Returns the value of a variable, or of some of its rows; a variable of TensorFlow
+    is then read at these rows alone.
+    """
     if rows is None or not _tf_variables.is_plain(variable):
         variable = xp.convert_to_tensor(variable)
     return variable if rows is None else xp.gather(variable, rows)
 
 
-def _plus(sums: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
-    """Returns the sums after a step, which may be of some rows."""
+def _after_step(stored: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
+    """Returns the value to store in a variable after a step, given the stored one."""
     if not isinstance(step, _sums.Scattered):
-        return _sums.stored(_sums.loaded(sums) + step)
-    number, columns = sums.shape[-2:]
+        return _sums.stored(_sums.loaded(stored) + step)
+    num_rows, columns = stored.shape[-2:]
     rows = step.places
-    held = _sums.loaded(xp.gather(sums, rows, axis=-2))
-    flat = xp.reshape(sums, [-1, columns])  # There may be two for each, of limbs.
-    limbs = range(flat.shape[0] // number)
+    before = _sums.loaded(xp.gather(stored, rows, axis=-2))
+    # An int64 may be stored as two int32: all rows of the lower ones, then all rows of
+    # the higher ones.
+    flat = xp.reshape(stored, [-1, columns])
+    limbs = range(flat.shape[0] // num_rows)
     return xp.reshape(
         xp.tensor_scatter_nd_update(
             flat,
-            xp.concat([rows + limb * number for limb in limbs], axis=0)[:, None],
-            xp.reshape(_sums.stored(held + step.values), [-1, columns]),
+            xp.concat([rows + limb * num_rows for limb in limbs], axis=0)[:, None],
+            xp.reshape(_sums.stored(before + step.values), [-1, columns]),
         ),
-        sums.shape,
+        stored.shape,
     )
 
 
-def _added(
+def _after_batch(
     state: list[Any],
     sums: _sums.Sums,
     valid: xp.Tensor,
     invalid: xp.Tensor | None,
 ) -> list[xp.Tensor]:
-    """Returns what the variables hold after a batch, where they are none of
-    TensorFlow's.
+    """Returns the values to store in the variables after a batch.
+
+    It serves JAX and PyTorch, whose variables cannot be added to in place.
     """
     steps = _steps(state[2], state[3], sums, valid, invalid)
     return [
-        held if step is None else _plus(held, step)
-        for held, step in zip(state, steps, strict=False)
+        stored if step is None else _after_step(stored, step)
+        for stored, step in zip(state, steps, strict=False)
     ]
 
 
-_added_at_once = _added if IS_TENSORFLOW else _execution.compiled(_added)
+_compiled_after_batch = (
+    _after_batch if IS_TENSORFLOW else _execution.compiled(_after_batch)
+)
 
 
 def add_batch(
     state: State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
 ) -> None:
-    """Adds the sums if they are valid, and a number of invalid batches."""
+    """Adds the sums of a batch if they are valid, and a number of invalid batches."""
     if IS_TENSORFLOW:
         steps = _steps(raw(state.hi), raw(state.lo), sums, valid, invalid)
         for variable, value in zip(state, steps, strict=False):
             if value is not None:
                 add(variable, value)
     else:
-        held = [None if part is None else raw(part) for part in state]
-        _assign_all(state, _added_at_once(held, sums, valid, invalid))
+        stored = [None if part is None else raw(part) for part in state]
+        _assign_all(state, _compiled_after_batch(stored, sums, valid, invalid))
 
 
-NOTHING = np.zeros([], np.int64)
+NO_INVALID_BATCHES = np.zeros([], np.int64)
 
-# What adds up a batch: called with options and data, returns the sums and whether they
-# are valid.
+# A function that adds up a batch: it takes options and data, and returns the sums and
+# whether they are valid.
 BatchSums = Callable[..., tuple[_sums.Sums, xp.Tensor]]
 
 
-def _batch(
+def _sum_or_add(
     batch_sums: BatchSums, state: State | None, invalid: xp.Tensor, *data: Any
 ) -> tuple[_sums.Sums | None, xp.Tensor]:
+    """Returns the sums of a batch, or adds them to a state; and whether they are valid.
+
+    If there is a state, None is returned instead of the sums.
+    """
     sums, valid = batch_sums(*data)
     if state is None:
         return sums, valid
@@ -192,37 +221,49 @@ def _batch(
     return None, valid
 
 
-def graph(
+def compiled_update(
     batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
 ) -> Callable[..., tuple[_sums.Sums | None, xp.Tensor]]:
-    """Returns an eager update as one call, which costs less than sixty, and which no
-    interrupt leaves half done; without a state it returns the sums instead.
+    """Returns `_sum_or_add` as one call, a function of state, `invalid` and data.
 
-    There is one for each shape of what belongs to an example, so that only the size of
-    the batch varies from call to call.
+    One call takes less time than the sixty operations in it, and an interrupt cannot
+    leave it half done.
+
+    Args:
+      batch_sums: adds up the batch.
+      options: the first arguments of `batch_sums`, which can be hashed.
+      shape: the shape of the data of one example. Each shape has a compiled function of
+        its own, for which only the size of the batch varies from call to call.
     """
-    return _graphs(batch_sums, options)(shape)
+    return _compiled_updates(batch_sums, options)(shape)
 
 
 @functools.lru_cache(maxsize=256)
-def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., Any]:
-    """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
+def _compiled_updates(
+    batch_sums: BatchSums, options: tuple[Any, ...]
+) -> Callable[..., Any]:
+    """Returns a function from the shape to a compiled function.
+
+    It keeps the functions of a few shapes only, because one may take 2 MB.
+    """
 
     @functools.lru_cache(maxsize=8)
-    def graph(shape: tuple[int, ...]) -> Any:
+    def of_shape(shape: tuple[int, ...]) -> Any:
         del shape
-        update = functools.partial(_batch, functools.partial(batch_sums, *options))
+        add_up = functools.partial(batch_sums, *options)
+        update = functools.partial(_sum_or_add, add_up)
         return _execution.compiled(update, any_size=True)
 
-    return graph
+    return of_shape
 
 
-def given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
+def computed_sums(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
+    """Returns sums that were computed before, in the form of a `BatchSums`."""
     return _sums.Sums(*sums), valid
 
 
 def assign(variables: list[Any], values: list[Any]) -> None:
-    """Assigns the values, and zeros where there is none."""
+    """Assigns a value to each variable; None stands for zeros."""
     stored = [
         xp.zeros(variable.shape, variable.dtype)
         if value is None
@@ -233,11 +274,14 @@ def assign(variables: list[Any], values: list[Any]) -> None:
 
 
 def _assign_all(variables: Iterable[Any], values: Iterable[Any]) -> None:
-    """Assigns what there is: all of it if an interrupt comes between."""
+    """Assigns the values that are not None.
+
+    If an interrupt comes between, it is raised after all of them are assigned.
+    """
     pairs: list[tuple[Any, Any]] = []
     for variable, value in zip(variables, values, strict=False):
         if isinstance(variable, tuple):
-            pairs += zip(variable, _parted(variable, value), strict=True)
+            pairs += zip(variable, _split(variable, value), strict=True)
         elif value is not None:
             pairs.append((variable, value))
     try:
@@ -250,7 +294,7 @@ def _assign_all(variables: Iterable[Any], values: Iterable[Any]) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
-    """Returns `assign` as one call, which no interrupt leaves half done."""
-    del shapes  # One graph for each: none is traced anew.
+def compiled_assign(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
+    """Returns `assign` as one call, which an interrupt cannot leave half done."""
+    del shapes  # For each there is a graph of its own, so none is traced again.
     return _execution.compiled(assign)

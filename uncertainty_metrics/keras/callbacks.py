@@ -1,4 +1,4 @@
-"""Keras callbacks that write what a metric knows beyond its value."""
+"""A Keras callback that writes reliability diagrams to TensorBoard."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ReliabilityDiagramCallback"]
 
-# Of the posterior: its central 95% and the median.
+# Levels of the posterior: the ends of its central 95%, and the median.
 _QUANTILES = (0.025, 0.5, 0.975)
-# The tensors of `BinStatistics`.
+# The attributes of `BinStatistics` that are tensors.
 _PARTS = ("edges", "counts", "score_sums", "outcome_sums")
 
 
 def _named(
     metrics: Iterable[Any], output: str | None = None
 ) -> Iterator[tuple[str, keras.metrics.Metric]]:
-    """Yields all metrics, with the names that Keras gives them in its logs."""
+    """Yields the calibration metrics, each with its name in the logs of Keras."""
     for metric in metrics:
-        # Keras 3 holds those of `compile` in one, a list for each output; the outputs
-        # are not in the names, as they are in those of tf_keras.
+        # In Keras 3 one metric holds the metrics of `compile`, in a list for each
+        # output. Their names do not contain the output, unlike in tf_keras.
         lists = (
             *getattr(metric, "_flat_metrics", ()),
             *getattr(metric, "_flat_weighted_metrics", ()),
@@ -51,7 +51,7 @@ def _named(
 
 
 def _calibration_metrics(model: Any) -> dict[str, keras.metrics.Metric]:
-    """Returns the metrics of calibration of a model, by names that differ."""
+    """Returns the calibration metrics of a model by name; equal names get numbers."""
     metrics: dict[str, keras.metrics.Metric] = {}
     times: collections.Counter[str] = collections.Counter()
     for name, metric in _named(model.metrics):
@@ -61,7 +61,7 @@ def _calibration_metrics(model: Any) -> dict[str, keras.metrics.Metric]:
 
 
 def _statistics(metric: GeneralCalibrationError) -> AnyBinStatistics | None:
-    """Returns the `bin_statistics` of a metric, of NumPy arrays."""
+    """Returns the `bin_statistics` of a metric as NumPy arrays, or None."""
     statistics = metric.bin_statistics
     if statistics is None:
         return None
@@ -72,7 +72,7 @@ def _statistics(metric: GeneralCalibrationError) -> AnyBinStatistics | None:
 
 
 def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
-    """Returns the numbers of a metric, by the ends of their tags."""
+    """Returns the numbers to write for a metric, each with the end of its tag."""
     result = metric.result()
     if isinstance(result, dict):
         return {f"/{part}": float(value) for part, value in result.items()}
@@ -96,7 +96,7 @@ def _diagram(statistics: AnyBinStatistics, y_axis: YAxis, title: str) -> np.ndar
 
     backend = _optional.require("matplotlib.backends.backend_agg")
     figure = _optional.require("matplotlib.figure")
-    # A figure of its own, unknown to pyplot, which would keep it and may show it.
+    # Not a figure of pyplot, which would keep the figure and might show it.
     figure = figure.Figure(figsize=(5, 6.4), dpi=80, layout="constrained")
     canvas = backend.FigureCanvasAgg(figure)
     curve = reliability.curve_from_statistics(statistics, y_axis=y_axis)
@@ -110,7 +110,7 @@ def _diagram(statistics: AnyBinStatistics, y_axis: YAxis, title: str) -> np.ndar
 def _diagrams(
     name: str, metric: GeneralCalibrationError, most: int
 ) -> np.ndarray | None:
-    """Draws the diagrams of the first groups, [groups, height, width, 4]."""
+    """Draws the diagrams of the first `most` groups, [groups, height, width, 4]."""
     statistics = _statistics(metric)
     if statistics is None:
         return None
@@ -133,22 +133,23 @@ def _diagrams(
 class ReliabilityDiagramCallback(keras.callbacks.Callback):
     """Writes reliability diagrams to TensorBoard while a model trains.
 
-    They are drawn from the states of the compiled calibration metrics at the end of
-    each validation: nothing is predicted twice and no state changes. Pass the `log_dir`
-    of `keras.callbacks.TensorBoard`, and they stand in its run `validation`. An epoch
-    without validation is written to the run `train`, from the metrics of training; so
-    is every epoch of a `fit` without validation data. `evaluate` takes the callback
-    too; outside `fit` every call of it is one more step, with a diagram.
+    The diagrams are drawn from the states of the compiled calibration metrics at the
+    end of each validation, so nothing is predicted twice and no state changes. With the
+    `log_dir` of `keras.callbacks.TensorBoard`, they are in its run `validation`. After
+    an epoch without validation, the metrics of training are written to the run `train`.
+    `evaluate` takes the callback, too; outside of `fit`, each call of `evaluate` is one
+    more step, with a diagram.
 
     For a metric named `ece` the tags are
 
       calibration/ece                             value
-      calibration/ece/accuracy_minus_confidence   negative is overconfident; of metrics
-                                                  of the decision alone
-      calibration/ece/diagram                     image; one for each class of a
-                                                  class-wise metric
-      calibration/ece/quantile_0.025              0.025, 0.5 and 0.975 of the posterior
-                                                  of `BayesianExpectedCalibrationError`
+      calibration/ece/accuracy_minus_confidence   negative for an overconfident model;
+                                                  if the metric scores decisions
+      calibration/ece/diagram                     image; a class-wise metric has one for
+                                                  each class
+      calibration/ece/quantile_0.025              quantile of the posterior of a
+                                                  `BayesianExpectedCalibrationError`;
+                                                  also 0.5 and 0.975
 
     The parts of a `BrierDecomposition` are written too, such as
     `calibration/brier_decomposition/reliability`. Metrics of a model with several
@@ -158,8 +159,8 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
       log_dir: directory of the logs, a string or a path; runs are folders in it.
       every: a diagram is drawn in epochs 0, `every`, 2 `every`, ...; scalars are
         written in all epochs.
-      max_images: largest number of diagrams of a metric in an epoch, those of the first
-        classes. Each takes some tenths of a second.
+      max_images: largest number of diagrams of a metric in an epoch; the first classes
+        are drawn. A diagram takes some tenths of a second.
 
     Raises:
       ImportError: tensorboard or matplotlib is not installed.
@@ -197,7 +198,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
         self._in_epoch = self._validated = False
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Notes the epoch, which is the step of what it writes."""
+        """Remembers the epoch, which is the step of all that is written."""
         self._step = epoch
         self._in_epoch, self._validated = True, False
 
@@ -208,7 +209,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
         self._step = self._step + (not self._in_epoch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Writes the metrics of training, of an epoch without validation."""
+        """Writes the metrics of training, if there was no validation in this epoch."""
         if not self._validated:
             self._write("train")
         self._step = epoch + 1
@@ -247,7 +248,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
         if folder not in self._writers:
             self._writers[folder] = tf.summary.create_file_writer(folder)
         writer = self._writers[folder]
-        # `record_if`, as another callback may have it that only some steps are written.
+        # Another callback may have set `record_if` so that only some steps are written.
         with writer.as_default(), tf.summary.record_if(True):
             for tag, value in scalars.items():
                 tf.summary.scalar(tag, value, step)

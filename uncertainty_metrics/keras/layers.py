@@ -31,9 +31,9 @@ __all__ = [
 
 
 class _FittedLayer(keras.layers.Layer):
-    """A layer of the shape of its inputs, whose weights `fit` sets and nothing trains.
+    """A layer that keeps the shape, and whose weights `fit` sets instead of training.
 
-    Weights are float32 in every precision.
+    The weights are float32, whatever the dtype of the layer.
     """
 
     # The arguments of the constructor, which are attributes too.
@@ -77,7 +77,7 @@ class _ScalingLayer(_FittedLayer):
         class_weight: Mapping[int, float] | None = None,
         ignore_index: int | None = None,
     ) -> Self:
-        """Sets the weights to the best for held-out examples.
+        """Fits the weights to held-out examples.
 
         Takes labels and logits, or a dataset and the model that makes the logits:
 
@@ -89,21 +89,21 @@ class _ScalingLayer(_FittedLayer):
             trained on. With `model`, a `tf.data.Dataset` or another finite iterable of
             batches (x, labels) or (x, labels, sample_weight).
           logits: the inputs of this layer, shape [..., K], or [..., 1] for two classes.
-            What a Keras mask of theirs leaves out does not count.
+            Examples that their Keras mask leaves out do not count.
           model: a Keras model or layer without this layer; `model(x)` are the logits.
           sample_weight: finite and >= 0, broadcastable to the labels.
-          class_weight: {class: weight}, as in `fit` of Keras: weights of examples are
-            multiplied by that of their label, 1 where the dict has none.
+          class_weight: {class: weight}, as in `fit` of Keras: the weight of an example
+            is multiplied by the weight of its label, 1 if the dict lacks the label.
           ignore_index: examples with this label are left out.
 
         Returns:
           The layer itself.
 
         Raises:
-          ValueError: an argument is not as described, or no map is best; the weights
-            stay what they were.
+          ValueError: an argument is not as described, or there is no optimum; the
+            weights then stay as they were.
         """
-        held = _held_out.read(self, "logits", labels, logits, model, sample_weight)
+        held = _held_out.examples(self, "logits", labels, logits, model, sample_weight)
         fitted = self._calibrator().fit(
             held.labels,
             held.predictions,
@@ -119,18 +119,22 @@ class _ScalingLayer(_FittedLayer):
 
     @abc.abstractmethod
     def _assign(self, fitted: Any, units: int) -> None:
-        """Takes the map of logits [..., units], which are of class 1 if that is 1.
+        """Sets the weights to the map of a fitted calibrator.
+
+        Args:
+          fitted: the calibrator.
+          units: size of the last axis of the logits; 1 for logits of class 1.
 
         Raises:
-          ValueError: the layer was built for others.
+          ValueError: the layer was built for another size.
         """
 
     @abc.abstractmethod
     def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:
-        """Returns the map of logits, in their type, which the weights have too."""
+        """Returns the scaled logits; logits and weights have the same type."""
 
     def call(self, inputs: xp.Tensor) -> xp.Tensor:
-        """Returns the map of logits, computed in float32 or float64."""
+        """Returns the scaled logits, computed in float32 or float64."""
         dtype = _inputs.sum_dtype(inputs)
         weights = (xp.cast(xp.convert_to_tensor(w), dtype) for w in self.weights)
         return xp.cast(
@@ -142,13 +146,13 @@ class _ScalingLayer(_FittedLayer):
 class TemperatureScalingLayer(_ScalingLayer):
     """Temperature scaling as the last layer of a model: logits / T.
 
-    T is a weight that is not trained, saved with the others; `fit` sets it, and models
-    that are compiled already take the new one.
+    T is a weight that is saved with the other weights, but not trained. `fit` sets it,
+    and models that are compiled already use the new T.
 
     Args:
       temperature: T, finite and > 0.
       name: name of the layer.
-      dtype: of its computations, as of any layer; T itself is float32.
+      dtype: type of the computations, as for any layer; T itself is float32.
 
     Raises:
       ValueError: the temperature is not as described.
@@ -198,7 +202,8 @@ class TemperatureScalingLayer(_ScalingLayer):
 class _LinearScalingLayer(_ScalingLayer):
     """Maps logits to linear functions of them."""
 
-    # Of the factors, as the calibrator names them, and of those that change nothing.
+    # The name of the factors, also in the calibrator, and the Keras initializer of
+    # factors that change nothing.
     _factors_name: ClassVar[str]
     _identity: ClassVar[str]
 
@@ -212,7 +217,7 @@ class _LinearScalingLayer(_ScalingLayer):
         """Returns the shape of the factors."""
 
     def build(self, input_shape: Any) -> None:
-        """Makes the weights, those of the identity."""
+        """Makes the weights, with which the layer is the identity."""
         units = input_shape[-1] if len(input_shape) > 1 else None
         if units is None:
             expected = "of shape [..., K] with a static number of classes K"
@@ -242,7 +247,9 @@ class _LinearScalingLayer(_ScalingLayer):
             expected = f"a last axis of {built}, with which the layer was built"
             raise _checks.error("logits", expected, units, verb="have")
         factors, biases = getattr(fitted, self._factors_name), fitted.biases
-        if units == 1:  # The logit of class 1, less that of class 0, whose input is 0.
+        # For a logit z of class 1 the calibrator has mapped [0, z]; the logit of class
+        # 1 is the difference of the two results.
+        if units == 1:
             if factors.ndim == 2:
                 factors = (factors - factors[0])[:, 1:]
             factors, biases = factors[1:], biases[1:] - biases[0]
@@ -256,18 +263,19 @@ class _LinearScalingLayer(_ScalingLayer):
 class VectorScalingLayer(_LinearScalingLayer):
     """Vector scaling as the last layer of a model: a_k z_k + b_k of logits z.
 
-    The map is that of `VectorScaling`. Its weights are not trained, and saved with the
-    others; `fit` sets them, and models that are compiled already take the new ones.
-    Before `fit` the layer is the identity. A copy made of its configuration is too: the
-    map is in the weights.
+    The map is as in `VectorScaling`. Its weights are saved with the other weights,
+    but not trained. `fit` sets them, and models that are compiled already use the new
+    ones. Before `fit` the layer is the identity. So is a copy made from its
+    configuration, which does not hold the weights.
 
-    For two classes logits may be those of class 1, [..., 1]; so are a and b then.
+    Two classes may have the logits of class 1 alone, [..., 1]; for a and b K is 1 then.
 
     Args:
-      ridge: of `VectorScaling`, >= 0: the penalty on what differs from a temperature.
+      ridge: penalty on the difference from a temperature, >= 0, as in
+        `VectorScaling`.
       name: name of the layer.
-      dtype: of its computations, as of any layer; weights are float32, and inputs that
-        are narrower are scaled in float32.
+      dtype: type of the computations, as for any layer; weights are float32, and
+        narrower inputs are scaled in float32.
 
     Attributes:
       scales: a, float32 [K].
@@ -326,19 +334,20 @@ class VectorScalingLayer(_LinearScalingLayer):
 class MatrixScalingLayer(_LinearScalingLayer):
     """Matrix scaling as the last layer of a model: A z + b of logits z.
 
-    The map is that of `MatrixScaling`. Its weights are not trained, and saved with the
-    others; `fit` sets them, and models that are compiled already take the new ones.
-    Before `fit` the layer is the identity. A copy made of its configuration is too: the
-    map is in the weights.
+    The map is as in `MatrixScaling`. Its weights are saved with the other weights,
+    but not trained. `fit` sets them, and models that are compiled already use the new
+    ones. Before `fit` the layer is the identity. So is a copy made from its
+    configuration, which does not hold the weights.
 
-    For two classes logits may be those of class 1, [..., 1]; so are A and b then.
+    Two classes may have the logits of class 1 alone, [..., 1]; for A and b K is 1 then.
 
     Args:
-      ridge: of `MatrixScaling`, >= 0: the penalty on what differs from a temperature.
-      regularization: of `MatrixScaling`, "ridge" or "odir".
+      ridge: penalty on the difference from a temperature, >= 0, as in
+        `MatrixScaling`.
+      regularization: "ridge" or "odir", as in `MatrixScaling`.
       name: name of the layer.
-      dtype: of its computations, as of any layer; weights are float32, and inputs that
-        are narrower are scaled in float32.
+      dtype: type of the computations, as for any layer; weights are float32, and
+        narrower inputs are scaled in float32.
 
     Attributes:
       matrix: A, float32 [K, K].
@@ -352,7 +361,7 @@ class MatrixScalingLayer(_LinearScalingLayer):
       >>> import uncertainty_metrics as um
       >>> rng = np.random.default_rng(0)
       >>> logits = rng.normal(size=[3000, 3])
-      >>> true = logits[:, [1, 0, 2]]  # Two classes are taken for each other.
+      >>> true = logits[:, [1, 0, 2]]  # The model confuses two classes.
       >>> labels = np.argmax(true + rng.gumbel(size=true.shape), axis=1)
       >>> layer = um.MatrixScalingLayer().fit(labels, logits)
       >>> (layer.matrix - layer.matrix.mean(axis=0)).argmax(axis=1).tolist()
@@ -404,14 +413,16 @@ class MatrixScalingLayer(_LinearScalingLayer):
 
 @register_in("conformal")
 class ConformalSetLayer(_FittedLayer):
-    """Conformal prediction sets as the last layer of a model, of its probabilities.
+    """Conformal prediction sets of probabilities, as the last layer of a model.
 
-    The sets are those of `ConformalClassifier` without draws, of probabilities rounded
-    to float32. Their quantile is a weight that is not trained, saved with the others;
-    before `fit` it is infinite, and sets hold all classes. A compiled model takes a new
-    one. Sums of float32 depend on how a compiler orders them, so a set holds, besides
-    all classes with a score of at most the quantile, those whose score is larger by a
-    part in (K + 8) 2^-23 at most: 1.3e-6 of it for 3 classes, 1.2e-4 for 1000.
+    The sets are as in `ConformalClassifier` without random draws, for probabilities
+    rounded to float32. Their quantile is a weight that is saved with the other weights,
+    but not trained. `fit` sets it, and models that are compiled already use the new
+    one; before `fit` it is infinite, and sets hold all classes.
+
+    A set holds all classes whose score is at most the quantile. Because float32 sums
+    depend on the order in which a compiler adds, it also holds classes whose score is
+    larger by at most (K + 8) 2^-23 of it: 1.3e-6 for 3 classes, 1.2e-4 for 1000.
 
     The output has the shape of the input, [..., K]: 1.0 where the set of an example
     holds a class, else 0.0; NaN for probabilities that are not in [0, 1].
@@ -419,10 +430,10 @@ class ConformalSetLayer(_FittedLayer):
     Args:
       score: "lac", "aps" or "raps".
       alpha: share of labels that sets may miss, in (0, 1).
-      penalty: of "raps", >= 0, for each class from the `k_reg`-th on.
-      k_reg: of "raps", an integer >= 0.
+      penalty: penalty of "raps" for each class after the first `k_reg`, >= 0.
+      k_reg: number of classes without a penalty in "raps", an integer >= 0.
       name: name of the layer.
-      dtype: of its computations, as of any layer.
+      dtype: type of the computations, as for any layer.
 
     Raises:
       ValueError: an argument is not as described.
@@ -466,7 +477,7 @@ class ConformalSetLayer(_FittedLayer):
 
     @property
     def quantile(self) -> float:
-        """The largest score of what a set holds, a float."""
+        """The largest score of a class in a set, a float."""
         return float(xp.convert_to_tensor(self._quantile))
 
     def fit(
@@ -476,13 +487,13 @@ class ConformalSetLayer(_FittedLayer):
         *,
         model: Any = None,
     ) -> Self:
-        """Sets the quantile to that of held-out examples.
+        """Fits the quantile to held-out examples.
 
         Args:
           labels: integers in [0, K), shape [...]. With `model`, a `tf.data.Dataset` or
             another finite iterable of batches (x, labels).
-          probabilities: the inputs of this layer, in [0, 1], shape [..., K]. What a
-            Keras mask of theirs leaves out does not count.
+          probabilities: the inputs of this layer, in [0, 1], shape [..., K]. Examples
+            that their Keras mask leaves out do not count.
           model: a Keras model or layer without this layer; `model(x)` are the
             probabilities.
 
@@ -490,24 +501,27 @@ class ConformalSetLayer(_FittedLayer):
           The layer itself.
 
         Raises:
-          ValueError: an argument is not as described; the quantile stays what it was.
+          ValueError: an argument is not as described; the quantile stays as it was.
         """
         name = "probabilities"
-        held = _held_out.read(self, name, labels, probabilities, model, weighted=False)
+        held = _held_out.examples(
+            self, name, labels, probabilities, model, weighted=False
+        )
         if (held.classes or 1) < 2:
             expected = "of shape [..., K], with a probability for each class"
-            raise _checks.error(name, expected, "those of class 1 alone")
+            raise _checks.error(name, expected, "probabilities of class 1 alone")
         examples = np_inputs.examples(
             held.labels, held.predictions, sample_weight=held.weights
         )
         p = np_inputs.check_probabilities(examples.probabilities, examples.name)
         options = self.score, self.penalty, self.k_reg
-        # Of what `call` reads, so that NumPy's classifier has the same quantile.
+        # In float32, as in `call`; the NumPy classifier then has the same quantile for
+        # the same float32 probabilities.
         scores = classifier.class_scores(p.astype(np.float32), *options)
         of_labels = scores[np.arange(len(p)), examples.labels]
         exact = quantile.of_scores(of_labels, self.alpha)
         rounded = np.float32(exact)
-        if float(rounded) < exact:  # Up, so that scores equal to it are not above.
+        if float(rounded) < exact:  # Up: no score that equals it may be above.
             rounded = np.nextafter(rounded, np.float32(np.inf))
         self._quantile.assign(rounded)
         return self

@@ -1,10 +1,10 @@
 """Keras losses that are proper scoring rules, two of them with a penalty.
 
-Each is the mean of a function of `uncertainty_metrics.tensors.scoring_rules` and
+Each loss is the mean of a function of `uncertainty_metrics.tensors.scoring_rules`, and
 takes `reduction`, `sample_weight` and masks as any Keras loss does. Wrong values raise
-ValueError in eager execution and make the loss NaN in a graph, but for probabilities
-that are passed as logits, which a graph takes for logits. An example that is
-weighted 0 must still be one that can be scored.
+ValueError in eager execution and make the loss NaN in a graph. Only probabilities that
+are passed as logits go unnoticed in a graph. The values of an example of weight 0 are
+checked, too.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
 class BrierLoss(ScoringLoss):
     """Brier score of class probabilities: `sum_k p_k^2 - 2 p_y`.
 
-    It can stand where the sparse or the categorical cross-entropy stood. Improbable
-    events that happen cost it less, at most 2 more than certain ones, so that wrong
-    labels weigh less; for the same reason very wrong logits have tiny gradients.
+    It can replace the sparse or the categorical cross-entropy. An improbable event that
+    happens costs less than in these: at most 2 more than a certain event. So wrong
+    labels weigh less, and for the same reason very wrong logits have tiny gradients.
 
     `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over
     the classes [..., K] (one-hot, smoothed or mixed labels), under which the score is
@@ -89,9 +89,9 @@ class BrierLoss(ScoringLoss):
 class RankedProbabilityLoss(ScoringLoss):
     """Ranked probability score of ordered classes: see `ranked_probability_score`.
 
-    For ratings, stages, counts up to a limit: unlike the cross-entropy it knows which
-    classes are close. Labels and predictions are those of `BrierLoss`; the classes are
-    in ascending order.
+    It is made for ratings, stages, or counts up to a limit: unlike the cross-entropy,
+    it depends on how close the classes are. Labels and predictions are as for
+    `BrierLoss`; the classes are in ascending order.
 
     Example:
       >>> loss = um.RankedProbabilityLoss()
@@ -111,9 +111,9 @@ class CRPSNormalLoss(NormalLoss):
     outliers than the likelihood, and value and gradient are finite for any scale.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
-    parameter [..., 2]: for instance the output of `Dense(2)`; or it is a TFP Normal (of
-    a `DistributionLambda` layer in tf_keras, or passed to the loss directly), whose
-    scale is taken as it is.
+    parameter [..., 2], for instance the output of `Dense(2)`; or it is a TFP Normal
+    (from a `DistributionLambda` layer in tf_keras, or passed to the loss directly),
+    whose scale is not transformed.
 
     Example:
       >>> loss = um.CRPSNormalLoss(scale_transform="identity")
@@ -132,7 +132,7 @@ class GaussianNLLLoss(NormalLoss):
       NLL = log(scale) + ((y - mean) / scale)^2 / 2 + log(2 pi) / 2
 
     It is computed from the logarithm of the scale, so that value and gradient are
-    finite for tiny scales too; those below 1e-8 count as 1e-8.
+    finite for tiny scales, too; scales below 1e-8 count as 1e-8.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
     parameter [..., 2], or is a TFP Normal, as for `CRPSNormalLoss`.
@@ -159,13 +159,13 @@ class GaussianNLLLoss(NormalLoss):
 class CRPSSampleLoss(ScoringLoss):
     """Continuous ranked probability score of samples: the mean of `crps_score`.
 
-    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` m samples of each
-    forecast, shape [..., m]: the members of an ensemble, or draws that are
-    differentiable in its parameters. Equal samples have equal gradients.
+    `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds m samples of
+    each forecast, shape [..., m]: the members of an ensemble, or draws that are
+    differentiable in the parameters of a model. Equal samples have equal gradients.
 
     Args:
       estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to
-        train a few members with) or "roll".
+        train few members) or "roll".
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Example:
@@ -187,7 +187,7 @@ class PinballLoss(ScoringLoss):
     """Pinball (quantile) loss, the mean over the quantiles: see `pinball_loss`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
-    quantile, shape [..., Q] (the last axis may be absent for one).
+    quantile, shape [..., Q] (for one quantile the last axis may be absent).
 
     Args:
       quantiles: levels in (0, 1), a sequence of Q, or a number.
@@ -206,8 +206,8 @@ class IntervalLoss(ScoringLoss):
     """Interval (Winkler) score of central prediction intervals: see `interval_score`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
-    bounds, shape [..., 2]. Bounds that cross, as an untrained model gives, are scored
-    as the quantiles they stand for.
+    bounds, shape [..., 2]. Bounds that cross, as an untrained model may predict,
+    are scored as predictions of the two quantiles.
 
     Args:
       alpha: in (0, 1); 0.1 for 90% intervals.
@@ -223,13 +223,14 @@ class IntervalLoss(ScoringLoss):
 
 
 _PENALIZED = {
-    "weight": Option(float, prose="what the penalty is multiplied by, >= 0."),
+    "weight": Option(float, prose="factor of the penalty, >= 0."),
     "proper_loss": Option(
         ProperLoss,
         "nll",
-        prose='what the penalty is added to: "nll", the negative log-likelihood (of '
-        'probabilities of at least 1e-7); "brier", the Brier score; or None, for the '
-        "penalty alone, which one confidence for all, the accuracy, minimises.",
+        prose='the loss to which the penalty is added: "nll", the negative '
+        "log-likelihood (probabilities below 1e-7 count as 1e-7); "
+        '"brier", the Brier score; or None, for the penalty alone. It is smallest if '
+        "all examples have the same confidence, the accuracy.",
     ),
 }
 
@@ -244,24 +245,24 @@ _PENALIZED = {
     norm=Option(SoftNorm, "l2"),
 )
 class SoftCalibrationLoss(PenalizedLoss):
-    """A proper loss, and the soft-binned calibration error of the batch beside it.
+    """A proper loss plus the soft-binned calibration error of the batch.
 
       loss = NLL + weight error
       error = (sum_b m_b abs(conf_b - acc_b)^p)^(1/p)
       share of the example i in bin b = softmax_b(-(conf_i - (b + 1/2) / B)^2 / T)
 
-    conf_i is the largest probability of an example; m_b is the mean share of bin b, of
-    which conf_b and acc_b are confidence and accuracy. As T goes to 0 it is the ECE of
-    even bins. The error of a batch is that of few examples: even a calibrated model has
-    one, the larger the smaller the batch.
+    conf_i is the largest probability of example i; m_b is the mean share of bin b, and
+    conf_b and acc_b are its mean confidence and its accuracy. As T goes to 0, the error
+    becomes the calibration error of even bins. A batch has few examples, so that even a
+    calibrated model has an error; the smaller the batch, the larger the error.
 
-    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
-    as they do in the mean; each replica has the error of its own part of a batch.
+    `y_true` and `y_pred` are as for `BrierLoss`. Weights and masks count in the error
+    as they do in the mean. Each replica takes the error of its own part of a batch.
 
     Args:
       num_bins: number of bins B.
-      temperature: T, at least 1e-6. Shares fall off with the distance as a Normal
-        density does, of standard deviation (T / 2)^(1/2).
+      temperature: T, at least 1e-6. Shares fall with the distance like a Normal density
+        of standard deviation (T / 2)^(1/2).
       norm: "l1" (p = 1) or "l2" (p = 2).
 
     Example:
@@ -288,20 +289,20 @@ class SoftCalibrationLoss(PenalizedLoss):
     bandwidth=Option(float, 0.2),
 )
 class MMCELoss(PenalizedLoss):
-    """A proper loss, and the squared maximum mean calibration error beside it.
+    """A proper loss plus the squared maximum mean calibration error of the batch.
 
       loss = NLL + weight MMCE^2
       MMCE^2 = 1/(n (n - 1)) sum_{i != j} u_i u_j exp(-abs(conf_i - conf_j) / h)
 
-    conf_i is the largest probability of an example, and u_i is conf_i less 1 where the
-    decision is right. Without the pairs of an example and itself the error of a batch
-    of any size is an unbiased estimate of that of the population, and may be negative;
-    its root, as some take it, would not be. A batch of one has no pair and the error 0.
-    It takes O(n log n).
+    conf_i is the largest probability of example i, and u_i is conf_i, minus 1 if the
+    decision is right. No example is paired with itself. So the error of a batch of any
+    size is an unbiased estimate of the error of the population, and may be negative;
+    its root, which others use, would be biased. A batch of one example has no pair, and
+    the error 0. The cost is O(n log n).
 
-    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
-    as they do in the mean, those of a pair multiplied; each replica has the error of
-    its own part of a batch.
+    `y_true` and `y_pred` are as for `BrierLoss`. Weights and masks count in the error
+    as they do in the mean; the weight of a pair is a product of two weights. Each
+    replica takes the error of its own part of a batch.
 
     Args:
       bandwidth: h, at least 0.02.

@@ -12,9 +12,9 @@ from uncertainty_metrics.keras._scoring_losses import ScoringLoss
 class BrierLoss(ScoringLoss):
     """Brier score of class probabilities: `sum_k p_k^2 - 2 p_y`.
 
-    It can stand where the sparse or the categorical cross-entropy stood. Improbable
-    events that happen cost it less, at most 2 more than certain ones, so that wrong
-    labels weigh less; for the same reason very wrong logits have tiny gradients.
+    It can replace the sparse or the categorical cross-entropy. An improbable event that
+    happens costs less than in these: at most 2 more than a certain event. So wrong
+    labels weigh less, and for the same reason very wrong logits have tiny gradients.
 
     `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over
     the classes [..., K] (one-hot, smoothed or mixed labels), under which the score is
@@ -25,15 +25,16 @@ class BrierLoss(ScoringLoss):
       from_logits: whether `y_pred` holds logits instead of probabilities.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
       zero_based: whether to add 1, so that a certain and right forecast scores 0.
-      ignore_index: examples with this label are left out, of the mean as well.
+      ignore_index: examples with this label are left out, and do not count in the mean.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -80,22 +81,23 @@ class BrierLoss(ScoringLoss):
 class RankedProbabilityLoss(ScoringLoss):
     """Ranked probability score of ordered classes: see `ranked_probability_score`.
 
-    For ratings, stages, counts up to a limit: unlike the cross-entropy it knows which
-    classes are close. Labels and predictions are those of `BrierLoss`; the classes are
-    in ascending order.
+    It is made for ratings, stages, or counts up to a limit: unlike the cross-entropy,
+    it depends on how close the classes are. Labels and predictions are as for
+    `BrierLoss`; the classes are in ascending order.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
-      ignore_index: examples with this label are left out, of the mean as well.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -126,9 +128,9 @@ class CRPSNormalLoss(NormalLoss):
     outliers than the likelihood, and value and gradient are finite for any scale.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
-    parameter [..., 2]: for instance the output of `Dense(2)`; or it is a TFP Normal (of
-    a `DistributionLambda` layer in tf_keras, or passed to the loss directly), whose
-    scale is taken as it is.
+    parameter [..., 2], for instance the output of `Dense(2)`; or it is a TFP Normal
+    (from a `DistributionLambda` layer in tf_keras, or passed to the loss directly),
+    whose scale is not transformed.
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
@@ -136,11 +138,12 @@ class CRPSNormalLoss(NormalLoss):
         of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -168,7 +171,7 @@ class GaussianNLLLoss(NormalLoss):
       NLL = log(scale) + ((y - mean) / scale)^2 / 2 + log(2 pi) / 2
 
     It is computed from the logarithm of the scale, so that value and gradient are
-    finite for tiny scales too; those below 1e-8 count as 1e-8.
+    finite for tiny scales, too; scales below 1e-8 count as 1e-8.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
     parameter [..., 2], or is a TFP Normal, as for `CRPSNormalLoss`.
@@ -179,11 +182,12 @@ class GaussianNLLLoss(NormalLoss):
         of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -208,21 +212,22 @@ class GaussianNLLLoss(NormalLoss):
 class CRPSSampleLoss(ScoringLoss):
     """Continuous ranked probability score of samples: the mean of `crps_score`.
 
-    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` m samples of each
-    forecast, shape [..., m]: the members of an ensemble, or draws that are
-    differentiable in its parameters. Equal samples have equal gradients.
+    `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds m samples of
+    each forecast, shape [..., m]: the members of an ensemble, or draws that are
+    differentiable in the parameters of a model. Equal samples have equal gradients.
 
     Args:
       estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to train
-        a few members with) or "roll".
+        few members) or "roll".
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -251,17 +256,18 @@ class PinballLoss(ScoringLoss):
     """Pinball (quantile) loss, the mean over the quantiles: see `pinball_loss`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
-    quantile, shape [..., Q] (the last axis may be absent for one).
+    quantile, shape [..., Q] (for one quantile the last axis may be absent).
 
     Args:
       quantiles: levels in (0, 1), a sequence of Q, or a number.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -286,18 +292,19 @@ class IntervalLoss(ScoringLoss):
     """Interval (Winkler) score of central prediction intervals: see `interval_score`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
-    bounds, shape [..., 2]. Bounds that cross, as an untrained model gives, are scored
-    as the quantiles they stand for.
+    bounds, shape [..., 2]. Bounds that cross, as an untrained model may predict,
+    are scored as predictions of the two quantiles.
 
     Args:
       alpha: in (0, 1); 0.1 for 90% intervals.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -320,40 +327,42 @@ class IntervalLoss(ScoringLoss):
     ) -> None: ...
 
 class SoftCalibrationLoss(PenalizedLoss):
-    """A proper loss, and the soft-binned calibration error of the batch beside it.
+    """A proper loss plus the soft-binned calibration error of the batch.
 
       loss = NLL + weight error
       error = (sum_b m_b abs(conf_b - acc_b)^p)^(1/p)
       share of the example i in bin b = softmax_b(-(conf_i - (b + 1/2) / B)^2 / T)
 
-    conf_i is the largest probability of an example; m_b is the mean share of bin b, of
-    which conf_b and acc_b are confidence and accuracy. As T goes to 0 it is the ECE of
-    even bins. The error of a batch is that of few examples: even a calibrated model has
-    one, the larger the smaller the batch.
+    conf_i is the largest probability of example i; m_b is the mean share of bin b, and
+    conf_b and acc_b are its mean confidence and its accuracy. As T goes to 0, the error
+    becomes the calibration error of even bins. A batch has few examples, so that even a
+    calibrated model has an error; the smaller the batch, the larger the error.
 
-    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
-    as they do in the mean; each replica has the error of its own part of a batch.
+    `y_true` and `y_pred` are as for `BrierLoss`. Weights and masks count in the error
+    as they do in the mean. Each replica takes the error of its own part of a batch.
 
     Args:
-      weight: what the penalty is multiplied by, >= 0.
+      weight: factor of the penalty, >= 0.
       from_logits: whether `y_pred` holds logits instead of probabilities.
       num_bins: number of bins B.
-      temperature: T, at least 1e-6. Shares fall off with the distance as a Normal
-        density does, of standard deviation (T / 2)^(1/2).
+      temperature: T, at least 1e-6. Shares fall with the distance like a Normal density
+        of standard deviation (T / 2)^(1/2).
       norm: "l1" (p = 1) or "l2" (p = 2).
-      proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
-        probabilities of at least 1e-7); "brier", the Brier score; or None, for the
-        penalty alone, which one confidence for all, the accuracy, minimises.
+      proper_loss: the loss to which the penalty is added: "nll", the negative log-
+        likelihood (probabilities below 1e-7 count as 1e-7); "brier", the Brier score;
+        or None, for the penalty alone. It is smallest if all examples have the same
+        confidence, the accuracy.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
-      ignore_index: examples with this label are left out, of the mean as well.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -386,38 +395,40 @@ class SoftCalibrationLoss(PenalizedLoss):
     ) -> None: ...
 
 class MMCELoss(PenalizedLoss):
-    """A proper loss, and the squared maximum mean calibration error beside it.
+    """A proper loss plus the squared maximum mean calibration error of the batch.
 
       loss = NLL + weight MMCE^2
       MMCE^2 = 1/(n (n - 1)) sum_{i != j} u_i u_j exp(-abs(conf_i - conf_j) / h)
 
-    conf_i is the largest probability of an example, and u_i is conf_i less 1 where the
-    decision is right. Without the pairs of an example and itself the error of a batch
-    of any size is an unbiased estimate of that of the population, and may be negative;
-    its root, as some take it, would not be. A batch of one has no pair and the error 0.
-    It takes O(n log n).
+    conf_i is the largest probability of example i, and u_i is conf_i, minus 1 if the
+    decision is right. No example is paired with itself. So the error of a batch of any
+    size is an unbiased estimate of the error of the population, and may be negative;
+    its root, which others use, would be biased. A batch of one example has no pair, and
+    the error 0. The cost is O(n log n).
 
-    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
-    as they do in the mean, those of a pair multiplied; each replica has the error of
-    its own part of a batch.
+    `y_true` and `y_pred` are as for `BrierLoss`. Weights and masks count in the error
+    as they do in the mean; the weight of a pair is a product of two weights. Each
+    replica takes the error of its own part of a batch.
 
     Args:
-      weight: what the penalty is multiplied by, >= 0.
+      weight: factor of the penalty, >= 0.
       from_logits: whether `y_pred` holds logits instead of probabilities.
       bandwidth: h, at least 0.02.
-      proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
-        probabilities of at least 1e-7); "brier", the Brier score; or None, for the
-        penalty alone, which one confidence for all, the accuracy, minimises.
+      proper_loss: the loss to which the penalty is added: "nll", the negative log-
+        likelihood (probabilities below 1e-7 count as 1e-7); "brier", the Brier score;
+        or None, for the penalty alone. It is smallest if all examples have the same
+        confidence, the accuracy.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
-      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
-      ignore_index: examples with this label are left out, of the mean as well.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described; for labels and predictions in eager
-        execution.
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
       >>> import uncertainty_metrics as um

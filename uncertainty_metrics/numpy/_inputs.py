@@ -11,6 +11,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy import _rows, _threads
 from uncertainty_metrics.numpy._group_columns import group_column
 
 ROW_SUM_TOLERANCE = 1e-3
@@ -18,8 +19,6 @@ ROW_SUM_TOLERANCE = 1e-3
 MAX_WEIGHT = 1e300
 # The number of rows of logits that are searched for probabilities, to save time.
 FIRST_ROWS = 64
-# The size of a block, so that a few blocks stay in the cache.
-_BLOCK = 2**14
 
 
 class Partition(NamedTuple):
@@ -82,17 +81,66 @@ class Examples:
         """The number of classes, or of labels where each is 0 or 1."""
         return self.predictions.shape[1] if self.places is None else self.places.number
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the probabilities."""
+        return np.dtype(float) if self.name == "logits" else self.predictions.dtype
+
     @functools.cached_property
     def probabilities(self) -> np.ndarray:
         """The probabilities [N, K], in float64 where logits were passed."""
         if self.name == "logits":
-            return softmax(self.predictions)
+            logits = self.predictions
+            return _rows.in_blocks(_rows.softmax, logits, logits.shape[1])
         return self.predictions
 
     @functools.cached_property
     def decided(self) -> tuple[np.ndarray, np.ndarray]:
         """The most probable class of each example and its probability."""
-        return decisions(self.probabilities, self.name)
+        if "probabilities" in vars(self):
+            return decisions(self.probabilities, "probabilities")
+        return decisions(self.predictions, self.name)
+
+    def rows(self, chosen: slice | np.ndarray) -> np.ndarray:
+        """Returns the probabilities of some examples, [n, K]; unlike `probabilities`,
+        without an array of the probabilities of all examples for logits.
+
+        Args:
+          chosen: a slice, or indices.
+        """
+        if self.name == "logits" and "probabilities" not in vars(self):
+            return _rows.softmax(self.predictions[chosen])
+        return self.probabilities[chosen]
+
+    def checked(self) -> Examples:
+        """Returns the examples, with probabilities that are in [0, 1].
+
+        Raises:
+          ValueError: a probability is not in [0, 1].
+        """
+        if self.name == "logits":
+            return self
+        checked = check_probabilities(self.predictions, self.name)
+        if checked is self.predictions:
+            return self
+        return dataclasses.replace(self, predictions=checked)
+
+    def in_blocks(
+        self, function: Callable[[np.ndarray, slice], np.ndarray], *shape: int
+    ) -> np.ndarray:
+        """Returns a score of every example, float64 [N, ...].
+
+        Args:
+          function: returns the scores of the examples of a block, [n, ...], for their
+            float64 probabilities [n, K], which it may overwrite, and the block.
+          *shape: the shape of a score.
+        """
+        out = np.empty((len(self.labels), *shape))
+
+        def scores(block: slice) -> np.ndarray:
+            return function(self.rows(block).astype(np.float64), block)
+
+        return _threads.fill_rows(out, scores, self.predictions.shape[1])
 
     def at(self, rows: np.ndarray) -> Examples:
         """Returns the examples with indices `rows`, without their groups."""
@@ -198,47 +246,6 @@ def like_labels(
     return array.reshape(labels.shape)
 
 
-def in_double(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
-    """Returns an elementwise function of arrays [...] or [..., Q], in float64.
-
-    The function is called for blocks of rows [n, 1] or [n, Q], since work within the
-    cache takes a fraction of the time. It must not change its arguments.
-
-    Args:
-      function: takes a float64 block of each array, and returns an array of the shape
-        of the last block.
-      *arrays: floating; the first is [...], with or without a last axis of 1.
-    """
-    out = np.empty(arrays[-1].shape)
-    n = arrays[0].size
-    rows = [array.reshape(n, array.size // max(n, 1)) for array in (*arrays, out)]
-    step = max(1, _BLOCK // max(rows[-1].shape[1], 1))
-    for start in range(0, n, step):
-        *inputs, result = (array[start : start + step] for array in rows)
-        result[...] = function(
-            *(array.astype(np.float64, copy=False) for array in inputs)
-        )
-    return out[()]
-
-
-def in_rows(
-    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    labels: np.ndarray,
-    samples: np.ndarray,
-) -> np.ndarray:
-    """Returns a function of labels [...] and samples [..., m], float64 [...].
-
-    As in `in_double`, the function is called for blocks of rows, here [n] and [n, m].
-    """
-    out = np.empty(labels.size)
-    rows = samples.reshape(labels.size, -1) if labels.size else samples
-    step = max(1, _BLOCK // samples.shape[-1])
-    for start in range(0, labels.size, step):
-        block = slice(start, start + step)
-        out[block] = function(labels.reshape(-1)[block], rows[block])
-    return out.reshape(labels.shape)[()]
-
-
 def generator(seed: Any) -> np.random.Generator:
     """Returns a random generator; raises ValueError for an invalid seed."""
     try:
@@ -339,7 +346,7 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
     finite, or -inf for some classes of a row.
     """
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
-        top = logits.max(axis=-1, initial=-np.inf)
+        top = _largest(logits)
         if logits.shape[-1] == 1:
             top = np.maximum(top, 0)  # The logit of class 0 is 0.
         bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
@@ -347,6 +354,24 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
         raise _checks.error(
             name, "finite, or -inf for some classes of a row", first(bad, top)
         )
+
+
+def _largest(logits: np.ndarray) -> np.ndarray:
+    """Returns the largest number of each row [..., K], [...]."""
+    if logits.ndim < 2:
+        return np.asarray(_rows.largest(logits))
+    out = np.empty(logits.shape[:-1], logits.dtype)
+
+    def fill(rows: slice) -> None:
+        out[rows] = _rows.largest(logits[rows])
+
+    _threads.map_rows(fill, len(logits), _row_size(logits))
+    return out
+
+
+def _row_size(array: np.ndarray) -> int:
+    """Returns how many numbers there are for each index of the first axis."""
+    return array.size // max(len(array), 1)
 
 
 def are_probabilities(
@@ -393,26 +418,18 @@ def probability_rows(itemsize: int, classes: int) -> tuple[int, float]:
     return (8, min(classes, 16) * 2.0**-9) if itemsize < 4 else (2, 1e-5)
 
 
-def below_maximum(logits: np.ndarray) -> np.ndarray:
-    """Returns float64 logits [N, K] minus the largest of their row."""
-    logits = logits.astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):  # A difference may be -inf.
-        return logits - logits.max(axis=-1, keepdims=True, initial=-np.inf)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Returns float64 probabilities [N, K] of logits [N, K]; -inf is probability 0."""
-    exponentials = np.exp(below_maximum(logits))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
 def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     """Returns the probabilities, with 1 for those that only rounding puts above 1.
 
     Raises:
       ValueError: a probability is not in [0, 1].
     """
-    if np.max(_ordered_bits(probabilities), initial=0) <= _one_bits(probabilities):
+    bits = np.atleast_1d(ordered_bits(probabilities))
+
+    def are_good(rows: slice) -> bool:
+        return bool(np.max(bits[rows], initial=0) <= _one_bits(probabilities))
+
+    if all(_threads.map_rows(are_good, len(bits), _row_size(bits))):
         return probabilities
     limit = upper_limit(probabilities.dtype)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
@@ -424,37 +441,52 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
 
 
-def decisions(probabilities: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Returns the argmax of each row, ties to the lowest, and its probability.
+
+    Args:
+      predictions: probabilities [N, K], or logits if `name` is "logits".
+      name: name of the predictions.
 
     Raises:
       ValueError: a probability is not in [0, 1].
     """
     # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
-    bits = _ordered_bits(probabilities)
-    index = np.argmax(bits, axis=-1)
-    rows = np.arange(len(index))
-    if np.max(bits[rows, index], initial=0) > _one_bits(probabilities):
-        probabilities = check_probabilities(probabilities, name)
-        index = np.argmax(probabilities, axis=-1)
-    return index, probabilities[rows, index]
+    n, classes = predictions.shape
+    from_logits = name == "logits"
+    step = _threads.rows_of_block(classes) if from_logits else n
+    index = np.empty(n, np.intp)
+    top = np.empty(n, np.float64 if from_logits else predictions.dtype)
+
+    def decide(rows: slice) -> bool:
+        for block in _threads.blocks(rows, step):
+            p = predictions[block]
+            if from_logits:
+                p = _rows.softmax(p)
+            index[block] = np.argmax(ordered_bits(p), axis=-1)
+            top[block] = p[np.arange(len(p)), index[block]]
+        return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
+
+    if not all(_threads.map_rows(decide, n, classes)):
+        return decisions(check_probabilities(predictions, name), name)
+    return index, top
 
 
 def upper_limit(dtype: Any) -> np.ndarray:
     """Returns the largest number that may be a rounded 1, as in the mean of an
     ensemble: 4 units in the last place above 1.
     """
-    return (_ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
+    return (ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
 
 
-def _ordered_bits(probabilities: np.ndarray) -> np.ndarray:
+def ordered_bits(probabilities: np.ndarray) -> np.ndarray:
     """Returns the bits as integers, which sort like the floats if these are >= 0."""
     return probabilities.view(f"u{probabilities.dtype.itemsize}")
 
 
 def _one_bits(probabilities: np.ndarray) -> int:
-    return int(_ordered_bits(np.ones(1, probabilities.dtype))[0])
+    return int(ordered_bits(np.ones(1, probabilities.dtype))[0])
 
 
 def examples(
@@ -499,7 +531,7 @@ def examples(
     if num_groups is not None:
         groups = _broadcast_to_labels("groups", groups, shape)
 
-    # `_ordered_bits` needs the bytes in the order of the machine.
+    # `ordered_bits` needs the bytes in the order of the machine.
     predictions = np.ascontiguousarray(native_floating(predictions))
     predictions = predictions.reshape(-1, num_classes or 1)
     labels = labels.reshape(-1)

@@ -90,11 +90,14 @@ class Metric(NamedTuple):
       replicate: function of how often each example is drawn, int64 [n]. It returns all
         numbers of the result, [S]; it raises ValueError if the result is undefined.
       n: number of examples.
+      in_threads: whether several threads may call `replicate` at once; not for a
+        function of the user.
     """
 
     estimate: Any
     replicate: _Replicate
     n: int
+    in_threads: bool
 
 
 def _leaves(result: Any) -> Iterator[np.ndarray]:
@@ -305,7 +308,7 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
         estimate = _each(lambda array: array.mean(axis=0), values)
         columns = [array.reshape(n, -1) for array in _leaves(values)]
         replicate = _weighted_means(np.concatenate(columns, 1), np.ones(n))
-        return Metric(estimate, replicate, n)
+        return Metric(estimate, replicate, n, in_threads=True)
     values = metric(**{**data, "aggregate": False})
     weights = np.ones(values.shape)
     if data.get("sample_weight") is not None:
@@ -314,7 +317,8 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
     if data.get("ignore_index") is not None:
         weights = np.where(data["labels"] == data["ignore_index"], 0.0, weights)
     values, weights = (array.reshape(n, -1).sum(axis=1) for array in (values, weights))
-    return Metric(estimate, _weighted_means(values[:, None], weights), n)
+    replicate = _weighted_means(values[:, None], weights)
+    return Metric(estimate, replicate, n, in_threads=True)
 
 
 def _units(examples: _inputs.Examples) -> np.ndarray:
@@ -455,4 +459,4 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
             replicate = _binned(metric, classifier_data, options)
     if replicate is None:
         replicate = _by_calls(metric, data, axes, np.arange(n))
-    return Metric(estimate, replicate, n)
+    return Metric(estimate, replicate, n, in_threads=_is_ours(metric))

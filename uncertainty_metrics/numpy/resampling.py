@@ -6,6 +6,7 @@ variation of a metric over resamples estimates its variation over new data.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
@@ -15,7 +16,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _without_warnings
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval, GroupValues
-from uncertainty_metrics.numpy import _inputs, _resampled_metrics
+from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _threads
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -25,6 +26,10 @@ METHODS = get_args(Method)
 _MAX_GROUPS = 200
 # Values whose difference is at most this share of the largest value are ties.
 _TIE = 1e-12
+# The most resamples that threads share, and the most numbers that these hold.
+_SHARED, _SHARED_NUMBERS = 64, 2**19
+# A metric takes about as long as so many passes over its examples.
+_PASSES = 8
 
 
 def _like(result: Any, values: Iterator[float]) -> Any:
@@ -50,18 +55,33 @@ def _values(
     that is undefined or infinite.
     """
     size = len(_resampled_metrics.flat(metric.estimate))
-    rows = []
-    for times in draws:
+
+    def row(times: np.ndarray) -> np.ndarray:
         try:
-            rows.append(metric.replicate(times))
+            values = metric.replicate(times)
         except ValueError:
-            rows.append(np.full(size, np.nan))
-        if len(rows[-1]) != size:
+            return np.full(size, np.nan)
+        if len(values) != size:
             raise _checks.error(
                 "metric",
                 "a function whose result has one shape for all resamples",
-                f"one that returns {size} numbers and {len(rows[-1])} numbers",
+                f"one that returns {size} numbers and {len(values)} numbers",
             )
+        return values
+
+    def rows_of(drawn: list[np.ndarray]) -> list[np.ndarray]:
+        def of_part(part: slice) -> list[np.ndarray]:
+            return [row(times) for times in drawn[part]]
+
+        parts = _threads.map_rows(of_part, len(drawn), _PASSES * metric.n)
+        return list(itertools.chain.from_iterable(parts))
+
+    at_once = 1
+    if metric.in_threads:
+        at_once = max(1, min(_SHARED, _SHARED_NUMBERS // metric.n))
+    rows: list[np.ndarray] = []
+    while drawn := list(itertools.islice(draws, at_once)):
+        rows += rows_of(drawn)
     values = np.array(rows)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -223,6 +243,7 @@ def _difference(
         _like(first.estimate, iter(difference)),
         lambda times: first.replicate(times) - second.replicate(times),
         first.n,
+        first.in_threads and second.in_threads,
     )
 
 

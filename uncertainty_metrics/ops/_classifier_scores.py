@@ -5,6 +5,7 @@ The public functions, the Keras metrics and the losses call them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -180,6 +181,13 @@ def brier_scores(
     return scores, _inputs.rows_in_range(examples.predictions, scores)
 
 
+@functools.cache
+def _compiled_cross_entropy() -> Callable[..., xp.Tensor]:
+    # The operation by itself also computes the gradient, as large as the logits.
+    cross_entropy = xp.nn.sparse_softmax_cross_entropy_with_logits
+    return _execution.compiled(cross_entropy, with_xla=True)
+
+
 def likelihood_scores(
     examples: _inputs.Examples, targets: xp.Tensor | None = None
 ) -> tuple[xp.Tensor, xp.Tensor]:
@@ -196,7 +204,10 @@ def likelihood_scores(
         # A probability that rounding put above 1 would have a score below 0.
         return xp.maximum(scores, 0), _inputs.rows_in_range(examples.predictions)
     if targets is None:
-        scores = xp.nn.sparse_softmax_cross_entropy_with_logits(labels, predictions)
+        cross_entropy = xp.nn.sparse_softmax_cross_entropy_with_logits
+        if _execution.is_worth_compiling(predictions):
+            cross_entropy = _compiled_cross_entropy()
+        scores = cross_entropy(labels, predictions)
     else:
         scores = -_expected(xp.nn.log_softmax(predictions), labels)
     return scores, ~xp.math.is_nan(scores)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,8 @@ _Values = TypeVar("_Values")
 
 # Whether `compiled` compiles; PyTorch runs the function as it is.
 COMPILES = IS_TENSORFLOW or IS_JAX
+# With so many numbers, or more, compilation saves more time than it takes.
+_LARGE = 2**24
 # Whether a variable may hold integers of 64 bits.
 HAS_INT64_VARIABLES = not IS_JAX
 
@@ -78,6 +81,15 @@ def compiled(
             autograph=autograph,
         )
     return jax.jit(function) if IS_JAX else function
+
+
+def is_worth_compiling(tensor: Any) -> bool:
+    """Returns whether a function of one tensor, on its own compiled with XLA, saves the
+    time that compilation takes: the tensor is large, and of known shape.
+    """
+    if None in tensor.shape or math.prod(tensor.shape) < _LARGE:
+        return False
+    return not has_strategy()  # Compiled functions fail in one, on CPU.
 
 
 def not_converted(function: _Function) -> _Function:

@@ -11,8 +11,6 @@ import numpy as np
 from uncertainty_metrics.numpy.ensemble.distances import NEAR
 from uncertainty_metrics.ops import _execution, _members, _polynomials, _sums, xp
 
-# With so many numbers, or more, compilation saves more time than it takes.
-_LARGE = 2**24
 # The number of terms of the series of x - log(1 + x); more would be lost in rounding.
 _TERMS = {xp.float32: 12, xp.float64: 29}
 
@@ -141,13 +139,9 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     """Returns disagreement, KL divergence and cosine similarity of probabilities
     [M, N, K], means over the pairs i < j, [3, N].
     """
-    m, n, num_classes = p.shape
+    m, _, num_classes = p.shape
     pair_terms: Callable[..., tuple[xp.Tensor, ...]] = _pair_terms
-    if (
-        n is not None
-        and m * n * num_classes >= _LARGE
-        and not _execution.has_strategy()  # Compiled functions fail in one, on CPU.
-    ):
+    if _execution.is_worth_compiling(p):
         pair_terms = _compiled_pair_terms()
     pairs = m * (m - 1) / 2
     norms = _norms(p)

@@ -1,6 +1,6 @@
-"""The public functions on tensors: what their NumPy twins declare, around `ops`.
+"""The public functions on tensors: declared by NumPy functions, computed by `ops`.
 
-They take the tensors of Keras's backend. Only the modules of distributions, which are
-those of TensorFlow Probability, need TensorFlow. The public names are those of
+They take tensors of the backend of Keras. Only the modules of distributions, which are
+distributions of TensorFlow Probability, need TensorFlow. Import the public names from
 `uncertainty_metrics` itself.
 """

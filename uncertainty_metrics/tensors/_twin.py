@@ -1,6 +1,6 @@
-"""The public functions on tensors: arithmetic, inside what their twins declare.
+"""Makes the public functions on tensors, from arithmetic and their NumPy twins.
 
-A function on tensors takes over everything but arithmetic from its NumPy twin:
+A function on tensors takes everything but the arithmetic from its NumPy twin:
 signature, defaults, prose, checks and messages.
 """
 
@@ -19,15 +19,15 @@ from uncertainty_metrics.ops import _execution, _validity, for_numpy
 P = ParamSpec("P")
 
 _OF_TENSORS = (
-    "float32, or float64 where the predictions are. NaN in compiled code, where eager "
-    "code raises ValueError for values."
+    "float32, or float64 for float64 predictions. Compiled code returns NaN for wrong "
+    "values, for which eager code raises ValueError."
 )
 
 
 def twin(
     declaration: Callable[P, Any], data: type | None = None
 ) -> Callable[[FunctionType], Callable[P, Any]]:
-    """Returns a decorator that makes a public function of its arithmetic.
+    """Returns a decorator that makes a public function from its arithmetic.
 
     Args:
       declaration: the NumPy function, which declares the parameters and their defaults.
@@ -35,9 +35,10 @@ def twin(
         `data`, in place of the parameters that are its fields.
 
     The arithmetic has the parameters of the NumPy function, without defaults. It
-    returns `(value, ok)`: tensors, or a dict, tuple or dataclass of them, and whether
-    to trust them, for all or for each. Where not, the NumPy function says why, as it
-    knows the same rules; in a graph, where nothing can be raised, the value is NaN.
+    returns `(value, ok)`: a tensor, or a dict, tuple or dataclass of tensors, and
+    whether to trust the value, for the whole or for each element. For a value not to
+    trust, the NumPy function, which has the same checks, raises the error. In a graph,
+    which cannot raise errors, the value is NaN.
 
     Raises:
       TypeError: the arithmetic has other parameters than it must.
@@ -120,7 +121,7 @@ def _wrong_parameters(arithmetic: FunctionType, expected: object) -> TypeError:
 
 
 def _docstring(declaration: Callable[..., Any]) -> str:
-    """Returns the docstring of a NumPy function as that of its twin on tensors."""
+    """Returns the docstring of a NumPy function, changed for its twin on tensors."""
     text = inspect.cleandoc(declaration.__doc__ or "")
     text = text.replace(
         "import uncertainty_metrics.numpy as", "import uncertainty_metrics as"

@@ -81,10 +81,11 @@ def _checked_samples(name: str, samples: TensorLike) -> xp.Tensor:
 
 
 def _lower_share(a: xp.Tensor, b: xp.Tensor) -> xp.Tensor:
-    """Returns the share of pairs with a < b, and half that of those with a = b."""
+    """Returns the share of pairs with a < b, plus half the share with a = b."""
     dtype = a.dtype
     b = xp.sort(b)
-    # Twice the number of draws of b below each of a, those equal to it counted half.
+    # For each draw of a: twice the number of smaller draws of b, plus the number of
+    # equal draws of b.
     below = sum(_search.search_sorted(b, a, side) for side in ("left", "right"))
     pairs = 2 * xp.size(a, xp.int64) * xp.size(b, xp.int64)
     above = pairs - xp.reduce_sum(xp.cast(below, xp.int64))

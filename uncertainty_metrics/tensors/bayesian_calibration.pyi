@@ -69,8 +69,8 @@ def bayesian_expected_calibration_error(
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
-      calibrated. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      calibrated. float32, or float64 for float64 predictions. Compiled code returns NaN
+      for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -118,8 +118,8 @@ def probability_of_lower_calibration_error(
 
     Returns:
       The probability in [0, 1]; 1 if a is better for sure, 0.5 if neither is. The cost
-      is O((S_a + S_b) log S_b). float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      is O((S_a + S_b) log S_b). float32, or float64 for float64 predictions. Compiled
+      code returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -2,8 +2,8 @@
 
 Declared in `uncertainty_metrics.numpy.calibration.binned_errors`. Labels and
 predictions are tensors, or anything that converts to them. float64 predictions are
-computed in float64, all others in float32 with sums that do not drift; bins are decided
-in the precision that is passed.
+computed in float64, all others in float32 with sums that do not drift. The bin of a
+score depends on the precision in which the score is passed.
 
 In eager execution a wrong value raises ValueError. In a graph nothing can be raised, so
 the result is NaN there; a wrong shape or option raises while the graph is built.
@@ -50,7 +50,7 @@ def bin_statistics(
 
 
 def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
-    """Returns the error, or that of each group, and whether to trust it."""
+    """Returns the error, or the error of each group, and whether to trust it."""
     examples, spec = _binning.examples_and_spec(data, spec)
     statistics, valid = _binning.bin_statistics(examples, spec)
     groups = examples.groups

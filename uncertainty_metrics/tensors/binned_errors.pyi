@@ -60,9 +60,9 @@ def adaptive_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -146,8 +146,8 @@ def bin_statistics(
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
       `accuracies` [groups, bins], 0 in empty bins. Statistics of even bins add up.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -190,8 +190,8 @@ def compute_all_metrics(
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
-      to the error in [0, 1]. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      to the error in [0, 1]. float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -271,9 +271,9 @@ def expected_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -388,9 +388,9 @@ def general_calibration_error(
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
-      are biased upwards, the more so with more bins. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      are biased upwards, the more so with more bins. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -535,9 +535,9 @@ def maximum_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -631,9 +631,9 @@ def root_mean_squared_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -721,9 +721,9 @@ def static_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -806,9 +806,9 @@ def thresholded_adaptive_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,7 +1,7 @@
 """The likelihood of a classifier after temperature scaling, on tensors.
 
-Declared in `uncertainty_metrics.numpy.calibrators.temperature_scaling`, in the
-precision of the logits: float64, or float32 for all narrower types.
+Declared in `uncertainty_metrics.numpy.calibrators.temperature_scaling`. float64 logits
+are computed in float64, all others in float32.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["calibrated_negative_log_likelihood"]
 
 
 def _mix(words: xp.Tensor) -> xp.Tensor:
-    """Returns the hashes of uint32 words, those of the NumPy twin."""
+    """Returns hashes of uint32 words, the same as in NumPy."""
 
     def shifted(words, bits):
         bits = xp.constant(bits, xp.uint32)
         return xp.bitwise.bitwise_xor(words, xp.bitwise.right_shift(words, bits))
 
-    whole = xp.constant(0xFFFFFFFF, xp.uint32)  # Which is int64 on PyTorch.
+    whole = xp.constant(0xFFFFFFFF, xp.uint32)  # PyTorch has int64 instead.
     for bits, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         words = shifted(words, bits) * xp.constant(factor, xp.uint32)
         words = xp.bitwise.bitwise_and(words, whole)
@@ -35,7 +35,7 @@ def _mix(words: xp.Tensor) -> xp.Tensor:
 
 
 def _fold_numbers(index: xp.Tensor, folds: int, key: xp.Tensor) -> xp.Tensor:
-    """Returns the folds of the examples of int32 indexes, those of the NumPy twin."""
+    """Returns the folds of examples, by their int32 indexes, the same as in NumPy."""
     words = xp.bitwise.bitwise_xor(xp.cast(index // folds, xp.uint32), key)
     turn = xp.bitwise.right_shift(_mix(words), xp.constant(1, xp.uint32))
     return (index % folds + xp.cast(turn, xp.int32) % folds) % folds
@@ -45,7 +45,7 @@ def _fold_numbers(index: xp.Tensor, folds: int, key: xp.Tensor) -> xp.Tensor:
 def _calibrated_likelihood(
     rows: _temperature.Rows, weights: xp.Tensor | None, folds: int, keys: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the likelihood and whether every fold had one; a key for each repeat."""
+    """Returns the likelihood, and whether each fold has one; each repeat has a key."""
     repeats = xp.size(keys)
     if weights is None:
         weights = xp.ones_like(rows.at_label)

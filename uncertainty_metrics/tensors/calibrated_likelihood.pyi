@@ -41,8 +41,8 @@ def calibrated_negative_log_likelihood(
     Returns:
       The mean in nats, >= 0; inf if a label is impossible. Smaller is better. If the
       temperature of a fold is infinite, its forecasts are uniform. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or outside a fold every label has the

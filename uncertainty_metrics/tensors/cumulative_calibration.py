@@ -27,9 +27,15 @@ def read_off(
     arithmetic: Callable[[_pooled_errors.Residuals], xp.Tensor],
     numpy_arithmetic: Callable[[np_inputs.Examples, CalibrationSpec], float],
 ) -> tuple[xp.Tensor, xp.Tensor | bool]:
-    """Returns what is read off the residuals, and whether the data were valid.
+    """Returns a function of the residuals, and whether the data are valid.
 
-    Eager tensors on a CPU are read by NumPy, which sorts them faster.
+    For eager tensors on a CPU, NumPy computes it, because it sorts faster.
+
+    Args:
+      data: labels and predictions, or confidences.
+      positive_class: whether to score P(class 1).
+      arithmetic: the function.
+      numpy_arithmetic: the same function in NumPy, of the examples.
     """
     spec = dataclasses.replace(
         np_cumulative_calibration.PRESET, positive_class=positive_class

@@ -53,9 +53,9 @@ def averaged_two_bin_calibration_error(
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -120,8 +120,8 @@ def kolmogorov_smirnov_calibration_error(
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
       gives a calibrated model an error of about 1.25 sqrt(mean of p (1 - p) / n).
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -184,8 +184,8 @@ def kuiper_calibration_error(
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
       gives a calibrated model an error of about 1.6 sqrt(mean of p (1 - p) / n).
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -251,8 +251,8 @@ def spiegelhalter_test(
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
       two-sided p-value is in [0, 1]; a small one is evidence against calibration.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.

@@ -86,8 +86,8 @@ def calibration_error_interval(
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
       <= upper <= 1; lower errors are better. (0, 0, 1) if no bin has two examples. The
       estimate is `debiased_calibration_error` with the variance of U instead of the
-      variance of y. float32, or float64 where the predictions are. NaN in compiled
-      code, where eager code raises ValueError for values.
+      variance of y. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -182,8 +182,8 @@ def debiased_calibration_error(
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
-      calibrated. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      calibrated. float32, or float64 for float64 predictions. Compiled code returns NaN
+      for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -36,8 +36,8 @@ def aupr(
 
     Returns:
       A number in (0, 1]; the share of positive examples for uninformative scores.
-      Larger is better. float32, or float64 where the predictions are. NaN in compiled
-      code, where eager code raises ValueError for values.
+      Larger is better. float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or no example is positive.
@@ -83,8 +83,8 @@ def auroc(
 
     Returns:
       A number in [0, 1]; 1/2 for uninformative scores. Larger is better. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
+      which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.
@@ -131,8 +131,9 @@ def fpr_at_tpr(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A share in [0, 1]. Smaller is better. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      A share in [0, 1]. Smaller is better. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.

@@ -66,7 +66,7 @@ def _samples(
 
 
 def _without_last(labels: xp.Tensor, predictions: xp.Tensor) -> xp.Tensor:
-    """Returns the labels in type and shape of predictions, but for their last axis."""
+    """Returns labels in type and shape of predictions, without the last axis."""
     shape = predictions.shape[:-1]
     if None in shape:
         shape = xp.shape(predictions)[:-1]
@@ -179,7 +179,7 @@ def _pair_distances(
     def over_shifts(add, start):
         # All pairs at once would take m^2 d numbers.
         def step(shift, total):
-            # The pairs that are m/2 apart come twice.
+            # A shift by m/2 has each pair twice.
             share = xp.where(2 * shift == m, 0.5, 1.0)
             vectors = samples - xp.roll(samples, shift, axis=-2)
             return shift + 1, total + xp.cast(share, samples.dtype) * add(

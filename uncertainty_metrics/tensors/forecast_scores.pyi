@@ -26,8 +26,8 @@ def crps_normal_score(
 
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
-      better. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      better. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -84,8 +84,8 @@ def crps_score(
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
       an unbiased score of few samples may be negative. O(m log m). float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -134,8 +134,8 @@ def energy_score(
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
       an unbiased score of few samples may be negative. Time O(m^2 d), memory O(m d) for
-      each forecast. float32, or float64 where the predictions are. NaN in compiled
-      code, where eager code raises ValueError for values.
+      each forecast. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -174,8 +174,8 @@ def interval_score(
 
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
-      better. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      better. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or every `lower` is above its
@@ -215,8 +215,8 @@ def pinball_loss(
 
     Returns:
       Losses of the shape of the predictions, >= 0, in the unit of the labels. Smaller
-      is better. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      is better. float32, or float64 for float64 predictions. Compiled code returns NaN
+      for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -261,8 +261,8 @@ def threshold_weighted_crps(
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
       an unbiased score of few samples may be negative. O(m log m). float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -304,8 +304,8 @@ def weighted_interval_score(
 
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
-      better. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      better. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or every `lower` is above its

@@ -97,11 +97,11 @@ def _fit_pareto(
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the shape and the log scale of generalized Pareto distributions.
 
-    The twin of `numpy._psis._fit_pareto`; says how there.
+    See `numpy.information._psis._fit_pareto`, which explains the arithmetic.
 
     Args:
-      log_excesses: [rows, tail], descending; of each row the first `sizes` count, and
-        the rest is -inf.
+      log_excesses: [rows, tail], descending; the first `sizes` entries of each row
+        count, and the others are -inf.
       sizes: int32 >= 5, [rows, 1].
     """
     dtype = log_excesses.dtype
@@ -115,7 +115,7 @@ def _fit_pareto(
     sizes = xp.cast(sizes, dtype)
 
     def shape(theta):
-        # A few at a time: all at once take much memory, one by one compiles long.
+        # A few at a time: all at once take much memory, one by one compiles slowly.
         sums = [
             xp.reduce_sum(
                 xp.math.log1p(-theta[:, i : i + 4, None] * excesses[:, None, :]), axis=2
@@ -168,19 +168,19 @@ def _psis_loo(logp: xp.Tensor, reff: float) -> tuple[xp.Tensor, xp.Tensor]:
     if tail < np_psis.MIN_TAIL:
         return -_log_mean_exp(-logp), xp.fill(xp.shape(logp)[:1], number(np.inf))
     top = xp.math.top_k(-logp, tail + 1).values
-    # XLA would sort all of logp for a slice of this.
+    # Not a slice of `top`, for which XLA would sort all of logp.
     largest = xp.reduce_max(top, axis=1, keepdims=True)
-    # The ratio at the cut is the unit of all others.
+    # The ratio at the cut is the unit of all ratios.
     cut = xp.reduce_min(top, axis=1, keepdims=True)
     cut = xp.maximum(cut, largest + np_psis.LOG_TINY)
-    # Ratios equal to it are not above it, and may leave too few.
+    # Ratios equal to the cut are not above it, so there may be too few.
     fitted = _count(top > cut) >= np_psis.MIN_TAIL
     cut = xp.where(fitted, cut, largest)
     raw = top - cut
     inside = raw > 0
     num_inside = _count(inside)
 
-    # Rows that are not fitted take part with harmless numbers.
+    # Rows that are not fitted get harmless numbers.
     sizes = xp.where(fitted, num_inside, tail)
     log_excesses = raw + xp.math.log(-xp.math.expm1(-xp.where(inside, raw, number(1))))
     filler = xp.where(fitted, number(-np.inf), number(0))
@@ -196,7 +196,7 @@ def _psis_loo(logp: xp.Tensor, reff: float) -> tuple[xp.Tensor, xp.Tensor]:
 
     ratios = -logp - cut
     body = xp.where(ratios > 0, number(0), xp.exp(xp.minimum(ratios, 0)))
-    # A raw ratio times p is 1 everywhere.
+    # A raw ratio is 1 / p, so its product with p is 1.
     numerator = log_sum(smooth - raw, xp.cast(m - num_inside, logp.dtype))
     denominator = log_sum(smooth, xp.reduce_sum(body, axis=1, keepdims=True))
     k = xp.where(fitted, k, number(np.inf))
@@ -204,7 +204,7 @@ def _psis_loo(logp: xp.Tensor, reff: float) -> tuple[xp.Tensor, xp.Tensor]:
 
 
 def _by_variance(logp, criterion):
-    """Returns a criterion that is unreliable where the variance is large."""
+    """Returns a criterion, and warns if it is unreliable: if the variance is large."""
     logp, right = _finite_logp(logp)
     right = xp.reduce_all(right, axis=0)
     result = InformationCriterion(*_mean_and_sem(criterion(logp)))

@@ -27,8 +27,8 @@ def importance_sampling_cross_validation(
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
       instance. Each has the shape [...] of the axes after the second, a float for [n,
       m]. Higher is better. Warns if the variance of logp over the draws of an instance
-      exceeds 0.4. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      exceeds 0.4. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -72,8 +72,8 @@ def negative_waic(
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
       instance. Each has the shape [...] of the axes after the second, a float for [n,
       m]. Higher is better. Warns if the variance of logp over the draws of an instance
-      exceeds 0.4. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      exceeds 0.4. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -124,8 +124,9 @@ def psis_loo(
       m]; and the shape k of each instance [n, ...], inf if fewer than 5 ratios are
       above the others, for example if all are equal. Higher estimates and smaller k are
       better. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m), and bounded
-      memory beside a copy of logp. float32, or float64 where the predictions are. NaN
-      in compiled code, where eager code raises ValueError for values.
+      memory beside a copy of logp. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.

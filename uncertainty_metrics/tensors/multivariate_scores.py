@@ -1,7 +1,7 @@
 """Proper scoring rules of samples of multivariate forecasts, on tensors.
 
 Declared in `uncertainty_metrics.numpy.scoring.multivariate_scores`; differentiable in
-the forecasts. The result is float64 where the forecasts are, else float32.
+the forecasts. The result is float64 for float64 forecasts, else float32.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["dawid_sebastiani_score", "variogram_score"]
 def _vectors(
     labels: TensorLike, predictive_samples: TensorLike
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns labels [..., d] and samples [..., m, d], of one type, harmless where they
-    are not finite; and where they are, [...].
+    """Returns labels [..., d] and samples [..., m, d], of one type, 0 for examples that
+    are not finite; and whether each example is finite, [...].
     """
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
@@ -91,10 +91,10 @@ def dawid_sebastiani_score(labels, predictive_samples):
     labels, samples, right = _vectors(labels, predictive_samples)
     m, d = samples.shape[-2:]
     np_multivariate_scores.check_count(m, d)
-    # Whether there is an inverse float32 does not tell.
+    # In float64, because float32 does not tell whether there is an inverse.
     y, x = xp.cast(labels, xp.float64), xp.cast(samples, xp.float64)
     less_one = xp.cast(xp.shape(x)[-2] - 1, x.dtype)
-    # As in the NumPy twin, which says why.
+    # The NumPy twin has the same steps, and explains them.
     offsets = x - x[..., :1, :]
     unit = xp.stop_gradient(xp.reduce_max(xp.abs(offsets), axis=-2))
     spread = (unit > 0) & xp.math.is_finite(unit)

@@ -26,8 +26,8 @@ def dawid_sebastiani_score(
     Returns:
       Scores, shape [...], real. Smaller is better. They are biased: with few samples
       per coordinate they prefer smooth forecasts. Computed in float64. O(m d^2 + d^3).
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described; the covariance is singular.
@@ -69,9 +69,9 @@ def variogram_score(
 
     Returns:
       Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is
-      better. Time and memory O(m d^2) for each forecast. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      better. Time and memory O(m d^2) for each forecast. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

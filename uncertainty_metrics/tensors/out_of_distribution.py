@@ -1,4 +1,4 @@
-"""Scores of logits that tell what is out of distribution, on tensors.
+"""Scores of logits, to detect examples out of distribution, on tensors.
 
 Declared in `uncertainty_metrics.numpy.selective.out_of_distribution`; differentiable.
 float64 logits are computed in float64, all others in float32.
@@ -22,8 +22,8 @@ __all__ = ["energy", "max_logit", "max_softmax"]
 
 
 def _checked(logits: TensorLike) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns logits less the largest of a row [..., K], this largest [...], and which
-    rows are right.
+    """Returns logits minus the largest of their row [..., K], the largest [...], and
+    which rows are right.
     """
     values = _members.floating("logits", logits)
     _predictions.check_shape("logits", values.shape, size=2)

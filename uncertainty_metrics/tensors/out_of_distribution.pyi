@@ -25,8 +25,8 @@ def energy(
 
     Returns:
       Real numbers, shape [...]. Larger is more out of distribution. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or `logits` are rows of
@@ -57,9 +57,9 @@ def max_logit(
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
 
     Returns:
-      Real numbers, shape [...]. Larger is more in distribution. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      Real numbers, shape [...]. Larger is more in distribution. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: `logits` are not as described, or rows of probabilities.
@@ -91,8 +91,8 @@ def max_softmax(
 
     Returns:
       Probabilities, shape [...], in [1/K, 1]. Larger is more in distribution. float32,
-      or float64 where the predictions are. NaN in compiled code, where eager code
-      raises ValueError for values.
+      or float64 for float64 predictions. Compiled code returns NaN for wrong values,
+      for which eager code raises ValueError.
 
     Raises:
       ValueError: `logits` are not as described, or rows of probabilities.

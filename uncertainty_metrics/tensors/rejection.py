@@ -1,8 +1,8 @@
-"""Selective prediction between chance and an oracle, on tensors.
+"""Selective prediction compared with chance and an oracle, on tensors.
 
-Declared in `uncertainty_metrics.numpy.selective.rejection`. The differences are those
-of float64; the result is float64 where confidences, predictions or losses are, else
-float32.
+Declared in `uncertainty_metrics.numpy.selective.rejection`. Differences are
+computed in float64. The result is float64 if confidences, predictions or losses are
+float64, else float32.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def area_under_accuracy_rejection_curve(
 
     Returns:
       A number in [0, 1], less than 0 for an AURC of losses above 1. Larger is better;
-      the accuracy for uninformative confidences. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      the accuracy for uninformative confidences. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -99,8 +99,9 @@ def area_under_sparsification_error_curve(
 
     Returns:
       A number >= 0, in the unit of the losses. Smaller is better; 0 if smaller losses
-      always have larger confidences. float32, or float64 where the predictions are. NaN
-      in compiled code, where eager code raises ValueError for values.
+      always have larger confidences. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -156,9 +157,9 @@ def prediction_rejection_ratio(
 
     Returns:
       A number, at most 1. Larger is better: 1 for the order of the oracle, 0 for an
-      order no better than chance, below 0 for a worse one. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      order no better than chance, below 0 for a worse one. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described, or all losses are equal: then no

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def examples_of(data: RankedData) -> _ranking.Ranked:
-    """Returns the examples of the arguments that all functions share."""
+    """Returns the examples of the data arguments."""
     if np_risk_coverage.is_classifier(data):
         return _ranking.ranked_decisions(
             _inputs.examples(
@@ -57,7 +57,7 @@ def examples_of(data: RankedData) -> _ranking.Ranked:
 
 
 def ranking_of(data: RankedData) -> tuple[_ranking.Ranking, xp.Tensor]:
-    """Returns the ranking, and a boolean scalar."""
+    """Returns the ranking, and whether to trust it."""
     batch = examples_of(data)
     ranking = batch.ranking()
     return ranking, batch.valid & (ranking.total > 0)
@@ -105,7 +105,8 @@ def oracle_collaborative_accuracy(data, fraction):
 @twin(np_risk_coverage.risk_coverage_curve, data=RankedOrLosses)
 def risk_coverage_curve(data):
     batch = examples_of(data)
-    if _execution.is_eager():  # Only there the number of points may depend on values.
+    # The number of points depends on the values, which a graph does not allow.
+    if _execution.is_eager():
         curve = np_risk_coverage.risk_coverage_curve(
             labels=for_numpy(data.labels),
             probabilities=for_numpy(data.probabilities),
@@ -123,7 +124,7 @@ def risk_coverage_curve(data):
     thresholds = _ranking.group_scores(batch.scores)
     if data.logits is not None:
         thresholds = xp.math.sigmoid(thresholds)
-    # Groups without weight have the coverage and the risk of those before them.
+    # A group without weight has the coverage and the risk of the group before it.
     curve = RiskCoverageCurve(ranking.coverages, ranking.risks, thresholds)
     return curve, batch.valid & (ranking.total > 0)
 
@@ -140,7 +141,7 @@ def accuracy(data):
     )
 
 
-# The names of the literature.
+# Short names, from the literature.
 aurc = area_under_risk_coverage_curve
 e_aurc = excess_aurc
 augrc = area_under_generalized_risk_coverage_curve

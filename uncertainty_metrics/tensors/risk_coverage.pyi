@@ -38,8 +38,9 @@ def accuracy(
         Required for tensors.
 
     Returns:
-      A share in [0, 1]. Larger is better. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      A share in [0, 1]. Larger is better. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -99,9 +100,9 @@ def area_under_generalized_risk_coverage_curve(
 
     Returns:
       A number in [0, 1/2], the probability that a random example is wrong and more
-      confident than another one. Smaller is better. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      confident than another one. Smaller is better. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -158,9 +159,9 @@ def area_under_risk_coverage_curve(
 
     Returns:
       A number in [0, 1], or in the range of the losses. Smaller is better; the error
-      rate, or the mean loss, for uninformative confidences. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      rate, or the mean loss, for uninformative confidences. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -211,8 +212,8 @@ def coverage_at_risk(
 
     Returns:
       A share in (0, 1]; 0.0 if no threshold has so small a risk. Larger is better.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -263,8 +264,8 @@ def excess_aurc(
 
     Returns:
       A number in [0, 1]. Smaller is better; 0 if every right decision is more confident
-      than every wrong one. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      than every wrong one. float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -314,8 +315,8 @@ def oracle_collaborative_accuracy(
 
     Returns:
       A share in [0, 1], at least the accuracy and at least `fraction`. Larger is
-      better. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      better. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -362,8 +363,9 @@ def risk_at_coverage(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A share in [0, 1]. Smaller is better. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      A share in [0, 1]. Smaller is better. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -412,8 +414,9 @@ def risk_coverage_curve(
       confidence, in (0, 1]; the share of errors among them, in [0, 1], or their mean
       loss; and the confidence, a probability unless `confidences` were passed. In
       compiled code of TensorFlow, whose shapes are static, there is an entry for each
-      example, and the last entries are equal. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      example, and the last entries are equal. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -61,7 +61,7 @@ def ranked_probability_score(data, aggregate):
 def _decompositions(
     data: ClassifierData,
 ) -> tuple[BrierParts, ExactBrierParts, xp.Tensor]:
-    """Returns both decompositions, and a boolean scalar."""
+    """Returns both decompositions, and whether to trust them."""
     examples = _inputs.examples_of(data)
     sums, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True

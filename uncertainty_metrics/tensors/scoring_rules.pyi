@@ -40,8 +40,8 @@ def brier_decomposition(
     Returns:
       A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
       resolution in [0, 1], larger is better; reliability in [0, 2], smaller is better
-      and 0 is calibrated. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      and 0 is calibrated. float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -90,9 +90,9 @@ def brier_decomposition_exact(
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
       within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most the
-      `reliability` of `brier_decomposition`; smaller is better. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      `reliability` of `brier_decomposition`; smaller is better. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -150,8 +150,9 @@ def brier_score(
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2] for
-      `zero_based`. Smaller is better. float32, or float64 where the predictions are.
-      NaN in compiled code, where eager code raises ValueError for values.
+      `zero_based`. Smaller is better. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -216,8 +217,9 @@ def negative_log_likelihood(
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
-      probability 0. Smaller is better. float32, or float64 where the predictions are.
-      NaN in compiled code, where eager code raises ValueError for values.
+      probability 0. Smaller is better. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -286,8 +288,8 @@ def ranked_probability_score(
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,8 +1,8 @@
 """Calibration error of smoothed residuals on tensors.
 
 Declared in `uncertainty_metrics.numpy.calibration.smooth_calibration`. In compiled
-code, and on other devices than a CPU, the bandwidth is sought from 2^-11 on: the error
-is within 1e-5 of that of NumPy, or both are below 2^-11.
+code, and on other devices than a CPU, the search for the bandwidth starts at 2^-11: the
+error is within 1e-5 of the error in NumPy, or both are below 2^-11.
 """
 
 from __future__ import annotations

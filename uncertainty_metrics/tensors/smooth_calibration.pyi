@@ -63,9 +63,9 @@ def smooth_calibration_error(
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,7 +1,7 @@
 """Temperature scaling of a classifier, on tensors.
 
-The twin of `uncertainty_metrics.numpy.calibrators.temperature_scaling`, in the
-precision of the logits: float64, or float32 for all narrower types.
+The twin of `uncertainty_metrics.numpy.calibrators.temperature_scaling`. float64 logits
+are computed in float64, all others in float32.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ __all__ = ["TemperatureScaling"]
 class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
     """Temperature scaling: divides the logits of a classifier by one number.
 
-    The temperature T is that of the least negative log-likelihood of held-out examples,
+    The temperature T minimises the negative log-likelihood of held-out examples,
 
       T = argmin mean of logsumexp(z / T) - z_y / T
 
-    which is convex in 1 / T: the optimum, unique, is found to the precision of the
-    logits. Decisions stay what they are; T > 1 lowers the confidence of an
-    overconfident model. As a layer of a model: `TemperatureScalingLayer`.
+    which is convex in 1 / T: the unique optimum is found to the precision of the
+    logits. Decisions do not change; T > 1 lowers the confidence of an overconfident
+    model. For probabilities p, z = log p. `TemperatureScalingLayer` is the same as a
+    layer of a model.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -83,26 +84,27 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
         )
         return float(temperature)
 
-    def transform(  # type: ignore[override]  # Tensors.
+    def transform(  # type: ignore[override]  # It takes tensors.
         self,
         logits: TensorLike | None = None,
         probabilities: TensorLike | None = None,
     ) -> xp.Tensor:
-        """Returns the logits divided by the temperature, or the probabilities of that,
-        in a graph too.
+        """Returns z / T for logits, or softmax(log(p) / T) for probabilities, also in a
+        graph.
 
         Args:
-          logits: of any shape; -inf stays -inf.
-          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
-            or [...] or [..., 1] where `fit` had those of class 1.
+          logits: logits of any shape; -inf stays -inf.
+          probabilities: predicted probabilities in [0, 1], instead of `logits`, of the
+            classes of `fit`, shape [..., K]; or of class 1, shape [...] or [..., 1], if
+            `fit` had probabilities of class 1.
 
         Returns:
-          Of the shape and floating type of what was given; float32 for integers. Rows
-          of probabilities sum to 1. NaN inside a graph where eager execution raises
-          ValueError for values.
+          Logits for logits, and probabilities for probabilities, of the same shape and
+          floating type; float32 for integers. Rows of probabilities sum to 1. A graph
+          returns NaN for wrong values, for which eager code raises ValueError.
 
         Raises:
-          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+          ValueError: there was no fit, the logits are empty or hold NaN or +inf, or the
             probabilities are not as described.
         """
         temperature = self._require_fitted()
@@ -136,13 +138,13 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
     def _scaled_probabilities(
         self, values: xp.Tensor, wide: xp.Tensor, divisor: xp.Tensor
     ) -> tuple[xp.Tensor, xp.Tensor]:
-        """Returns probabilities at the temperature, and which are right."""
+        """Returns the probabilities at the temperature, and which of them are right."""
         layout = self._fitted_layout()
         layout.check("probabilities", tuple(values.shape))
         right = _inputs.rows_in_range(
             values if layout.rank is None else values[..., None]
         )
-        if layout.rank is not None:  # Of class 1.
+        if layout.rank is not None:  # P(class 1).
             wide = xp.minimum(wide, xp.ones_like(wide))
             wide = xp.stack([1 - wide, wide], axis=-1)
         top = xp.reduce_max(wide, axis=-1, keepdims=True)

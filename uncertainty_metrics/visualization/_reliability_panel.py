@@ -53,8 +53,11 @@ _METHOD_LABELS = {
     "smooth": "Smoothed",
     "spline": "Restricted cubic spline",
 }
-# y_axis -> the labels of scores with a false outcome and of scores with a true outcome.
-_OUTCOME_LABELS = {"accuracy": ("wrong", "right"), "frequency": ("0", "1")}
+# y_axis -> a title, and the names of scores with a false and with a true outcome.
+_OUTCOME_LABELS = {
+    "accuracy": ("Decision", "wrong", "right"),
+    "frequency": ("Label", "0", "1"),
+}
 _HOLLOW = {"linestyle": "none", "markerfacecolor": "white", "alpha": 0.7}
 
 
@@ -390,11 +393,11 @@ def _draw_outcomes(ax: Any, curve: ScoreCurve) -> Any:
     for shares, sign in zip(curve.shares, (-1, 1), strict=True):
         strip.stairs(sign * shares, curve.density_scores, fill=True, **_STRIP)
     strip.axhline(0, color="0.4", linewidth=0.8)
+    title, *names = _OUTCOME_LABELS[curve.y_axis]
     if largest > 0:
-        names = _OUTCOME_LABELS[curve.y_axis]
         strip.set_yticks([-largest / 2, largest / 2], names, fontsize="small")
         strip.set_ylim(-largest, largest)
-    strip.set_ylabel("Share", fontsize="small")
+    strip.set_ylabel(title, fontsize="small")
     return strip
 
 

@@ -1,4 +1,4 @@
-"""The posterior of the streaming calibration error."""
+"""The base class of the streaming posterior of the calibration error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _checked_levels(q: ArrayLike) -> np.ndarray:
 
 
 def _quantiles(samples: xp.Tensor, levels: np.ndarray) -> xp.Tensor:
-    """Interpolates between the order statistics, as `np.quantile` does."""
+    """Returns quantiles of samples [n], interpolated as in `np.quantile`."""
     position = levels * (samples.shape[0] - 1)
     below = np.floor(position)
     ordered = xp.sort(samples)
@@ -75,7 +75,7 @@ class PosteriorMetric(CalibrationMetric):
         return xp.where(some, mean, xp.zeros_like(mean))
 
     def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
-        """Draws the posterior density, of the draws behind `quantiles`.
+        """Draws the posterior density, from the same samples as `quantiles`.
 
         Args:
           ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
@@ -87,7 +87,7 @@ class PosteriorMetric(CalibrationMetric):
 
         Raises:
           ImportError: matplotlib is not installed.
-          ValueError: a batch was not valid; or `ax` is not as described.
+          ValueError: a batch was wrong, or `ax` is not as described.
         """
         from uncertainty_metrics.visualization import posterior
 
@@ -100,33 +100,33 @@ class PosteriorMetric(CalibrationMetric):
         draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
         return posterior.posterior_diagram(draws, ax=ax)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:
         """Draws from the posterior; before the first batch, from the prior.
 
         Args:
           n: number of draws.
-          seed: an integer or a pair of them; None draws anew in every call.
+          seed: an integer or a pair of integers; None for other draws in each call.
 
         Returns:
-          Draws [n] in [0, 1], NaN after a batch that was not valid.
+          Draws [n] in [0, 1], NaN after a wrong batch.
         """
         n = _checks.positive_integer("n", n)
         return self._draw(n, seed)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def quantiles(
         self, q: ArrayLike, n: int | None = None, seed: Any = None
     ) -> xp.Tensor:
-        """Quantiles of the posterior; before the first batch, of the prior.
+        """Returns quantiles of the posterior; before the first batch, of the prior.
 
         Args:
           q: levels in [0, 1], any shape.
           n: number of draws; by default `num_ece_samples`.
-          seed: of the draws; by default that of the metric.
+          seed: seed of the draws; by default the seed of the metric.
 
         Returns:
-          Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
+          Quantiles in [0, 1] of the shape of `q`, NaN after a wrong batch.
         """
         levels = _checked_levels(q)
         n = self.num_ece_samples if n is None else _checks.positive_integer("n", n)

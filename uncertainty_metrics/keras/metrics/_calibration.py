@@ -1,4 +1,4 @@
-"""The state of streaming calibration errors."""
+"""The base classes of streaming calibration errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from uncertainty_metrics.ops import (
 from uncertainty_metrics.ops._binning import BinStatistics
 
 Task = Literal["binary", "multiclass"]
-# The arguments that calibration errors share.
+# The arguments that all calibration errors have.
 COMMON = (
     "num_bins, threshold, num_classes, from_logits, ignore_index, name, dtype, *, "
     "positive_class, sparse_labels, sketch_bits"
@@ -41,8 +41,8 @@ GROUPED = f"{COMMON}, multilabel, num_groups"
 def _with_totals(
     sums: _sums.Sums, num_cells: int, weights: xp.Tensor | None, n: xp.Tensor
 ) -> _sums.Sums:
-    """Appends a cell: the examples of positive weight as its counts, and their weight
-    as its outcomes.
+    """Appends a cell, whose count is the number n of examples of positive weight, and
+    whose outcomes are their weight.
     """
     if weights is None:
         n = xp.cast(n, xp.int64)
@@ -69,7 +69,7 @@ def _batch_sums(
     ignore_index: int | None,
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns the sums of a batch over all cells, and whether the batch was valid."""
+    """Returns the sums of a batch in all cells, and whether the batch is valid."""
     options: Any = {"num_groups": groups, "multilabel": spec.multilabel}
     examples = _labels.examples(predictions, ignore_index, *data, **options)
     scored = _binning.score(examples, spec)
@@ -92,10 +92,11 @@ def _batch_sums(
 
 
 class CalibrationMetric(Sketched, ClassMetric):
-    """A metric of the statistics of bins."""
+    """A metric that is computed from the statistics of bins."""
 
     _batch_sums = staticmethod(_batch_sums)
-    # Whether a last cell of the state counts the examples, which weights do not tell.
+    # Whether the state has one more cell, which counts the examples; see
+    # `_with_totals`.
     _totals = False
     spec: CalibrationSpec
     num_classes: int | None
@@ -110,20 +111,22 @@ class CalibrationMetric(Sketched, ClassMetric):
         chosen = {name: options[name] for name in options if name in fields}
         self.spec = dataclasses.replace(preset, **chosen)
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
-        # What errors of the same sums have in common: norms, and bins of the cells of a
-        # sketch, are a matter of `result`.
+        # The options on which the sums depend. The norm, and the number of adaptive
+        # bins, matter only in `result`.
         num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
-        self._added = dataclasses.replace(self.spec, norm="l1", num_bins=num_bins)
+        self._spec_of_sums = dataclasses.replace(
+            self.spec, norm="l1", num_bins=num_bins
+        )
         self._classes = self.num_classes
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
-            self._build(self.num_classes or 2)  # One group, whatever the number.
+            self._build(self.num_classes or 2)  # One group for any number.
 
     def _groups_of(self, num_classes: int) -> int:
-        """Returns how many groups have cells of their own."""
+        """Returns the number of groups, each of which has cells of its own."""
         return self.spec.num_groups(num_classes) * (self.num_groups or 1)
 
     def _bits(self, num_groups: int) -> tuple[int, ...] | None:
-        """Returns the resolution of the sketch, None where bins are even."""
+        """Returns the resolution of the sketch; None for even bins."""
         if self.spec.binning_scheme == "even":
             return None
         if self.sketch_bits is not None:
@@ -131,7 +134,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         return _grid.default_bits(num_groups)
 
     def _build(self, num_classes: int) -> None:
-        """Makes the state, for a number of classes where it depends on that."""
+        """Makes the state for a number of classes."""
         self._num_groups = self._groups_of(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _grid.num_cells(*bits)
@@ -140,20 +143,20 @@ class CalibrationMetric(Sketched, ClassMetric):
         if self.spec.num_groups(num_classes) > 1:
             self._classes = num_classes
 
-    def _renewed(self, state: MetricState) -> MetricState:
-        """Returns a state whose sketch had the cells of before, in those of now."""
+    def _upgraded(self, state: MetricState) -> MetricState:
+        """Returns a state of an earlier version with the cells of this version."""
         groups = self._groups_of(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
         arrays = _older_grids.calibration_arrays(state.arrays, groups)
         return dataclasses.replace(state, arrays=arrays)
 
-    def _before(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int) -> tuple[Any, ...]:
         bits = self._bits(self._groups_of(classes))
-        return self._added, bits, self._totals, self.num_groups
+        return self._spec_of_sums, bits, self._totals, self.num_groups
 
     def _explain(self, *data: Any, **options: Any) -> None:
-        # The NumPy twin knows the same rules and names the value.
+        # The checks of NumPy are the same, and their errors name the value.
         examples = np_inputs.examples(
             *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
         )
@@ -177,8 +180,8 @@ class CalibrationMetric(Sketched, ClassMetric):
         )
 
     def result(self) -> Any:
-        """Returns the error of all batches, in [0, 1], 0.0 before the first; a dict of
-        the errors of groups of examples.
+        """Returns the error of all batches, in [0, 1], 0.0 before the first batch; for
+        groups of examples a dict of their errors.
         """
         dtype = self._result_dtype
         if self._has_sums:
@@ -191,7 +194,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             return error
         if not self._has_sums:
             error = xp.fill([self.num_groups], xp.constant(float("nan"), dtype))
-        return _groups.named(self, error)
+        return _groups.results_by_name(self, error)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         statistics = self._statistics(sums, dtype)
@@ -199,22 +202,22 @@ class CalibrationMetric(Sketched, ClassMetric):
 
     @property
     def bin_statistics(self) -> BinStatistics | None:
-        """The statistics of all batches in float64, [groups, bins]; NaN after a batch
-        that was not valid, None before the number of classes is known.
+        """The statistics of all batches in float64, [groups, bins]; NaN after a wrong
+        batch, None before the number of classes is known.
         """
         return self._all_statistics() if self._has_sums else None
 
     def _all_statistics(self) -> BinStatistics:
-        """Returns `bin_statistics` where there is a state."""
+        """Returns `bin_statistics`, for a metric that has a state."""
         statistics, valid = self._read_statistics(xp.float64)
         return _validity.nan_where_wrong(valid, statistics)
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def class_errors(self) -> xp.Tensor | None:
-        """The error of each group, of single classes where they are groups, float64
-        [groups]; NaN after a batch that was not valid, None before the number of
-        classes is known.
+        """The error of each group of scores, float64 [groups]: of each class in a
+        class-wise metric. NaN after a wrong batch, None before the number of classes is
+        known.
         """
         statistics = self.bin_statistics
         return None if statistics is None else statistics.errors(self.spec.norm)
@@ -255,19 +258,18 @@ class CalibrationMetric(Sketched, ClassMetric):
         """Draws the reliability diagram of all batches so far.
 
         Args:
-          ax: matplotlib Axes to draw in; where every class is a group of its own, an
-            array of as many as there are panels. By default a new pyplot figure, which
-            is not shown.
-          classes: where every class is a group of its own, those to draw; all of them
-            by default, where there are at most 20.
+          ax: matplotlib Axes to draw in; for a class-wise metric an array of Axes, one
+            for each panel. By default a new pyplot figure, which is not shown.
+          classes: for a class-wise metric the classes to draw; by default all classes,
+            if there are at most 20.
 
         Returns:
           The Axes, or an array of them.
 
         Raises:
           ImportError: matplotlib is not installed.
-          ValueError: there is no batch yet where the number of classes must be known,
-            or one was not valid; or an argument is not as described.
+          ValueError: a batch was wrong, there is no batch yet and the number of classes
+            is not known, or an argument is not as described.
         """
         from uncertainty_metrics.visualization import reliability
 
@@ -282,7 +284,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             shown, self.spec, value, self._function, **options
         )
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def _on_host(self, binned: bool) -> BinStatistics | Cells:
         """Returns the statistics of bins, or the cells of one group, as arrays."""
         if not binned:
@@ -297,7 +299,7 @@ class CalibrationMetric(Sketched, ClassMetric):
 
 
 class TaskMetric(CalibrationMetric):
-    """A calibration error of the decision's probability, of a task."""
+    """A calibration error of the decision's probability, for a `task`."""
 
     validate_args: bool
 
@@ -325,7 +327,7 @@ class TaskMetric(CalibrationMetric):
 
 
 class DebiasedMetric(CalibrationMetric):
-    """A calibration error in the l2 norm less its bias."""
+    """A calibration error in the l2 norm, minus its bias."""
 
     _totals = True
     squared: bool
@@ -344,10 +346,10 @@ class DebiasedMetric(CalibrationMetric):
         )
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def class_errors(self) -> xp.Tensor | None:
-        """The error of each group less its bias, or its square, of single classes where
-        they are groups, float64 [groups]; NaN after a batch that was not valid, None
+        """The error of each group of scores minus its bias, or its square, float64
+        [groups]: of each class in a class-wise metric. NaN after a wrong batch, None
         before the number of classes is known.
         """
         if not self._has_sums:
@@ -360,25 +362,24 @@ class DebiasedMetric(CalibrationMetric):
         )
         return _validity.nan_where_wrong(valid, errors)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def interval(self, level: float = 0.95) -> ConfidenceInterval:
-        """Returns the interval of the error of all batches so far, on the host.
+        """Returns a confidence interval of the error of all batches; computed in NumPy.
 
-        It is `calibration_error_interval` with the scores in a cell of the sketch as
-        their mean; in even bins those of a bin, which makes it slightly wider. Scores
-        of all classes depend on one another and have none.
+        It is `calibration_error_interval` of rounded scores: each score is the mean of
+        its cell in the sketch, or of its even bin, for which the interval is slightly
+        wider. The scores of all classes have no interval, as they depend on each other.
 
         Args:
           level: in (0, 1), how often the interval holds the truth.
 
         Returns:
           `ConfidenceInterval(lower, estimate, upper)` of the error, not of its square,
-          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after one that was not
-          valid.
+          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after a wrong batch.
 
         Raises:
-          ValueError: `level` is not as described, or the scores are not those of
-            decisions, or of class 1, in one group.
+          ValueError: `level` is not as described, or the metric scores neither
+            decisions in one group nor class 1.
         """
         level = _checks.open_unit("level", level)
         spec = self.spec

@@ -1,4 +1,4 @@
-"""Streaming calibration beyond bins: what is read off the cells of a sketch."""
+"""The base class of streaming calibration errors that need no bins."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from uncertainty_metrics.ops import _pooled_errors, _sums, xp
 
 
 class CellMetric(CalibrationMetric):
-    """A calibration error of the residuals along the scores of one group.
+    """A calibration error of the residuals, in the order of the scores of one group.
 
-    Subclasses say in `_value` which, for the options of their own.
+    Subclasses define `_value`, which takes the residuals and the options of the class
+    alone.
     """
 
     _value: Callable[..., xp.Tensor]
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        # The sums are those of every error of adaptive bins.
+        # The state has the same sums as for adaptive bins.
         super()._set_up(name, dtype, binning_scheme="adaptive", **options)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:

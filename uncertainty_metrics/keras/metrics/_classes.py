@@ -1,4 +1,4 @@
-"""What metrics of labels and class probabilities share."""
+"""The base class of metrics of labels and class probabilities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
-# The options that say what is summed, beside what `_before` has.
+# The options on which the sums depend, besides the arguments in `_first_options`.
 _OF_SUMS = (
     *("from_logits", "ignore_index", "sparse_labels"),
     *("num_classes", "sketch_bits", "validate_args"),
@@ -22,8 +22,8 @@ _OF_SUMS = (
 class ClassMetric(Metric):
     """A metric of labels and class probabilities.
 
-    Subclasses say in `_batch_sums` what is summed, and in `_explain`, a NumPy function,
-    what may be wrong.
+    Subclasses define `_batch_sums`, which adds up a batch, and `_explain`, a NumPy
+    function that raises the ValueError for a wrong batch.
     """
 
     _batch_sums: _variables.BatchSums
@@ -34,7 +34,7 @@ class ClassMetric(Metric):
     num_groups: int | None = None
     multilabel: bool = False
 
-    def _before(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int) -> tuple[Any, ...]:
         """Returns the first arguments of `_batch_sums`, for a number of classes."""
         del classes
         return ()
@@ -42,7 +42,7 @@ class ClassMetric(Metric):
     @property
     def _same_sums(self) -> tuple[Any, ...]:
         values = (getattr(self, name, None) for name in _OF_SUMS)
-        return (self._batch_sums, *self._before(2), *values)
+        return (self._batch_sums, *self._first_options(2), *values)
 
     @_base.adds_batch
     def update_state(
@@ -55,19 +55,19 @@ class ClassMetric(Metric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
+        y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         reading = self.sparse_labels, groups, self.multilabel
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
         self._update(
             self._batch_sums,
-            (*self._before(rows.classes), *options),
+            (*self._first_options(rows.classes), *options),
             rows.data,
             lambda: self._reject(rows, options),
             shape=rows.predictions.shape[1:],

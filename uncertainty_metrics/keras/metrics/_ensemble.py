@@ -1,4 +1,4 @@
-"""What is scored of each example, of the predictions of all members."""
+"""Scorers of the predictions of all members of an ensemble."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Scorer = TypeVar("_Scorer")
 
 @dataclasses.dataclass(frozen=True)
 class UncertaintyScorer:
-    """A value that asks for no label; `_scorers` says what a scorer is."""
+    """A scorer of predictions without labels; `_scorers` says what a scorer is."""
 
     compiled: ClassVar[bool] = True
     from_logits: bool = False
@@ -38,7 +38,7 @@ class UncertaintyScorer:
     def flatten(
         self, y_true: xp.Tensor, y_pred: xp.Tensor
     ) -> tuple[_scorers.Batch, xp.Tensor]:
-        """Returns the batch, and meaningless labels in the shape of its scores."""
+        """Returns the batch, and zeros as labels, in the shape of its scores."""
         rows, shape = self._rows(y_pred)
         labels = xp.zeros(shape, xp.int32)
         given, expected = tuple(y_true.shape[:1]), tuple(labels.shape[:1])
@@ -69,13 +69,13 @@ class UncertaintyScorer:
         raise NotImplementedError
 
     def _explain(self, rows: np.ndarray) -> None:
-        """Raises for what is wrong with predictions [N, ...]."""
+        """Raises the ValueError that says what is wrong with predictions [N, ...]."""
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
 class MembersScorer(UncertaintyScorer):
-    """A value that is read off `Members`."""
+    """A scorer whose scores are a function of `Members`."""
 
     function: ClassVar[str]
     value: ClassVar[Callable[..., xp.Tensor]]
@@ -141,7 +141,7 @@ class CrossEntropyScorer(_scorers.ClassScorer):
 
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         members = Members(batch.predictions, self.from_logits)
-        # What the labels must be does not depend on the member.
+        # Labels are checked against one member, as all members have the same classes.
         examples = _inputs.examples(
             batch.labels,
             **{self._predictions: batch.predictions[:, 0]},
@@ -172,7 +172,7 @@ class CrossEntropyScorer(_scorers.ClassScorer):
 
 
 def scorer(kind: type[_Scorer], function: str, value: Any) -> type[_Scorer]:
-    """Returns the scorer of a function, whose values of members are these."""
+    """Returns the scorer class of a function, which computes scores by `value`."""
     return type(function, (kind,), {"function": function, "value": staticmethod(value)})
 
 
@@ -191,7 +191,7 @@ class UncertaintyMetric(MeanScore):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """

@@ -1,8 +1,8 @@
-"""The state of streaming selective prediction and detection.
+"""The base classes of streaming selective prediction and detection.
 
-Ranks are not additive, but counts are. The state counts hits and misses in the cells of
-a sketch (`numpy/sketch/_grid.py`), of fixed size, and `result` takes the scores of a
-cell as equal: the exact metric of slightly rounded scores.
+Ranks of several batches cannot be added, but counts can. The state has a fixed size: it
+counts hits and misses in the cells of a sketch (`numpy/sketch/_grid.py`). `result`
+takes the scores in a cell as equal, so it is the exact metric of rounded scores.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 with_options = functools.partial(
     _options.with_options,
     sketch_bits=_options.SHARED["sketch_bits"]._replace(
-        prose="log2 of the cells per octave of a grid that is as fine everywhere."
+        prose="log2 of the cells for each factor of 2 in the score, of a grid that is "
+        "equally fine everywhere, instead of the default grid."
     ),
 )
 
@@ -54,10 +55,14 @@ def _num_cells(bits: tuple[int, ...], real: bool) -> int:
 def cell_sums(
     batch: _ranking.Ranked, bits: tuple[int, ...], real: bool
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns weight and hits of a batch in each cell, and if all was right.
+    """Returns weight and hits of a batch in each cell, and whether the batch is valid.
 
-    A last cell holds the number of examples of positive weight. `real` tells that
-    scores may leave [0, 1].
+    The last cell holds the number of examples of positive weight.
+
+    Args:
+      batch: the examples.
+      bits: the resolution of the sketch.
+      real: whether scores may leave [0, 1].
     """
     cells = (_sketch.real_index if real else _sketch.index)(batch.scores, *bits)
     num_cells = _num_cells(bits, real)
@@ -77,9 +82,10 @@ def cell_sums(
 
 
 class RankingMetric(_options.Metric):
-    """A metric that is read off a ranking.
+    """A metric that is a function of a ranking.
 
-    Subclasses say in `_value` how, for the options of their own.
+    Subclasses define this function, `_value`, which also takes the options of the class
+    alone.
     """
 
     _value: Callable[..., xp.Tensor]
@@ -99,8 +105,8 @@ class RankingMetric(_options.Metric):
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
 
-    def _renewed(self, state: MetricState) -> MetricState:
-        """Returns a state whose sketch had the cells of before, in those of now."""
+    def _upgraded(self, state: MetricState) -> MetricState:
+        """Returns a state of an earlier version with the cells of this version."""
         if self.sketch_bits is not None:
             return state
         if self._is_real:
@@ -114,7 +120,7 @@ class RankingMetric(_options.Metric):
         return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
-        """Returns the ranking of the cells, and whether it can be trusted."""
+        """Returns the ranking of the cells, and whether to trust it."""
         sums, valid = self._read_sums()
         dtype = self._result_dtype
         last = _sums.of_cells(sums, slice(-1, None))
@@ -128,7 +134,7 @@ class RankingMetric(_options.Metric):
         return False
 
     def result(self) -> xp.Tensor:
-        """Returns the value of all batches; 0.0 where there is none yet."""
+        """Returns the value of all batches; 0.0 if there is no value yet."""
         ranking, valid = self._read_ranking()
         levels = (getattr(self, name) for name in self._own if name != "positive")
         value = self._value(ranking, *levels)
@@ -147,7 +153,7 @@ def _selective_sums(
 
 
 class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
-    """A metric of a classifier that abstains where it is least confident."""
+    """A metric of a classifier that abstains if its confidence is low."""
 
     _batch_sums = staticmethod(_selective_sums)
     _explain = staticmethod(np_risk_coverage.risk_coverage_curve)
@@ -156,7 +162,7 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
     def _is_real(self) -> bool:
         return self.from_logits
 
-    def _before(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int) -> tuple[Any, ...]:
         return (self._bits,)
 
 
@@ -172,7 +178,7 @@ def _detection_sums(
 
 
 class DetectionMetric(RankingMetric):
-    """A metric of scores that should be larger for label 1."""
+    """A metric of scores that should be larger for label 1 than for label 0."""
 
     positive: np_detection.Positive
 
@@ -199,8 +205,8 @@ class DetectionMetric(RankingMetric):
 
         Args:
           y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(label 1) will do.
+          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
+            increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         mask = _family.mask_of(y_pred)
@@ -212,7 +218,7 @@ class DetectionMetric(RankingMetric):
         labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
-            y, x, w = _labels.host(labels, scores, weights)
+            y, x, w = _labels.as_arrays(labels, scores, weights)
             with _labels.keras_names("scores"):
                 np_detection.auroc(
                     y,

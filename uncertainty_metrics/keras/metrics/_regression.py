@@ -1,9 +1,9 @@
-"""The state of streaming calibration of predicted means and scales.
+"""The base classes of streaming metrics of regression.
 
 `y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and scale
-parameter [..., 2], which `scale_transform` makes a standard deviation, as the losses
-do; or is a TFP distribution of scalar events, of the shape of the targets or of batch
-shape [], or what a TFP layer returns.
+parameter [..., 2]; `scale_transform` turns the parameter into a standard deviation, as
+in the losses. Or `y_pred` is a TFP distribution of scalar events, or the output of a
+TFP layer; its batch shape is the shape of the targets, or [].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ForecastMetric(ScoreMetric):
-    """A metric that takes distributions as well."""
+    """A metric that takes distributions, too."""
 
     @_base.adds_batch
     def update_state(
@@ -40,7 +40,7 @@ class ForecastMetric(ScoreMetric):
         scorer = self._scorer
         if _inputs.is_distribution(y_pred):
             y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
-            scorer = scorer.given()
+            scorer = scorer.for_computed_scores()
         self._update_by(scorer, y_true, y_pred, sample_weight)
 
 
@@ -63,7 +63,7 @@ def _cell_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums
 class CoverageMetric(ForecastMetric):
     """A metric of the share of the targets in their intervals.
 
-    The state is the weight between the limits of neighbouring intervals.
+    The state holds the weight between the limits of neighbouring intervals.
     """
 
     _reduce = staticmethod(_cell_sums)
@@ -73,7 +73,7 @@ class CoverageMetric(ForecastMetric):
         self._build_sums((1, len(self._scorer.levels) + 1))
 
     def result(self) -> xp.Tensor:
-        """Returns the value of all batches; 0.0 before the first."""
+        """Returns the value of all batches; 0.0 before the first batch."""
         sums, valid = self._read_sums()
         (mass,) = xp.unstack(_sums.totals(sums, self._result_dtype))
         total = xp.reduce_sum(mass)
@@ -82,5 +82,5 @@ class CoverageMetric(ForecastMetric):
         return xp.where(valid, value, xp.constant(float("nan"), value.dtype))
 
     def _value(self, coverage: xp.Tensor) -> xp.Tensor:
-        """Returns the metric, of the coverage of each level [L]."""
+        """Returns the metric for the coverage of each level [L]."""
         raise NotImplementedError

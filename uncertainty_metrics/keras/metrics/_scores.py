@@ -1,7 +1,8 @@
-"""The state of streaming scoring rules.
+"""The base classes of streaming scoring rules.
 
-All but the decomposition are weighted means of the score of each example; the state is
-a sum and a weight, whose rounding errors are kept, so that neither drifts.
+All but the decomposition are weighted means of the score of each example. The state is
+a sum of scores and a sum of weights, with the rounding errors of both, so that neither
+sum drifts.
 """
 
 from __future__ import annotations
@@ -47,8 +48,15 @@ def _counted(
     batch: _scorers.Batch,
     weights: xp.Tensor | None,
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the scores, 0 where they do not count, their weights, and if all was
-    right.
+    """Returns the scores of a batch, 0 for examples that do not count, the weights, and
+    whether the batch is valid.
+
+    Args:
+      scorer: computes the scores.
+      known: boolean [N], whether the group of each example is right; None without
+        groups.
+      batch: the batch.
+      weights: [N], or None for ones.
     """
     scores, right, not_ignored = scorer.scores(batch)
     if known is not None:
@@ -74,8 +82,15 @@ def _batch_sums(
     batch: _scorers.Batch,
     weights: xp.Tensor | None,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns what `reduce` sums of the scores, by default their weights and weighted
-    scores, of several scorers one after the other, and if all was right.
+    """Returns the sums of a batch, and whether the batch is valid for each scorer.
+
+    Args:
+      scorers: compute the scores. The sums of several scorers follow each other.
+      reduce: adds up the scores of a single scorer; None for the sum of the weights and
+        the sum of the weighted scores.
+      num_groups: number of groups, each of which has these sums; None for one group.
+      batch: the batch.
+      weights: [N], or None for ones.
     """
     groups = known = None
     if num_groups is not None:
@@ -102,16 +117,16 @@ def _decomposition_sums(
     ignore_index: int | None,
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns the sums of `decomposition_sums`, and if all was right."""
+    """Returns the sums of `decomposition_sums`, and whether the batch is valid."""
     examples = _labels.examples(predictions, ignore_index, *data)
     return _classifier_scores.decomposition_sums(examples)[:2]
 
 
 class ScoreMetric(_base.SumsMetric):
-    """A metric made of a scorer, whose options are arguments of the constructor.
+    """A metric with a scorer, whose options are the arguments of the constructor.
 
-    Subclasses name its type, say in `_reduce` what is summed of the scores if not their
-    mean is sought, and make the state.
+    Subclasses set `_scorer_type` and make the state. A metric that is not a mean also
+    sets `_reduce`, which adds up the scores.
     """
 
     _options: dict[str, Any]
@@ -152,7 +167,7 @@ class ScoreMetric(_base.SumsMetric):
         sample_weight: TensorLike | None,
     ) -> None:
         mask = _family.mask_of(y_pred)
-        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
+        y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)
@@ -178,7 +193,7 @@ class ScoreMetric(_base.SumsMetric):
             explain,
             shape=batch.predictions.shape[1:],
             compiled=scorer.compiled,
-            joins=self._reduce is None,
+            joinable=self._reduce is None,
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -198,14 +213,14 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
         return self.num_groups or 1
 
     def result(self) -> Any:
-        """Returns the mean over all batches, 0.0 before the first; a dict of the means
-        of groups of examples.
+        """Returns the mean over all batches, 0.0 before the first batch; for groups of
+        examples a dict of their means.
         """
         if self.num_groups is None:
             return super().result()
         means, some = self._means()
         nan = xp.constant(float("nan"), means.dtype)
-        return _groups.named(self, xp.where(some, means, nan))
+        return _groups.results_by_name(self, xp.where(some, means, nan))
 
 
 class NormalScore(MeanScore):
@@ -239,11 +254,11 @@ def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sum
 
 
 class RefinedMetric(ScoreMetric):
-    """The likelihood after the best temperature, of sums at some temperatures."""
+    """The likelihood at the best temperature, from sums at some temperatures."""
 
     _reduce = staticmethod(_node_sums)
     _scorer_type = _scorers.Margins
-    _warned_beyond = ""
+    _warned_of_end = ""
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
@@ -262,25 +277,25 @@ class RefinedMetric(ScoreMetric):
         return self._minimum().value
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def temperature(self) -> xp.Tensor:
-        """The best temperature, in [1/16, 16]; inf above and 0.0 below."""
+        """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
         return self._minimum().temperature
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def calibration_part(self) -> xp.Tensor:
-        """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
+        """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
         return self._minimum().calibration_part
 
-    def _warn(self, invalid: int, few: bool) -> None:
-        super()._warn(invalid, few)
-        if invalid or not few:
+    def _warn_if_nan(self, invalid: int, exact: bool) -> None:
+        super()._warn_if_nan(invalid, exact)
+        if invalid or not exact:
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
         beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
-        if beyond not in ("", self._warned_beyond):
-            self._warned_beyond = beyond
+        if beyond not in ("", self._warned_of_end):
+            self._warned_of_end = beyond
             warnings.warn(
                 f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
@@ -290,11 +305,11 @@ class RefinedMetric(ScoreMetric):
 
     def _set_all(self, variables: list[Any], values: list[Any]) -> None:
         super()._set_all(variables, values)
-        self._warned_beyond = ""
+        self._warned_of_end = ""
 
 
 class DecompositionMetric(ClassMetric):
-    """The parts of the Brier score, of exact sums."""
+    """The parts of the Brier score, from exact sums."""
 
     _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
@@ -308,14 +323,14 @@ class DecompositionMetric(ClassMetric):
             self._build(self.num_classes)
 
     def _build(self, num_classes: int) -> None:
-        # A row for each decision: a batch changes those that occur.
+        # A row for each decision: a batch changes only the rows of its decisions.
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
 
-    def _turned(self, array: np.ndarray) -> np.ndarray:
+    def _swap_layout(self, array: np.ndarray) -> np.ndarray:
         return array.T  # Saved states have a column for each decision.
 
-    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+    def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
     def result(self) -> dict[str, xp.Tensor]:

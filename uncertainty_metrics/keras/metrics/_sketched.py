@@ -1,4 +1,4 @@
-"""What metrics share that hold a sketch of the scores."""
+"""The base class of metrics that hold a sketch of the scores."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class Sketched:
-    """A metric whose state is a sketch, or may be."""
+    """A metric whose state is a sketch, for some options at least."""
 
     get_state: Callable[[], MetricState]
 
     @property
     def sketch(self) -> ScoreSketch:
-        """All batches as a `ScoreSketch`, which answers other questions of them.
+        """All batches as a `ScoreSketch`, from which other metrics can be computed.
 
         Raises:
-          ValueError: the metric holds no sketch of probabilities, as one of even bins
-            or of logits; or a batch was refused.
+          ValueError: the state is not a sketch of probabilities, because the metric has
+            even bins or takes logits; or a batch was wrong.
         """
-        # SciPy takes time to import, and few ask for it.
+        # Imported here, because it imports SciPy, which takes time.
         from uncertainty_metrics.numpy.sketch import score_sketch
 
         return score_sketch.ScoreSketch.from_state(self.get_state())

@@ -26,16 +26,16 @@ __all__ = ["BayesianExpectedCalibrationError"]
 class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError):
     """Posterior of the expected calibration error (ECE) of all batches.
 
-    The posterior is that of the function `bayesian_expected_calibration_error`, the
-    state and its precision those of `ExpectedCalibrationError`. `result` is the mean of
-    the posterior, by quadrature to 1e-6, `sample` draws from it and `quantiles`
-    summarizes it.
+    See the function `bayesian_expected_calibration_error` for the posterior, and
+    `ExpectedCalibrationError` for the state and its precision. `result` is the mean of
+    the posterior, by quadrature to 1e-6; `sample` draws from the posterior, and
+    `quantiles` returns its quantiles.
 
     Args:
       prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
         positive; by default 1 / (2 `num_bins`).
       num_ece_samples: number of draws behind `quantiles`.
-      seed: integer seed of those draws.
+      seed: seed of these draws, an integer.
 
     Example:
       >>> metric = um.BayesianExpectedCalibrationError(num_bins=10)

@@ -12,10 +12,10 @@ from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationErro
 class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError):
     """Posterior of the expected calibration error (ECE) of all batches.
 
-    The posterior is that of the function `bayesian_expected_calibration_error`, the
-    state and its precision those of `ExpectedCalibrationError`. `result` is the mean of
-    the posterior, by quadrature to 1e-6, `sample` draws from it and `quantiles`
-    summarizes it.
+    See the function `bayesian_expected_calibration_error` for the posterior, and
+    `ExpectedCalibrationError` for the state and its precision. `result` is the mean of
+    the posterior, by quadrature to 1e-6; `sample` draws from the posterior, and
+    `quantiles` returns its quantiles.
 
     Args:
       num_bins: number of bins.
@@ -27,14 +27,14 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
       prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
         positive; by default 1 / (2 `num_bins`).
       num_ece_samples: number of draws behind `quantiles`.
-      seed: integer seed of those draws.
+      seed: seed of these draws, an integer.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -79,7 +79,7 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         *,
         classes: Sequence[int] | None = None,
     ) -> Any:
-        """Draws the posterior density, of the draws behind `quantiles`.
+        """Draws the posterior density, from the same samples as `quantiles`.
 
         Args:
           ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
@@ -91,7 +91,7 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
 
         Raises:
           ImportError: matplotlib is not installed.
-          ValueError: a batch was not valid; or `ax` is not as described.
+          ValueError: a batch was wrong, or `ax` is not as described.
         """
         ...
 
@@ -104,10 +104,10 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
 
         Args:
           n: number of draws.
-          seed: an integer or a pair of them; None draws anew in every call.
+          seed: an integer or a pair of integers; None for other draws in each call.
 
         Returns:
-          Draws [n] in [0, 1], NaN after a batch that was not valid.
+          Draws [n] in [0, 1], NaN after a wrong batch.
         """
         ...
 
@@ -117,14 +117,14 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         n: int | None = None,
         seed: Any = None,
     ) -> tf.Tensor:
-        """Quantiles of the posterior; before the first batch, of the prior.
+        """Returns quantiles of the posterior; before the first batch, of the prior.
 
         Args:
           q: levels in [0, 1], any shape.
           n: number of draws; by default `num_ece_samples`.
-          seed: of the draws; by default that of the metric.
+          seed: seed of the draws; by default the seed of the metric.
 
         Returns:
-          Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
+          Quantiles in [0, 1] of the shape of `q`, NaN after a wrong batch.
         """
         ...

@@ -13,19 +13,21 @@ from uncertainty_metrics.ops._typing import TensorLike
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.
 
-    The definition is that of `general_calibration_error`. Batches add: three batches
-    give the value of one. The state has a fixed size and neither drifts nor saturates:
+    See the function `general_calibration_error` for the definition. The value does not
+    depend on how the data are divided into batches. The state has a fixed size, and
+    neither drifts nor saturates:
 
-    * even bins: sums for each bin, exact counts; scores are added within 2^-32.
-    * adaptive bins: the same sums on a fixed grid of narrow cells, which are grouped to
-      equal mass in `result`. For one group the cells are 2^-13 wide. For ten classes
+    * even bins: sums for each bin, with exact counts; scores are added within 2^-32.
+    * adaptive bins: the same sums on a fixed grid of narrow cells, which `result` joins
+      to bins of equal mass. For one group the cells are 2^-13 wide. For ten classes
       they are 2^-11 wide below 1/2 and 2^-9 above it. Near 0 and 1 cells are narrower:
       128 for each halving of p or of 1 - p, or 8 for several groups. Scores in a cell
-      stay together, as equal scores do, so that bins end at most one cell away from the
-      exact ones. The value therefore differs a little from that of the function on all
-      predictions, which is exact; the guide to calibration has a table of how much. The
-      two are equal where every cell holds one distinct score. Bins narrower than a cell
-      (very many bins, or scores that hardly differ) come out merged.
+      stay together, as equal scores do, so that each bin ends at most one cell away
+      from the exact edge. So the value differs a little from the exact value of the
+      function on all predictions; the guide to calibration has a table of the
+      differences. The values are equal if every cell holds one distinct score. Bins
+      that would be narrower than a cell are merged: with very many bins, or if scores
+      hardly differ.
 
     Args:
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
@@ -42,35 +44,35 @@ class GeneralCalibrationError(CalibrationMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot. True is
-        needed for P(class 1) of several axes without a class axis.
-      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of
-        another grid for adaptive bins: one that is as fine everywhere, relative to p
-        and to 1 - p. Memory is 56 bytes for each of its 479 + 52 * 2^sketch_bits cells
-        of a group. By default it is 0.8 MB for one group, 1.0 MB for 10 classes and 18
-        MB for 1000.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K]. True is needed
+        for P(class 1) of several axes without a class axis.
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid. Memory is 56 bytes for each cell, of which each
+        group has 479 + 52 * 2^sketch_bits. The default grid takes 0.8 MB for one group,
+        1.0 MB for 10 classes and 18 MB for 1000.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for
-        class-wise groups; with `num_groups` those of one group of examples after the
-        other. None before the number of classes is known.
-      confidences: float64 mean score in each bin, 0 where it is empty.
-      accuracies: float64 mean outcome in each bin, 0 where it is empty.
+        class-wise groups; with `num_groups`, the rows of each group of examples follow
+        each other. None before the number of classes is known.
+      confidences: float64 mean score in each bin, 0 for an empty bin.
+      accuracies: float64 mean outcome in each bin, 0 for an empty bin.
       correct_sums: float64 weighted sum of the outcomes in each bin.
       prob_sums: float64 weighted sum of the scores in each bin.
-      sketch: the batches as a `ScoreSketch`, of adaptive bins without a threshold.
+      sketch: the batches as a `ScoreSketch`, for adaptive bins without a threshold.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -117,7 +119,7 @@ class GeneralCalibrationError(CalibrationMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -127,8 +129,8 @@ class GeneralCalibrationError(CalibrationMetric):
     def result(
         self,
     ) -> Any:
-        """Returns the error of all batches, in [0, 1], 0.0 before the first; a dict of
-        the errors of groups of examples.
+        """Returns the error of all batches, in [0, 1], 0.0 before the first batch; for
+        groups of examples a dict of their errors.
         """
         ...
 
@@ -136,8 +138,8 @@ class GeneralCalibrationError(CalibrationMetric):
     def bin_statistics(
         self,
     ) -> BinStatistics | None:
-        """The statistics of all batches in float64, [groups, bins]; NaN after a batch
-        that was not valid, None before the number of classes is known.
+        """The statistics of all batches in float64, [groups, bins]; NaN after a wrong
+        batch, None before the number of classes is known.
         """
         ...
 
@@ -145,9 +147,9 @@ class GeneralCalibrationError(CalibrationMetric):
     def class_errors(
         self,
     ) -> tf.Tensor | None:
-        """The error of each group, of single classes where they are groups, float64
-        [groups]; NaN after a batch that was not valid, None before the number of
-        classes is known.
+        """The error of each group of scores, float64 [groups]: of each class in a
+        class-wise metric. NaN after a wrong batch, None before the number of classes is
+        known.
         """
         ...
 
@@ -195,28 +197,27 @@ class GeneralCalibrationError(CalibrationMetric):
         """Draws the reliability diagram of all batches so far.
 
         Args:
-          ax: matplotlib Axes to draw in; where every class is a group of its own, an
-            array of as many as there are panels. By default a new pyplot figure, which
-            is not shown.
-          classes: where every class is a group of its own, those to draw; all of them
-            by default, where there are at most 20.
+          ax: matplotlib Axes to draw in; for a class-wise metric an array of Axes, one
+            for each panel. By default a new pyplot figure, which is not shown.
+          classes: for a class-wise metric the classes to draw; by default all classes,
+            if there are at most 20.
 
         Returns:
           The Axes, or an array of them.
 
         Raises:
           ImportError: matplotlib is not installed.
-          ValueError: there is no batch yet where the number of classes must be known,
-            or one was not valid; or an argument is not as described.
+          ValueError: a batch was wrong, there is no batch yet and the number of classes
+            is not known, or an argument is not as described.
         """
         ...
 
 class CalibrationError(TaskMetric, GeneralCalibrationError):
     """Calibration error of the decision's probability, with a diagram.
 
-    ECE for norm "l1", MCE for "max" and RMSCE for "l2"; adaptive bins change the bins
-    and nothing else. The arguments are those of the metric of this name in
-    torch-uncertainty; labels come first here, as in all of Keras.
+    It is the ECE for norm "l1", the MCE for "max" and the RMSCE for "l2"; `adaptive`
+    changes only the bins. The arguments are the same as in the metric of this name in
+    torch-uncertainty, but labels come first, as in all of Keras.
 
     Args:
       task: "binary" or "multiclass".
@@ -225,21 +226,23 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       norm: "l1", "l2" or "max".
       num_classes: number of classes, required for "multiclass".
       ignore_index: examples with this label are left out.
-      validate_args: whether eager updates raise for wrong values. The result is NaN
-        after them if not.
+      validate_args: whether eager updates raise ValueError for wrong values; if not,
+        wrong values make the result NaN.
       from_logits: whether `y_pred` holds logits instead of probabilities.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for the binary task, score P(class 1) against `label == 1` (as
-        torchmetrics does) instead of the decision against its correctness.
+        torchmetrics does) instead of the decision's probability against whether the
+        decision is right.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
       TypeError: `num_classes` is not an integer for the multiclass task.

@@ -28,19 +28,19 @@ _COMMON = (
 class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     """Smooth calibration error (smECE) of all batches.
 
-    The definition is that of `smooth_calibration_error`. The state is that of the
-    errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
-    narrow cells, each of which acts as one score, the mean of those in it. The cell of
-    p is at most 2^-13 wide, and at most min(p, 1 - p) / 128.
+    See the function `smooth_calibration_error` for the definition. The state is the
+    same as for adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes
+    in narrow cells. All scores in a cell count as their mean. The cell of p is at most
+    2^-13 wide, and at most min(p, 1 - p) / 128.
 
-    The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
-    these scores, or both are below 2^-11.
+    The search for the bandwidth starts at 2^-11: the result is within 1e-5 of the error
+    of these scores, or both are below 2^-11.
 
     Args:
-      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None, the default,
-        solves for it.
+      bandwidth: s >= 1e-5, for smECE_s of a fixed bandwidth; by default None, to solve
+        for the bandwidth.
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Example:
       >>> metric = um.SmoothCalibrationError()
@@ -59,14 +59,14 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
 class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     """Kolmogorov-Smirnov calibration error of all batches.
 
-    The definition is that of `kolmogorov_smirnov_calibration_error`, the state that of
-    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
-    most the true error, and less by no more than the share of the examples that lie in
-    one cell.
+    See the function `kolmogorov_smirnov_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state. Scores in the same cell are not
+    distinguished. So the result is at most the exact error, and smaller by at most the
+    largest share of the examples in one cell.
 
     Args:
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Example:
       >>> metric = um.KolmogorovSmirnovCalibrationError(positive_class=True)
@@ -85,14 +85,14 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
 class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     """Kuiper calibration error of all batches.
 
-    The definition is that of `kuiper_calibration_error`, the state that of
-    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
-    most the true error, and less by no more than the share of the examples that lie in
-    two cells.
+    See the function `kuiper_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state. Scores in the same cell are not
+    distinguished. So the result is at most the exact error, and smaller by at most the
+    largest share of the examples in two cells.
 
     Args:
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Example:
       >>> metric = um.KuiperCalibrationError(positive_class=True)
@@ -111,12 +111,12 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
 class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     """Averaged two-bin calibration error (ATB) of all batches.
 
-    The definition is that of `averaged_two_bin_calibration_error`, the state that of
-    `SmoothCalibrationError`: a cell acts as one score, the mean of those in it.
+    See the function `averaged_two_bin_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state: all scores in a cell count as their mean.
 
     Args:
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Example:
       >>> metric = um.AveragedTwoBinCalibrationError(positive_class=True)

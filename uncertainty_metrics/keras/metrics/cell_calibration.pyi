@@ -11,13 +11,13 @@ from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationErro
 class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     """Smooth calibration error (smECE) of all batches.
 
-    The definition is that of `smooth_calibration_error`. The state is that of the
-    errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
-    narrow cells, each of which acts as one score, the mean of those in it. The cell of
-    p is at most 2^-13 wide, and at most min(p, 1 - p) / 128.
+    See the function `smooth_calibration_error` for the definition. The state is the
+    same as for adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes
+    in narrow cells. All scores in a cell count as their mean. The cell of p is at most
+    2^-13 wide, and at most min(p, 1 - p) / 128.
 
-    The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
-    these scores, or both are below 2^-11.
+    The search for the bandwidth starts at 2^-11: the result is within 1e-5 of the error
+    of these scores, or both are below 2^-11.
 
     Args:
       num_classes: number of classes K; by default that of the first batch.
@@ -25,18 +25,18 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None, the default,
-        solves for it.
+      bandwidth: s >= 1e-5, for smECE_s of a fixed bandwidth; by default None, to solve
+        for the bandwidth.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -69,10 +69,10 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
 class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     """Kolmogorov-Smirnov calibration error of all batches.
 
-    The definition is that of `kolmogorov_smirnov_calibration_error`, the state that of
-    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
-    most the true error, and less by no more than the share of the examples that lie in
-    one cell.
+    See the function `kolmogorov_smirnov_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state. Scores in the same cell are not
+    distinguished. So the result is at most the exact error, and smaller by at most the
+    largest share of the examples in one cell.
 
     Args:
       num_classes: number of classes K; by default that of the first batch.
@@ -82,14 +82,14 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -120,10 +120,10 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
 class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     """Kuiper calibration error of all batches.
 
-    The definition is that of `kuiper_calibration_error`, the state that of
-    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
-    most the true error, and less by no more than the share of the examples that lie in
-    two cells.
+    See the function `kuiper_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state. Scores in the same cell are not
+    distinguished. So the result is at most the exact error, and smaller by at most the
+    largest share of the examples in two cells.
 
     Args:
       num_classes: number of classes K; by default that of the first batch.
@@ -133,14 +133,14 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -172,8 +172,8 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
 class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     """Averaged two-bin calibration error (ATB) of all batches.
 
-    The definition is that of `averaged_two_bin_calibration_error`, the state that of
-    `SmoothCalibrationError`: a cell acts as one score, the mean of those in it.
+    See the function `averaged_two_bin_calibration_error` for the definition, and
+    `SmoothCalibrationError` for the state: all scores in a cell count as their mean.
 
     Args:
       num_classes: number of classes K; by default that of the first batch.
@@ -183,14 +183,14 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
-        grid that is as fine everywhere, instead of the default one.
+        grid that is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um

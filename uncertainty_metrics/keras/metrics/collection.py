@@ -24,33 +24,31 @@ _keras = _base.keras
 __all__ = ["MetricCollection"]
 
 
-def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
-    """Returns the metrics by their names; raises ValueError unless they can be members
-    of a collection.
-    """
-    expected = "a list of metrics of this package, or a dict from names to them"
+def _members_by_name(metrics: Any) -> dict[str, _base.SumsMetric]:
+    """Returns the metrics by name; raises ValueError unless they can be members."""
+    expected = "a list of metrics of this package, or a dict of them by name"
     if not isinstance(metrics, Mapping | Sequence) or isinstance(metrics, str):
         raise _checks.error("metrics", expected, repr(metrics))
     given = list(metrics.values() if isinstance(metrics, Mapping) else metrics)
     for metric in given:
-        wrong = None
+        needed = None
         if not isinstance(metric, _base.SumsMetric):
-            wrong = expected
+            needed = expected
         elif isinstance(metric, MetricCollection) or _members.is_member(metric):
-            wrong = "metrics that are not collections and in no other collection"
+            needed = "metrics that are not collections and in no other collection"
         elif _execution.is_eager() and any(
             map(np.any, metric.get_state().arrays.values())
         ):
-            wrong = "metrics without examples: call `reset_state` on them first"
-        if wrong:
-            raise _checks.error("metrics", wrong, repr(metric))
+            needed = "metrics without examples: call `reset_state` on them first"
+        if needed:
+            raise _checks.error("metrics", needed, repr(metric))
     names = list(metrics) if isinstance(metrics, Mapping) else [m.name for m in given]
     if not all(isinstance(name, str) for name in names):
         raise _checks.error("metrics", "names that are strings", names, verb="have")
     if not 0 < len(set(names)) == len(names) == len(set(map(id, given))):
         raise _checks.error(
             "metrics",
-            "at least one metric, each once and under a name of its own",
+            "at least one metric, and each only once and with a name of its own",
             names,
             verb="hold",
         )
@@ -58,44 +56,52 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
 
 
 def _mapped(function: Any, data: Any) -> Any:
-    """Returns the tuples of a reading, the function applied to each tensor."""
+    """Returns nested tuples with the function applied to each tensor in them."""
     if not isinstance(data, tuple):
         return None if data is None else function(data)
     parts = [_mapped(function, part) for part in data]
     return type(data)(*parts) if hasattr(data, "_fields") else tuple(parts)
 
 
-# What readings add up: `batch_sums`, its options, and where its data are in a list.
-_Part = tuple[_variables.BatchSums, tuple[Any, ...], Any]
+# One call of a `batch_sums` for one or more metrics: the function, its options, and the
+# places of its data in a list of tensors.
+_Call = tuple[_variables.BatchSums, tuple[Any, ...], Any]
 
 
-def _batch(
-    parts: tuple[_Part, ...], states: Any, tensors: list[Any]
+def _sum_or_add(
+    calls: tuple[_Call, ...], states: Any, tensors: list[Any]
 ) -> tuple[list[_sums.Sums] | None, list[xp.Tensor]]:
-    """Returns the sums of all parts and whether each is valid, or adds to the states
-    if all are.
+    """Returns the sums of a batch, or adds them to the states if all are valid; and
+    whether each is valid.
+
+    If there are states, None is returned instead of the sums.
+
+    Args:
+      calls: the calls to make.
+      states: the state for each call, or None.
+      tensors: the data of all calls, each tensor once.
     """
     with _shared_values.sharing():
-        parts_of_batch = [
+        results = [
             batch_sums(*options, *_mapped(tensors.__getitem__, places))
-            for batch_sums, options, places in parts
+            for batch_sums, options, places in calls
         ]
-    sums, valid = map(list, zip(*parts_of_batch, strict=True))
+    sums, valid = map(list, zip(*results, strict=True))
     if states is None:
         return sums, valid
-    _add_all(states, sums, _all(valid))
+    _add_all(states, sums, _all_true(valid))
     return None, valid
 
 
-def _options(joined: list[_members.Reading]) -> tuple[Any, ...]:
-    """Returns the options of all at once."""
-    if len(joined) == 1:
-        return joined[0].options
-    firsts = (reading.options[0] for reading in joined)
-    return tuple(itertools.chain(*firsts)), *joined[0].options[1:]
+def _joined_options(readings: list[_members.Reading]) -> tuple[Any, ...]:
+    """Returns the options of one call for all readings: see `SumsMetric._update`."""
+    if len(readings) == 1:
+        return readings[0].options
+    firsts = (reading.options[0] for reading in readings)
+    return tuple(itertools.chain(*firsts)), *readings[0].options[1:]
 
 
-def _all(valid: list[xp.Tensor]) -> xp.Tensor:
+def _all_true(valid: list[xp.Tensor]) -> xp.Tensor:
     return xp.reduce_all(xp.concat([xp.reshape(each, [-1]) for each in valid], axis=0))
 
 
@@ -105,50 +111,89 @@ def _add_all(states: Any, sums: list[_sums.Sums], valid: xp.Tensor) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _graph(parts: tuple[_Part, ...], shapes: tuple[Any, ...]) -> Any:
-    """Returns `_batch` as one call, which no interrupt leaves half done."""
-    del shapes  # One graph for each: only the size of the batch varies.
-    compute = functools.partial(_batch, parts)
-    return _execution.compiled(compute, any_size=True)
+def _compiled_update(calls: tuple[_Call, ...], shapes: tuple[Any, ...]) -> Any:
+    """Returns `_sum_or_add` as one call, which an interrupt cannot leave half done."""
+    del shapes  # Each has a graph of its own, so only the size of the batch varies.
+    update = functools.partial(_sum_or_add, calls)
+    return _execution.compiled(update, any_size=True)
 
 
 @functools.lru_cache(maxsize=64)
-def _add_graph(shapes: tuple[Any, ...]) -> Any:
-    """Returns `_add_all` as one call."""
+def _compiled_add_all(shapes: tuple[Any, ...]) -> Any:
+    """Returns `_add_all` as one call, which an interrupt cannot leave half done."""
     del shapes
     return _execution.compiled(_add_all)
+
+
+def _calls_of(
+    readings: list[_members.Reading],
+) -> tuple[tuple[_Call, ...], list[list[_members.Reading]], list[Any]]:
+    """Returns the calls that add up a batch for all metrics.
+
+    Returns:
+      the calls; for each call, the readings that it serves; the data of all calls, each
+      tensor once.
+    """
+    places: dict[int, int] = {}
+    tensors: list[Any] = []
+
+    def place(tensor: Any) -> int:
+        if id(tensor) not in places:
+            places[id(tensor)] = len(tensors)
+            tensors.append(tensor)
+        return places[id(tensor)]
+
+    sets: dict[Any, list[_members.Reading]] = {}
+    for i, reading in enumerate(readings):
+        data = _mapped(place, reading.data)
+        key = (reading.batch_sums, reading.options[1:]) if reading.joinable else i
+        sets.setdefault((key, data), []).append(reading)
+    calls = tuple(
+        (own[0].batch_sums, _joined_options(own), data)
+        for (_, data), own in sets.items()
+    )
+    return calls, list(sets.values()), tensors
+
+
+def _explain(sets: list[list[_members.Reading]], each_valid: list[xp.Tensor]) -> None:
+    """Raises the ValueError that says what is wrong with the batch."""
+    for own, valid in zip(sets, each_valid, strict=True):
+        for reading, is_valid in zip(own, np.atleast_1d(valid), strict=True):
+            if not is_valid:
+                reading.explain()
 
 
 @_base.register
 class MetricCollection(_base.SumsMetric):
     """Several metrics of the same labels and predictions as one.
 
-    The result is a dict of the results of the metrics, equal to theirs one by one. What
-    they have in common is done once: the arguments are read and checked, and metrics
-    that need the same sums share one state: `ExpectedCalibrationError` and
-    `MaximumCalibrationError`, say, or `AURC`, `AUGRC` and `CoverageAtRisk`, where the
-    options that both have are the same.
+    The result is a dict of the results of the metrics, the same as without a
+    collection, but for less work: arguments are read and checked once for all metrics,
+    and metrics that need the same sums share one state. `ExpectedCalibrationError` and
+    `MaximumCalibrationError` share one, for example, and so do `AURC`, `AUGRC` and
+    `CoverageAtRisk`, if the options that they have in common are equal.
 
-    The metrics are members from then on, and changed by the collection alone: theirs
-    are `result`, `get_state` and what else reads a state. A batch that is wrong for one
-    of them is added to none.
+    In a collection a metric can be read, by `result` or `get_state`, but only the
+    collection changes its state. A batch that is wrong for one of the metrics is added
+    to none.
 
-    A callback that monitors one of the results needs `mode="min"` or `mode="max"`: the
-    collection has no one direction that Keras could read.
+    A callback that monitors one of the results needs `mode="min"` or `mode="max"`,
+    because a collection has no single direction that Keras could read.
 
     Args:
-      metrics: streaming metrics of this package without examples, a list; or a dict of
-        them by the names that the result has, by default their own.
-      name: name of the metric.
+      metrics: streaming metrics of this package that have no examples yet: a list, or a
+        dict of them by name. The results have these names, or in the case of a list
+        the names of the metrics.
+      name: name of the collection.
 
     Raises:
-      ValueError: an argument is not as described, two names are the same, or one of the
-        metrics is a collection, or in one. `update_state` raises it for a batch in
-        eager execution, and keeps all states; after such a batch in a compiled update
-        all results are NaN until the reset.
+      ValueError: an argument is not as described, two metrics have the same name, or a
+        metric is a collection or in another collection. For a wrong batch,
+        `update_state` raises it in eager execution and changes no state; a compiled
+        update makes all results NaN until `reset_state`.
 
     Attributes:
-      metrics: the members by their names, a dict.
+      metrics: a dict of the metrics by name.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -165,46 +210,51 @@ class MetricCollection(_base.SumsMetric):
         metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
         name: str | None = None,
     ) -> None:
-        named = _named(metrics)
+        members = _members_by_name(metrics)
         super().__init__(name=name)
         self._is_dict = isinstance(metrics, Mapping)
-        self._names = tuple(named)
-        self._members = tuple(named.values())
-        groups: dict[Any, list[str]] = {}
-        for key, metric in named.items():
+        self._names = tuple(members)
+        self._members = tuple(members.values())
+        sharers: dict[Any, list[str]] = {}
+        for key, metric in members.items():
             metric._is_member = True
             metric._lock = self._lock
-            groups.setdefault(getattr(metric, "_same_sums", id(metric)), []).append(key)
-        # The names of those that share a state, which is that of the first.
-        self._groups = tuple(map(tuple, groups.values()))
-        self._share()
+            same = getattr(metric, "_same_sums", id(metric))
+            sharers.setdefault(same, []).append(key)
+        # The names of the metrics that share a state; the first of them owns it.
+        self._sharers = tuple(map(tuple, sharers.values()))
+        self._share_states()
 
     @property
     def metrics(self) -> dict[str, _base.SumsMetric]:
-        """The members by their names."""
+        """The metrics by name."""
         return dict(zip(self._names, self._members, strict=True))
 
     @property
     def variables(self) -> list[Any]:
-        """The states, each of them once, as Keras saves them."""
+        """The variables of all states, each once, in the order in which Keras saves
+        them.
+        """
         variables = list(super().variables)
         for metric in getattr(self, "_members", ()):
             variables += metric.variables
         return list({id(variable): variable for variable in variables}.values())
 
-    def _share(self) -> None:
-        """Gives the metrics of each group the state of its first, once it is there."""
+    def _share_states(self) -> None:
+        """Gives each metric the state of the metric with which it shares one, as far as
+        this state has been made.
+        """
         metrics = self.metrics
-        for names in self._groups:
+        for names in self._sharers:
             owner, *others = (metrics[name] for name in names)
             _family.share_variables(owner, _invalid=self._invalid)
             invalid, units, hi, lo = owner._state
             for metric in others:
-                late = not metric._has_sums
+                had_sums = metric._has_sums
                 _family.share_variables(metric, _invalid=invalid)
                 if owner._has_sums:
                     _family.share_variables(metric, _units=units, _hi=hi, _lo=lo)
-                    if late and owner._classes is not None:
+                    if not had_sums and owner._classes is not None:
                         metric._build(owner._classes)
 
     @_base.adds_batch
@@ -217,8 +267,8 @@ class MetricCollection(_base.SumsMetric):
         """Adds a batch to all metrics, or to none.
 
         Args:
-          y_true: labels, as the metrics take them; or a dict of `labels` and `groups`,
-            of which metrics without `num_groups` take the labels.
+          y_true: labels, as the metrics take them; or a dict of `labels` and `groups`.
+            Metrics without `num_groups` take the labels alone.
           y_pred: predictions, as the metrics take them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
@@ -229,82 +279,73 @@ class MetricCollection(_base.SumsMetric):
                 batch[name] = parts
             elif value is not None and not _inputs.is_distribution(value):
                 batch[name] = _inputs.as_tensor(name, value)
-        with _shared_values.sharing(), _members.reading() as readings:
-            for name, *_ in self._groups:
-                metric = self.metrics[name]  # tf_keras wraps methods of objects.
+        with _shared_values.sharing(), _members.collecting() as readings:
+            for name, *_ in self._sharers:
+                # Of the class, because tf_keras wraps the methods of objects.
+                metric = self.metrics[name]
                 type(metric).update_state(metric, **batch)
         self._add(readings)
 
     def _add(self, readings: list[_members.Reading]) -> None:
-        places: dict[int, int] = {}
-        tensors: list[Any] = []
-
-        def place(tensor: Any) -> int:
-            if id(tensor) not in places:
-                places[id(tensor)] = len(tensors)
-                tensors.append(tensor)
-            return places[id(tensor)]
-
-        joined: dict[Any, list[_members.Reading]] = {}
-        for i, reading in enumerate(readings):
-            data = _mapped(place, reading.data)
-            key = (reading.batch_sums, reading.options[1:]) if reading.joins else i
-            joined.setdefault((key, data), []).append(reading)
-        sets = list(joined.values())
-        parts = tuple(
-            (of[0].batch_sums, _options(of), data) for (_, data), of in joined.items()
-        )
-        with self._alone(), _execution.in_64_bits():
+        """Adds a batch to all states, or to none."""
+        calls, sets, tensors = _calls_of(readings)
+        with self._locked(), _execution.in_64_bits():
             eager = _execution.is_eager()
             states = self._plain_states(sets)
             if eager and all(reading.compiled for reading in readings):
                 shapes = tuple(reading.shape for reading in readings)
-                sums, each = _graph(parts, shapes)(states, tensors)
+                sums, each_valid = _compiled_update(calls, shapes)(states, tensors)
             else:
-                sums, each = _batch(parts, None, tensors)
-            valid = _all(each)
+                sums, each_valid = _sum_or_add(calls, None, tensors)
+            valid = _all_true(each_valid)
             if eager and not valid:
-                for of, right in zip(sets, each, strict=True):
-                    for reading, is_right in zip(of, np.atleast_1d(right), strict=True):
-                        if not is_right:
-                            reading.explain()
-            for metric, *_, classes, _, _ in readings:
-                if not metric._has_sums and classes is not None:
-                    metric._build(classes)
-            self._share()
+                _explain(sets, each_valid)
+            for reading in readings:
+                if not reading.metric._has_sums and reading.classes is not None:
+                    reading.metric._build(reading.classes)
+            self._share_states()
             if sums is not None:
-                states = self._plain_states(sets)
-                if states is None:
-                    _add_all(
-                        [_variables.joined(r.metric._state for r in of) for of in sets],
-                        sums,
-                        valid,
-                    )
-                else:
-                    shapes = tuple(tuple(r.metric._hi.shape) for r in readings)
-                    _add_graph(shapes)(states, sums, valid)
+                self._add_sums_to_all(sets, sums, valid)
             if not eager or not valid:
                 _variables.add(self._invalid, xp.cast(~valid, xp.int64))
 
+    def _add_sums_to_all(
+        self, sets: list[list[_members.Reading]], sums: list[_sums.Sums], valid: Any
+    ) -> None:
+        """Adds the sums of each set to the states of its metrics, if all are valid."""
+        states = self._plain_states(sets)
+        if states is None:
+            states = [_variables.joined(r.metric._state for r in own) for own in sets]
+            _add_all(states, sums, valid)
+        else:
+            shapes = tuple(tuple(r.metric._hi.shape) for own in sets for r in own)
+            _compiled_add_all(shapes)(states, sums, valid)
+
     def _plain_states(self, sets: list[list[_members.Reading]]) -> list[Any] | None:
-        """Returns the variables where an eager call may add to them by itself."""
-        states: Any = [[r.metric._plain_state() for r in of] for of in sets]
-        if any(None in of for of in states):
+        """Returns the variables of TensorFlow to which an eager call can add a batch;
+        None if a metric has none.
+        """
+        states: Any = [[r.metric._plain_state() for r in own] for own in sets]
+        if any(None in own for own in states):
             return None
         return list(map(_variables.joined, states))
 
     def result(self) -> dict[str, xp.Tensor]:
-        """Returns the results by the names of the metrics; of a metric whose result is
-        a dict, each part, by both names: `brier_decomposition_reliability`.
+        """Returns the results of all metrics, by name.
+
+        If the result of a metric is a dict, the name of the metric and the key name
+        each part, as in `brier_decomposition_reliability`.
         """
         results: dict[str, Any] = {}
-        with self._alone():
+        with self._locked():
             self._read_valid()
             for name, metric in self.metrics.items():
-                metric._warned_of = self._warned_of  # The collection has warned.
+                # The collection has warned already.
+                metric._warned_of = self._warned_of
                 value = type(metric).result(metric)
                 if isinstance(value, Mapping):
-                    own = f"{metric.name}_"  # Which results of groups begin with.
+                    # The keys of groups begin with the name of the metric already.
+                    own = f"{metric.name}_"
                     results |= {
                         f"{name}_{key.removeprefix(own)}": part
                         for key, part in value.items()
@@ -314,38 +355,36 @@ class MetricCollection(_base.SumsMetric):
         return results
 
     def get_state(self) -> dict[str, MetricState]:  # type: ignore[override]
-        """Returns the states of the metrics by their names, each to save, to send, or
-        to add to others of its metric.
+        """Returns copies of the states by the names of the metrics: each can be saved,
+        sent, or added to other states of its metric.
         """
-        with self._alone():
+        with self._locked():
             return {name: metric.get_state() for name, metric in self.metrics.items()}
 
     def set_state(self, state: Mapping[str, MetricState]) -> None:  # type: ignore[override]
-        """Replaces the states by those of a collection of the same metrics.
+        """Replaces the states by the states of a collection of the same metrics.
 
         Raises:
-          TypeError: it is no dict of states.
+          TypeError: `state` is not a dict of states.
           ValueError: the names, the metrics, their options or their classes differ, or
             the states are of different batches.
         """
-        with self._alone(), _execution.in_64_bits():
+        with self._locked(), _execution.in_64_bits():
             self._check_states(state)
             values = {}
-            for name, *_ in self._groups:
+            for name, *_ in self._sharers:
                 metric = self.metrics[name]
                 metric._build_for(state[name])
                 for key, variable in metric._state._asdict().items():
                     if key in state[name].arrays:
                         array = state[name].arrays[key]
-                        values[id(variable)] = metric._as_variable(array, variable)
-            self._share()
+                        values[id(variable)] = metric._to_store(array, variable)
+            self._share_states()
             variables = self.variables
-            self._set_all(
-                variables, [values.get(id(variable)) for variable in variables]
-            )
+            self._set_all(variables, [values.get(id(each)) for each in variables])
 
     def _check_states(self, states: Any) -> None:
-        """Raises an error unless they can be those of this collection."""
+        """Raises TypeError or ValueError unless the states fit this collection."""
         expected = f"a dict of the states of {', '.join(self._names)}"
         if not isinstance(states, Mapping):
             raise _checks.type_error("state", expected, states)
@@ -355,7 +394,7 @@ class MetricCollection(_base.SumsMetric):
             if not isinstance(states[name], MetricState):
                 raise _checks.type_error(name, "a `MetricState`", states[name])
             metric._check_state(states[name])
-        for owner, *others in self._groups:
+        for owner, *others in self._sharers:
             for name in others:
                 first, state = states[owner], states[name]
                 if first != dataclasses.replace(
@@ -384,13 +423,13 @@ class MetricCollection(_base.SumsMetric):
           metrics: collections, or the states that their `get_state` returned.
 
         Raises:
-          TypeError: there is something else among them.
+          TypeError: an item is neither a collection nor the states of one.
           ValueError: the names, the metrics, their options or their classes differ.
         """
-        taken = "collections, or the states that their `get_state` returned"
-        with self._alone():
+        expected = "collections, or the states that their `get_state` returned"
+        with self._locked():
             total = self.get_state()
-            for other in _checks.listed("metrics", taken, metrics):
+            for other in _checks.listed("metrics", expected, metrics):
                 states: Any = other
                 if isinstance(other, MetricCollection):
                     states = other.get_state()
@@ -400,18 +439,19 @@ class MetricCollection(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        made = [_keras.metrics.serialize(metric) for metric in self._members]
-        config = dict(zip(self._names, made, strict=True)) if self._is_dict else made
-        return {"metrics": config, "name": self.name}
+        configs: Any = [_keras.metrics.serialize(metric) for metric in self._members]
+        if self._is_dict:
+            configs = dict(zip(self._names, configs, strict=True))
+        return {"metrics": configs, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MetricCollection:
-        """Returns the collection of a `get_config`."""
-        made, restored = config["metrics"], _keras.metrics.deserialize
-        if isinstance(made, Mapping):
-            metrics: Any = {name: restored(each) for name, each in made.items()}
+        """Returns the collection of a configuration."""
+        configs, deserialize = config["metrics"], _keras.metrics.deserialize
+        if isinstance(configs, Mapping):
+            metrics: Any = {name: deserialize(each) for name, each in configs.items()}
         else:
-            metrics = [restored(each) for each in made]
+            metrics = [deserialize(each) for each in configs]
         return cls(metrics, name=config["name"])
 
     def _usual_causes(self) -> list[str]:

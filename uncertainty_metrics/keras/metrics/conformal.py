@@ -24,7 +24,7 @@ _COMMON = "ignore_index, name, dtype, *, sparse_labels, num_groups"
 
 @dataclasses.dataclass(frozen=True)
 class _SetScorer(_scorers.ClassScorer):
-    """A score of sets: `y_pred` of 0 and 1, or booleans."""
+    """A scorer of sets: `y_pred` holds 0 and 1, or booleans."""
 
     def flatten(self, y_true, y_pred):
         if not _inputs.is_floating(y_pred):
@@ -43,7 +43,7 @@ class _SetScorer(_scorers.ClassScorer):
         return self._of_sets(sets, examples.labels), right
 
     def explain(self, y_true, y_pred, counted):
-        labels, _ = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        labels, _ = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
         labels = to_numpy(labels)
         counted = to_numpy(counted).reshape(labels.shape)
         if self.ignore_index is not None:
@@ -68,9 +68,9 @@ class _Size(_SetScorer):
 class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
-    `y_true` holds integer labels [...] or one-hot ones; `y_pred` the sets, booleans or
-    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them. The worst of several
-    groups is the one with the smallest coverage.
+    `y_true` holds integer labels [...], or one-hot labels. `y_pred` holds the sets, of
+    booleans or of 0 and 1, shape [..., K], as `ConformalSetLayer` makes them. The worst
+    of several groups is the group with the smallest coverage.
 
     Example:
       >>> metric = um.conformal.ConformalCoverage()
@@ -88,7 +88,7 @@ class ConformalCoverage(MeanScore):
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
-    Arguments are those of `ConformalCoverage`. The worst of several groups is the one
+    Arguments are as for `ConformalCoverage`. The worst of several groups is the group
     with the largest sets.
 
     Example:

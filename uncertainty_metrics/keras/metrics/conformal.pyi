@@ -11,25 +11,25 @@ from uncertainty_metrics.ops._typing import TensorLike
 class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
-    `y_true` holds integer labels [...] or one-hot ones; `y_pred` the sets, booleans or
-    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them. The worst of several
-    groups is the one with the smallest coverage.
+    `y_true` holds integer labels [...], or one-hot labels. `y_pred` holds the sets, of
+    booleans or of 0 and 1, shape [..., K], as `ConformalSetLayer` makes them. The worst
+    of several groups is the group with the smallest coverage.
 
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -67,7 +67,7 @@ class ConformalCoverage(MeanScore):
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
-    Arguments are those of `ConformalCoverage`. The worst of several groups is the one
+    Arguments are as for `ConformalCoverage`. The worst of several groups is the group
     with the largest sets.
 
     Args:
@@ -75,16 +75,16 @@ class MeanSetSize(MeanScore):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um

@@ -19,12 +19,12 @@ __all__ = ["DebiasedCalibrationError"]
     squared=flag(),
 )
 class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
-    """Calibration error, in the l2 norm, less its bias, of all batches.
+    """Calibration error in the l2 norm, minus its bias, of all batches.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `debiased_calibration_error`. Weights are numbers of examples; where
-    the positive ones are less than 1 on average over all batches, they are scaled to an
-    average of 1.
+    See the function `debiased_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision. A weight is a number of examples.
+    If the positive weights of all batches have a mean below 1, they are scaled to a
+    mean of 1.
 
     Args:
       squared: whether the result is the squared error, which may be negative.

@@ -10,12 +10,12 @@ from uncertainty_metrics.keras.metrics._calibration import DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
 class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
-    """Calibration error, in the l2 norm, less its bias, of all batches.
+    """Calibration error in the l2 norm, minus its bias, of all batches.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `debiased_calibration_error`. Weights are numbers of examples; where
-    the positive ones are less than 1 on average over all batches, they are scaled to an
-    average of 1.
+    See the function `debiased_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision. A weight is a number of examples.
+    If the positive weights of all batches have a mean below 1, they are scaled to a
+    mean of 1.
 
     Args:
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
@@ -32,14 +32,15 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
       squared: whether the result is the squared error, which may be negative.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -78,8 +79,8 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
     def class_errors(
         self,
     ) -> tf.Tensor | None:
-        """The error of each group less its bias, or its square, of single classes where
-        they are groups, float64 [groups]; NaN after a batch that was not valid, None
+        """The error of each group of scores minus its bias, or its square, float64
+        [groups]: of each class in a class-wise metric. NaN after a wrong batch, None
         before the number of classes is known.
         """
         ...
@@ -88,22 +89,21 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
         self,
         level: float = 0.95,
     ) -> ConfidenceInterval:
-        """Returns the interval of the error of all batches so far, on the host.
+        """Returns a confidence interval of the error of all batches; computed in NumPy.
 
-        It is `calibration_error_interval` with the scores in a cell of the sketch as
-        their mean; in even bins those of a bin, which makes it slightly wider. Scores
-        of all classes depend on one another and have none.
+        It is `calibration_error_interval` of rounded scores: each score is the mean of
+        its cell in the sketch, or of its even bin, for which the interval is slightly
+        wider. The scores of all classes have no interval, as they depend on each other.
 
         Args:
           level: in (0, 1), how often the interval holds the truth.
 
         Returns:
           `ConfidenceInterval(lower, estimate, upper)` of the error, not of its square,
-          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after one that was not
-          valid.
+          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after a wrong batch.
 
         Raises:
-          ValueError: `level` is not as described, or the scores are not those of
-            decisions, or of class 1, in one group.
+          ValueError: `level` is not as described, or the metric scores neither
+            decisions in one group nor class 1.
         """
         ...

@@ -16,8 +16,8 @@ __all__ = ["AUPR", "AUROC", "FPRAtTPR"]
 _COMMON = "ignore_index, name, dtype, *, sketch_bits, positive"
 _POSITIVE = one_of(Positive)._replace(
     default="out",
-    prose='"out" (label 1, of the larger scores) or "in" (label 0, of the smaller '
-    "ones).",
+    prose='the positive class: "out" (label 1, with the larger scores) or "in" (label '
+    "0, with the smaller scores).",
 )
 
 
@@ -25,16 +25,18 @@ _POSITIVE = one_of(Positive)._replace(
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
-    The definition is that of the function `auroc`: the probability that a positive
-    example has the larger score, half of it where scores are equal. The state has a
-    fixed size: counts in narrow cells. In [0, 1] a cell is 2^-11 wide, and near 0 and 1
-    narrower: 128 cells for each halving of the score, or of its distance to 1. Outside
-    [0, 1] there are 128 cells for each doubling of the size of the score, from 2^-30 to
-    2^20. Scores in a cell count as equal. On tens of thousands of examples that moves
-    the value by about 1e-5, also where softmax outputs lie in [0.995, 1]; it never
-    moves it by more than `error_bound`, which is at most half the largest share of the
-    positive examples, or of the negative ones, that a cell holds. Scores that differ by
-    less than 1% of their size need more bits, or a smaller offset.
+    See the function `auroc` for the definition: the probability that a positive example
+    has a larger score than a negative one, plus half the probability that their scores
+    are equal. The state has a fixed size: counts in narrow cells. In [0, 1] a cell is
+    2^-11 wide, and near 0 and 1 narrower: 128 cells for each halving of the score, or
+    of its distance to 1. Outside [0, 1] there are 128 cells for each doubling of the
+    size of the score, from 2^-30 to 2^20.
+
+    Scores in a cell count as equal. On tens of thousands of examples this changes the
+    value by about 1e-5, even if softmax outputs are in [0.995, 1], and never by more
+    than `error_bound`, which is at most half the largest share of the positive or of
+    the negative examples in one cell. Scores that differ by less than 1% of their size
+    need more bits, or a smaller offset.
 
     Args:
       sketch_bits: log2 of the cells for each doubling of the size of the score, and in
@@ -43,7 +45,7 @@ class AUROC(DetectionMetric):
         default.
 
     Attributes:
-      error_bound: what the result may differ at most from the exact one.
+      error_bound: the largest possible difference from the exact value.
 
     Example:
       >>> metric = um.AUROC()
@@ -68,12 +70,13 @@ class AUROC(DetectionMetric):
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
-    The definition is that of the function `aupr`; the state is that of `AUROC`. It is
-    exact within the mean, over the positive examples, of the share that their cell has
-    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual
-    data. 0.0 before the first positive example.
+    See the function `aupr` for the definition, and `AUROC` for the state. For a
+    positive example, take the examples in its cell and in cells of larger scores, and
+    the share of these in its cell. The result differs from the exact value by at most
+    the mean of this share over the positive examples. It is mostly too small, by up to
+    1e-3 on usual data, and 0.0 before the first positive example.
 
-    Which class is positive changes the value.
+    The value depends on which class is positive.
 
     Example:
       >>> metric = um.AUPR()
@@ -93,14 +96,13 @@ class AUPR(DetectionMetric):
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
-    The definition is that of the function `fpr_at_tpr`, over all batches; the state is
-    that of `AUROC`. The threshold is the end of a cell, so that the rate is never too
-    small, and too large by at most the share of the negative examples in that cell, a
-    few 1e-3 on usual data. 0.0 before the first positive and the first negative
-    example.
+    See the function `fpr_at_tpr` for the definition, and `AUROC` for the state. The
+    threshold is the end of a cell, so the rate is never too small, and too large by at
+    most the share of the negative examples in that cell, a few 1e-3 on usual data. It
+    is 0.0 before the first positive and the first negative example.
 
-    Which class is positive changes the value: `fpr_at_tpr` says what others call
-    positive.
+    The value depends on which class is positive: `fpr_at_tpr` says which class others
+    call positive.
 
     Args:
       tpr: in (0, 1].

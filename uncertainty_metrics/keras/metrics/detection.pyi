@@ -11,16 +11,18 @@ from uncertainty_metrics.ops._typing import TensorLike
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
-    The definition is that of the function `auroc`: the probability that a positive
-    example has the larger score, half of it where scores are equal. The state has a
-    fixed size: counts in narrow cells. In [0, 1] a cell is 2^-11 wide, and near 0 and 1
-    narrower: 128 cells for each halving of the score, or of its distance to 1. Outside
-    [0, 1] there are 128 cells for each doubling of the size of the score, from 2^-30 to
-    2^20. Scores in a cell count as equal. On tens of thousands of examples that moves
-    the value by about 1e-5, also where softmax outputs lie in [0.995, 1]; it never
-    moves it by more than `error_bound`, which is at most half the largest share of the
-    positive examples, or of the negative ones, that a cell holds. Scores that differ by
-    less than 1% of their size need more bits, or a smaller offset.
+    See the function `auroc` for the definition: the probability that a positive example
+    has a larger score than a negative one, plus half the probability that their scores
+    are equal. The state has a fixed size: counts in narrow cells. In [0, 1] a cell is
+    2^-11 wide, and near 0 and 1 narrower: 128 cells for each halving of the score, or
+    of its distance to 1. Outside [0, 1] there are 128 cells for each doubling of the
+    size of the score, from 2^-30 to 2^20.
+
+    Scores in a cell count as equal. On tens of thousands of examples this changes the
+    value by about 1e-5, even if softmax outputs are in [0.995, 1], and never by more
+    than `error_bound`, which is at most half the largest share of the positive or of
+    the negative examples in one cell. Scores that differ by less than 1% of their size
+    need more bits, or a smaller offset.
 
     Args:
       ignore_index: examples with this label are left out.
@@ -30,16 +32,16 @@ class AUROC(DetectionMetric):
         [0, 1] for each halving of its distance to 1, instead of the default grid.
         Memory is 32 bytes for each of the 1728 + 122 * 2^sketch_bits cells; 0.6 MB by
         default.
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones).
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
 
     Attributes:
-      error_bound: what the result may differ at most from the exact one.
+      error_bound: the largest possible difference from the exact value.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -74,8 +76,8 @@ class AUROC(DetectionMetric):
 
         Args:
           y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(label 1) will do.
+          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
+            increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...
@@ -90,25 +92,27 @@ class AUROC(DetectionMetric):
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
-    The definition is that of the function `aupr`; the state is that of `AUROC`. It is
-    exact within the mean, over the positive examples, of the share that their cell has
-    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual
-    data. 0.0 before the first positive example.
+    See the function `aupr` for the definition, and `AUROC` for the state. For a
+    positive example, take the examples in its cell and in cells of larger scores, and
+    the share of these in its cell. The result differs from the exact value by at most
+    the mean of this share over the positive examples. It is mostly too small, by up to
+    1e-3 on usual data, and 0.0 before the first positive example.
 
-    Which class is positive changes the value.
+    The value depends on which class is positive.
 
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones).
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -142,8 +146,8 @@ class AUPR(DetectionMetric):
 
         Args:
           y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(label 1) will do.
+          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
+            increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...
@@ -151,28 +155,28 @@ class AUPR(DetectionMetric):
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
-    The definition is that of the function `fpr_at_tpr`, over all batches; the state is
-    that of `AUROC`. The threshold is the end of a cell, so that the rate is never too
-    small, and too large by at most the share of the negative examples in that cell, a
-    few 1e-3 on usual data. 0.0 before the first positive and the first negative
-    example.
+    See the function `fpr_at_tpr` for the definition, and `AUROC` for the state. The
+    threshold is the end of a cell, so the rate is never too small, and too large by at
+    most the share of the negative examples in that cell, a few 1e-3 on usual data. It
+    is 0.0 before the first positive and the first negative example.
 
-    Which class is positive changes the value: `fpr_at_tpr` says what others call
-    positive.
+    The value depends on which class is positive: `fpr_at_tpr` says which class others
+    call positive.
 
     Args:
       tpr: in (0, 1].
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones).
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -207,8 +211,8 @@ class FPRAtTPR(DetectionMetric):
 
         Args:
           y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(label 1) will do.
+          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
+            increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...

@@ -1,7 +1,7 @@
 """Streaming uncertainty of ensembles: the Keras metrics.
 
-All are weighted means of a value of each example; `y_pred` holds the predictions of all
-members.
+Each metric is the weighted mean of a value of each example. `y_pred` holds the
+predictions of all members.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _OF_LABELS = "from_logits, ignore_index, name, dtype, *, ensemble_axis, sparse_l
 class PredictiveEntropy(UncertaintyMetric):
     """Entropy of the mean of the members, mean of all batches, in nats.
 
-    The definition is that of the function `predictive_entropy`: the total uncertainty.
-    `y_pred` holds probabilities or logits [N, M, K] of M members (or the axes of images
-    between); `ensemble_axis=None` is for a single model, [..., K].
+    See the function `predictive_entropy` for the definition: the total uncertainty.
+    `y_pred` holds probabilities or logits [N, M, K] of M members (there may be axes of
+    images between M and K), or [..., K] of a single model with `ensemble_axis=None`.
 
     Args:
       ensemble_axis: axis of the members in `y_pred`; None if there is none.
@@ -69,7 +69,7 @@ class PredictiveEntropy(UncertaintyMetric):
 class ExpectedEntropy(UncertaintyMetric):
     """Mean entropy of the members, mean of all batches, in nats.
 
-    The definition is that of the function `expected_entropy`: the expected data
+    See the function `expected_entropy` for the definition: the expected data
     uncertainty. `y_pred` holds probabilities or logits [N, M, K] of M members.
 
     Example:
@@ -87,9 +87,9 @@ class ExpectedEntropy(UncertaintyMetric):
 class MutualInformation(UncertaintyMetric):
     """Mutual information of label and member, mean of all batches, in nats.
 
-    The definition is that of the function `mutual_information`: the entropy of the mean
-    less the mean of the entropies, which is what the members disagree on. `y_pred`
-    holds probabilities or logits [N, M, K] of M members.
+    See the function `mutual_information` for the definition: the entropy of the mean
+    minus the mean of the entropies, which measures how much the members disagree.
+    `y_pred` holds probabilities or logits [N, M, K] of M members.
 
     Example:
       >>> metric = um.MutualInformation()
@@ -111,7 +111,7 @@ class MutualInformation(UncertaintyMetric):
 class EnsembleDisagreement(UncertaintyMetric):
     """Share of the pairs of members that decide differently, mean of all batches.
 
-    The definition is that of the function `ensemble_disagreement`. `y_pred` holds
+    See the function `ensemble_disagreement` for the definition. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Example:
@@ -128,9 +128,9 @@ class EnsembleDisagreement(UncertaintyMetric):
 
 @_of_members()
 class MeanMemberUncertainty(UncertaintyMetric):
-    """One less the mean confidence of the members, mean of all batches.
+    """One minus the mean confidence of the members, mean of all batches.
 
-    The definition is that of the function `mean_member_uncertainty`. `y_pred` holds
+    See the function `mean_member_uncertainty` for the definition. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Example:
@@ -146,10 +146,10 @@ class MeanMemberUncertainty(UncertaintyMetric):
 
 @_of_members()
 class VariationRatio(UncertaintyMetric):
-    """Share of the members that do not vote with the most, mean of all batches.
+    """Share of the members that do not vote with the majority, mean of all batches.
 
-    The definition is that of the function `variation_ratio`, which says how that of
-    torch-uncertainty differs. `y_pred` holds probabilities or logits [N, M, K] of M
+    See the function `variation_ratio` for the definition, and for the difference from
+    torch-uncertainty. `y_pred` holds probabilities or logits [N, M, K] of M
     members.
 
     Example:
@@ -168,8 +168,8 @@ class VariationRatio(UncertaintyMetric):
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
 
-    The definition is that of the function `knowledge_uncertainty`, whose first value it
-    is, in nats. `y_pred` holds the concentrations alpha [..., K], or their logarithms.
+    It is the first value of the function `knowledge_uncertainty`, in nats. `y_pred`
+    holds the concentrations alpha [..., K], or their logarithms.
 
     Args:
       from_logits: whether `y_pred` holds logits, alpha = exp(logits).
@@ -188,11 +188,11 @@ class KnowledgeUncertainty(UncertaintyMetric):
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
 
-    The definition is that of the function `ensemble_cross_entropy`. Members are on axis
-    1: pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+    See the function `ensemble_cross_entropy` for the definition. Members are on axis 1.
+    For predictions [M, N, K] pass `ensemble_axis=0`, or the value is WRONG if N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
-    rows; of labels that are distributions the largest counts. `y_pred` holds
+    rows; a row that is a distribution counts as its largest class. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Example:
@@ -211,11 +211,11 @@ class EnsembleCrossEntropy(MeanScore):
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 
-    The definition is that of the function `gibbs_cross_entropy`. Members are on axis 1:
-    pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+    See the function `gibbs_cross_entropy` for the definition. Members are on axis 1.
+    For predictions [M, N, K] pass `ensemble_axis=0`, or the value is WRONG if N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
-    rows; of labels that are distributions the largest counts. `y_pred` holds
+    rows; a row that is a distribution counts as its largest class. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Example:

@@ -12,9 +12,9 @@ from uncertainty_metrics.ops._typing import TensorLike
 class PredictiveEntropy(UncertaintyMetric):
     """Entropy of the mean of the members, mean of all batches, in nats.
 
-    The definition is that of the function `predictive_entropy`: the total uncertainty.
-    `y_pred` holds probabilities or logits [N, M, K] of M members (or the axes of images
-    between); `ensemble_axis=None` is for a single model, [..., K].
+    See the function `predictive_entropy` for the definition: the total uncertainty.
+    `y_pred` holds probabilities or logits [N, M, K] of M members (there may be axes of
+    images between M and K), or [..., K] of a single model with `ensemble_axis=None`.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -23,9 +23,9 @@ class PredictiveEntropy(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`; None if there is none.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -57,7 +57,7 @@ class PredictiveEntropy(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
@@ -66,7 +66,7 @@ class PredictiveEntropy(UncertaintyMetric):
 class ExpectedEntropy(UncertaintyMetric):
     """Mean entropy of the members, mean of all batches, in nats.
 
-    The definition is that of the function `expected_entropy`: the expected data
+    See the function `expected_entropy` for the definition: the expected data
     uncertainty. `y_pred` holds probabilities or logits [N, M, K] of M members.
 
     Args:
@@ -76,9 +76,9 @@ class ExpectedEntropy(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -111,7 +111,7 @@ class ExpectedEntropy(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
@@ -120,9 +120,9 @@ class ExpectedEntropy(UncertaintyMetric):
 class MutualInformation(UncertaintyMetric):
     """Mutual information of label and member, mean of all batches, in nats.
 
-    The definition is that of the function `mutual_information`: the entropy of the mean
-    less the mean of the entropies, which is what the members disagree on. `y_pred`
-    holds probabilities or logits [N, M, K] of M members.
+    See the function `mutual_information` for the definition: the entropy of the mean
+    minus the mean of the entropies, which measures how much the members disagree.
+    `y_pred` holds probabilities or logits [N, M, K] of M members.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -131,9 +131,9 @@ class MutualInformation(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -166,7 +166,7 @@ class MutualInformation(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
@@ -175,7 +175,7 @@ class MutualInformation(UncertaintyMetric):
 class EnsembleDisagreement(UncertaintyMetric):
     """Share of the pairs of members that decide differently, mean of all batches.
 
-    The definition is that of the function `ensemble_disagreement`. `y_pred` holds
+    See the function `ensemble_disagreement` for the definition. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Args:
@@ -185,9 +185,9 @@ class EnsembleDisagreement(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -219,16 +219,16 @@ class EnsembleDisagreement(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
         ...
 
 class MeanMemberUncertainty(UncertaintyMetric):
-    """One less the mean confidence of the members, mean of all batches.
+    """One minus the mean confidence of the members, mean of all batches.
 
-    The definition is that of the function `mean_member_uncertainty`. `y_pred` holds
+    See the function `mean_member_uncertainty` for the definition. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Args:
@@ -238,9 +238,9 @@ class MeanMemberUncertainty(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -272,17 +272,17 @@ class MeanMemberUncertainty(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
         ...
 
 class VariationRatio(UncertaintyMetric):
-    """Share of the members that do not vote with the most, mean of all batches.
+    """Share of the members that do not vote with the majority, mean of all batches.
 
-    The definition is that of the function `variation_ratio`, which says how that of
-    torch-uncertainty differs. `y_pred` holds probabilities or logits [N, M, K] of M
+    See the function `variation_ratio` for the definition, and for the difference from
+    torch-uncertainty. `y_pred` holds probabilities or logits [N, M, K] of M
     members.
 
     Args:
@@ -292,9 +292,9 @@ class VariationRatio(UncertaintyMetric):
       ensemble_axis: axis of the members in `y_pred`.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -327,7 +327,7 @@ class VariationRatio(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
@@ -336,8 +336,8 @@ class VariationRatio(UncertaintyMetric):
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
 
-    The definition is that of the function `knowledge_uncertainty`, whose first value it
-    is, in nats. `y_pred` holds the concentrations alpha [..., K], or their logarithms.
+    It is the first value of the function `knowledge_uncertainty`, in nats. `y_pred`
+    holds the concentrations alpha [..., K], or their logarithms.
 
     Args:
       from_logits: whether `y_pred` holds logits, alpha = exp(logits).
@@ -345,9 +345,9 @@ class KnowledgeUncertainty(UncertaintyMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -377,7 +377,7 @@ class KnowledgeUncertainty(UncertaintyMetric):
         """Adds a batch.
 
         Args:
-          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_true: not used: None, or anything with as many examples as `y_pred`.
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
@@ -386,11 +386,11 @@ class KnowledgeUncertainty(UncertaintyMetric):
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
 
-    The definition is that of the function `ensemble_cross_entropy`. Members are on axis
-    1: pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+    See the function `ensemble_cross_entropy` for the definition. Members are on axis 1.
+    For predictions [M, N, K] pass `ensemble_axis=0`, or the value is WRONG if N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
-    rows; of labels that are distributions the largest counts. `y_pred` holds
+    rows; a row that is a distribution counts as its largest class. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Args:
@@ -400,12 +400,12 @@ class EnsembleCrossEntropy(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       ensemble_axis: axis of the members in `y_pred`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -448,11 +448,11 @@ class EnsembleCrossEntropy(MeanScore):
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 
-    The definition is that of the function `gibbs_cross_entropy`. Members are on axis 1:
-    pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+    See the function `gibbs_cross_entropy` for the definition. Members are on axis 1.
+    For predictions [M, N, K] pass `ensemble_axis=0`, or the value is WRONG if N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
-    rows; of labels that are distributions the largest counts. `y_pred` holds
+    rows; a row that is a distribution counts as its largest class. `y_pred` holds
     probabilities or logits [N, M, K] of M members.
 
     Args:
@@ -462,12 +462,12 @@ class GibbsCrossEntropy(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       ensemble_axis: axis of the members in `y_pred`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um

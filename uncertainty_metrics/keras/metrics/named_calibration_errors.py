@@ -1,4 +1,4 @@
-"""Streaming calibration errors whose choices go by a name: the Keras metrics."""
+"""Streaming calibration errors that have a name: the Keras metrics."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ExpectedCalibrationError(GeneralCalibrationError):
 
     Even bins of the decision's probability, l1 norm.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `expected_calibration_error`.
+    See the function `expected_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Example:
       >>> metric = um.ExpectedCalibrationError(num_bins=5)
@@ -47,8 +47,8 @@ class MaximumCalibrationError(GeneralCalibrationError):
 
     Even bins of the decision's probability, the largest gap.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `maximum_calibration_error`.
+    See the function `maximum_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Example:
       >>> metric = um.MaximumCalibrationError(num_bins=5)
@@ -66,8 +66,8 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
 
     Adaptive bins of the decision's probability, l2 norm.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `root_mean_squared_calibration_error`.
+    See the function `root_mean_squared_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Example:
       >>> metric = um.RootMeanSquaredCalibrationError(num_bins=5)
@@ -85,8 +85,8 @@ class StaticCalibrationError(GeneralCalibrationError):
 
     Even bins of every class's probability, l1 norm, mean over the classes.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `static_calibration_error`.
+    See the function `static_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Example:
       >>> metric = um.StaticCalibrationError(num_bins=5)
@@ -104,8 +104,8 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
 
     Adaptive bins of every class's probability, l1 norm, mean over the classes.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `adaptive_calibration_error`.
+    See the function `adaptive_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Example:
       >>> metric = um.AdaptiveCalibrationError(num_bins=5)
@@ -123,8 +123,8 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
 
     ACE of the scores above `threshold`, by default 0.01.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `thresholded_adaptive_calibration_error`.
+    See the function `thresholded_adaptive_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       threshold: scores at or below it are dropped; by default 0.01.

@@ -12,8 +12,8 @@ class ExpectedCalibrationError(GeneralCalibrationError):
 
     Even bins of the decision's probability, l1 norm.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `expected_calibration_error`.
+    See the function `expected_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -25,21 +25,22 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -75,8 +76,8 @@ class MaximumCalibrationError(GeneralCalibrationError):
 
     Even bins of the decision's probability, the largest gap.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `maximum_calibration_error`.
+    See the function `maximum_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -88,21 +89,22 @@ class MaximumCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -138,8 +140,8 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
 
     Adaptive bins of the decision's probability, l2 norm.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `root_mean_squared_calibration_error`.
+    See the function `root_mean_squared_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -151,21 +153,22 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -200,8 +203,8 @@ class StaticCalibrationError(GeneralCalibrationError):
 
     Even bins of every class's probability, l1 norm, mean over the classes.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `static_calibration_error`.
+    See the function `static_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -213,21 +216,22 @@ class StaticCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -262,8 +266,8 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
 
     Adaptive bins of every class's probability, l1 norm, mean over the classes.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `adaptive_calibration_error`.
+    See the function `adaptive_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -275,21 +279,22 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -324,8 +329,8 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
 
     ACE of the scores above `threshold`, by default 0.01.
 
-    State and precision are those of `GeneralCalibrationError`, the definition that of
-    the function `thresholded_adaptive_calibration_error`.
+    See the function `thresholded_adaptive_calibration_error` for the definition, and
+    `GeneralCalibrationError` for state and precision.
 
     Args:
       num_bins: number of bins.
@@ -337,21 +342,22 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
-        fine everywhere relative to p and to 1 - p.
-      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
-        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
-        where every class is a group label by label.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
+        p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
+        p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um

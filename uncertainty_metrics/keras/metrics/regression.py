@@ -38,11 +38,12 @@ class ExpectedCalibrationError(CoverageMetric):
 
       ECE = mean over p of |coverage of central intervals of level p - p|
 
-    over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
-    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and scale
-    parameter [..., 2], which `scale_transform` makes the standard deviation, or it is a
-    TFP distribution, whose CDF tells which intervals hold the target; where that of a
-    discrete one jumps, they hold a share of it. Smaller is better.
+    over `n_bins` levels from 0.1 to 0.99: see
+    `um.regression.expected_calibration_error`. `y_true` holds real targets, shape [...]
+    or [..., 1]. `y_pred` holds mean and scale parameter [..., 2]; `scale_transform`
+    turns the parameter into the standard deviation. Or `y_pred` is a TFP distribution,
+    whose CDF tells which intervals hold the target; the CDF of a discrete distribution
+    may jump there, and an interval then holds a share of the target. Smaller is better.
 
     Args:
       n_bins: number of levels.
@@ -73,7 +74,7 @@ class ExpectedCalibrationError(CoverageMetric):
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
 
-    `um.regression.interval_coverage`; targets and predictions are those of
+    See `um.regression.interval_coverage`; targets and predictions are as for
     `ExpectedCalibrationError`. The closer to the level, the better.
 
     Args:
@@ -101,8 +102,9 @@ class IntervalCoverage(CoverageMetric):
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
 
-    `um.regression.interval_width`; predictions are those of `ExpectedCalibrationError`,
-    of distributions with a `quantile`. In the unit of the targets; smaller is sharper.
+    See `um.regression.interval_width`; predictions are as for
+    `ExpectedCalibrationError`, but distributions need a `quantile`. The width is in the
+    unit of the targets; smaller is sharper.
 
     Args:
       level: probability of the intervals, in (0, 1).
@@ -122,8 +124,8 @@ class IntervalWidth(MeanForecast):
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
-    `um.regression.sharpness`; predictions are those of `ExpectedCalibrationError`. In
-    the unit of the targets; smaller is sharper.
+    See `um.regression.sharpness`; predictions are as for `ExpectedCalibrationError`.
+    The value is in the unit of the targets; smaller is sharper.
 
     Example:
       >>> metric = um.regression.Sharpness(scale_transform="variance")
@@ -142,8 +144,8 @@ class NegativeLogLikelihood(MeanForecast):
 
       NLL = mean of 1/2 (log(2 pi variance) + (y - mean)^2 / variance)
 
-    `um.regression.negative_log_likelihood`; for a distribution the mean of its
-    `-log_prob`. Targets and predictions are those of `ExpectedCalibrationError`.
+    See `um.regression.negative_log_likelihood`; for a distribution it is the mean of
+    its `-log_prob`. Targets and predictions are as for `ExpectedCalibrationError`.
     Smaller is better.
 
     Example:
@@ -161,8 +163,8 @@ class NegativeLogLikelihood(MeanForecast):
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 
-    `um.regression.root_mean_squared_error`; targets and predictions are those of
-    `ExpectedCalibrationError`, of which the scales are not looked at. In the unit of
+    See `um.regression.root_mean_squared_error`; targets and predictions are as for
+    `ExpectedCalibrationError`, but the scales are not read. The value is in the unit of
     the targets; smaller is better.
 
     Example:
@@ -176,5 +178,5 @@ class RootMeanSquaredError(MeanForecast):
     _scorer_type = _regression_scorers.SquaredError
 
     def result(self) -> xp.Tensor:
-        """Returns the root of the mean over all batches; 0.0 before the first."""
+        """Returns the root of the mean over all batches; 0.0 before the first batch."""
         return xp.sqrt(super().result())

@@ -14,11 +14,12 @@ class ExpectedCalibrationError(CoverageMetric):
 
       ECE = mean over p of |coverage of central intervals of level p - p|
 
-    over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
-    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and scale
-    parameter [..., 2], which `scale_transform` makes the standard deviation, or it is a
-    TFP distribution, whose CDF tells which intervals hold the target; where that of a
-    discrete one jumps, they hold a share of it. Smaller is better.
+    over `n_bins` levels from 0.1 to 0.99: see
+    `um.regression.expected_calibration_error`. `y_true` holds real targets, shape [...]
+    or [..., 1]. `y_pred` holds mean and scale parameter [..., 2]; `scale_transform`
+    turns the parameter into the standard deviation. Or `y_pred` is a TFP distribution,
+    whose CDF tells which intervals hold the target; the CDF of a discrete distribution
+    may jump there, and an interval then holds a share of the target. Smaller is better.
 
     Args:
       n_bins: number of levels.
@@ -29,9 +30,9 @@ class ExpectedCalibrationError(CoverageMetric):
         x > 0; or "log_variance", e^(x / 2).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -75,7 +76,7 @@ class ExpectedCalibrationError(CoverageMetric):
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
 
-    `um.regression.interval_coverage`; targets and predictions are those of
+    See `um.regression.interval_coverage`; targets and predictions are as for
     `ExpectedCalibrationError`. The closer to the level, the better.
 
     Args:
@@ -87,9 +88,9 @@ class IntervalCoverage(CoverageMetric):
         x > 0; or "log_variance", e^(x / 2).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -130,8 +131,9 @@ class IntervalCoverage(CoverageMetric):
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
 
-    `um.regression.interval_width`; predictions are those of `ExpectedCalibrationError`,
-    of distributions with a `quantile`. In the unit of the targets; smaller is sharper.
+    See `um.regression.interval_width`; predictions are as for
+    `ExpectedCalibrationError`, but distributions need a `quantile`. The width is in the
+    unit of the targets; smaller is sharper.
 
     Args:
       level: probability of the intervals, in (0, 1).
@@ -142,9 +144,9 @@ class IntervalWidth(MeanForecast):
         x > 0; or "log_variance", e^(x / 2).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -185,8 +187,8 @@ class IntervalWidth(MeanForecast):
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
-    `um.regression.sharpness`; predictions are those of `ExpectedCalibrationError`. In
-    the unit of the targets; smaller is sharper.
+    See `um.regression.sharpness`; predictions are as for `ExpectedCalibrationError`.
+    The value is in the unit of the targets; smaller is sharper.
 
     Args:
       name: name of the metric.
@@ -196,9 +198,9 @@ class Sharpness(MeanForecast):
         x > 0; or "log_variance", e^(x / 2).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -240,8 +242,8 @@ class NegativeLogLikelihood(MeanForecast):
 
       NLL = mean of 1/2 (log(2 pi variance) + (y - mean)^2 / variance)
 
-    `um.regression.negative_log_likelihood`; for a distribution the mean of its
-    `-log_prob`. Targets and predictions are those of `ExpectedCalibrationError`.
+    See `um.regression.negative_log_likelihood`; for a distribution it is the mean of
+    its `-log_prob`. Targets and predictions are as for `ExpectedCalibrationError`.
     Smaller is better.
 
     Args:
@@ -252,9 +254,9 @@ class NegativeLogLikelihood(MeanForecast):
         x > 0; or "log_variance", e^(x / 2).
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -293,8 +295,8 @@ class NegativeLogLikelihood(MeanForecast):
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 
-    `um.regression.root_mean_squared_error`; targets and predictions are those of
-    `ExpectedCalibrationError`, of which the scales are not looked at. In the unit of
+    See `um.regression.root_mean_squared_error`; targets and predictions are as for
+    `ExpectedCalibrationError`, but the scales are not read. The value is in the unit of
     the targets; smaller is better.
 
     Args:
@@ -302,9 +304,9 @@ class RootMeanSquaredError(MeanForecast):
       dtype: "float64" for a float64 result; the state keeps its own type.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -338,5 +340,5 @@ class RootMeanSquaredError(MeanForecast):
     def result(
         self,
     ) -> tf.Tensor:
-        """Returns the root of the mean over all batches; 0.0 before the first."""
+        """Returns the root of the mean over all batches; 0.0 before the first batch."""
         ...

@@ -42,7 +42,7 @@ class BrierScore(MeanScore):
     class 1 of two.
 
     Args:
-      zero_based: whether to add 1, so that 0 is perfect and the range [0, 2].
+      zero_based: whether to add 1, so that 0 is perfect and the range is [0, 2].
 
     Example:
       >>> metric = um.BrierScore()
@@ -63,8 +63,8 @@ class BrierScore(MeanScore):
 class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
 
-    Labels and predictions are those of `BrierScore`. Unlike Keras's cross-entropy it
-    clips nothing: a label of probability 0 makes the result infinite.
+    Labels and predictions are as for `BrierScore`. Unlike the cross-entropy of Keras,
+    it does not clip probabilities: a label of probability 0 makes the result infinite.
 
     Example:
       >>> metric = um.NegativeLogLikelihood(from_logits=True)
@@ -84,8 +84,7 @@ class NegativeLogLikelihood(MeanScore):
 class RankedProbabilityScore(MeanScore):
     """Ranked probability score of ordered classes, mean of all batches.
 
-    Labels and predictions are those of `BrierScore`; the classes are in ascending
-    order.
+    Labels and predictions are as for `BrierScore`; the classes are in ascending order.
 
     Example:
       >>> metric = um.RankedProbabilityScore()
@@ -103,7 +102,7 @@ class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
-    parameter [..., 2], or is a TFP Normal, whose scale is taken as it is.
+    parameter [..., 2], or is a TFP Normal, whose scale is not transformed.
 
     Raises:
       TypeError: `y_pred` is a distribution, but not a Normal one.
@@ -156,7 +155,7 @@ class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
-    quantile, shape [..., Q] (the last axis may be absent for one).
+    quantile, shape [..., Q] (for one quantile the last axis may be absent).
 
     Args:
       quantiles: levels in (0, 1), a sequence of Q, or a number.
@@ -178,8 +177,8 @@ class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
-    bounds, shape [..., 2]. Bounds that cross are scored as the quantiles they stand
-    for: see `interval_score`.
+    bounds, shape [..., 2]. Bounds that cross are scored as predictions of the two
+    quantiles: see `interval_score`.
 
     Args:
       alpha: in (0, 1); 0.1 for 90% intervals.
@@ -227,17 +226,17 @@ class WeightedIntervalScore(MeanScore):
 class BrierDecomposition(DecompositionMetric):
     """The parts of the Brier score of all batches, a dict.
 
-    `brier_decomposition`, or `brier_decomposition_exact`, of all examples since the
-    last reset, read off sums of 2K(K + 1) cells: not an approximation, and not for more
-    than thousands of classes. Labels and predictions are those of `BrierScore`; of
-    labels that are distributions the largest counts.
+    See the functions `brier_decomposition` and `brier_decomposition_exact`. The parts
+    are exact. The state has 2K(K + 1) cells, which limits K to some thousand classes.
+    Labels and predictions are as for `BrierScore`; a label that is a distribution
+    counts as its largest class.
 
     A callback that monitors a part needs `mode="max"` (resolution) or `mode="min"`
-    (reliability): the metric has no one direction that Keras could read.
+    (reliability), because the metric has no single direction that Keras could read.
 
     Args:
-      exact: whether the five parts of `brier_decomposition_exact` are the result,
-        instead of the three of `brier_decomposition`.
+      exact: whether the result has the five parts of `brier_decomposition_exact`
+        instead of the three parts of `brier_decomposition`.
 
     Example:
       >>> metric = um.BrierDecomposition()
@@ -261,31 +260,33 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
 
       min over T of the mean of -log softmax(z / T)_y
 
-    for logits z (of probabilities their logarithms) and labels y: what is left of
-    `NegativeLogLikelihood` once one temperature has mended what it can. Training makes
-    models overconfident long before they stop to learn: the likelihood rises, and this
-    goes on falling. So stop by it, and recalibrate what was trained:
+    for logits z (for probabilities, their logarithms) and labels y: the part of
+    `NegativeLogLikelihood` that temperature scaling cannot remove. In training, models
+    become overconfident long before they stop learning: the negative log-likelihood
+    rises, while this metric still falls. So stop early by this metric, and recalibrate
+    the trained model:
 
       keras.callbacks.EarlyStopping("val_refined_nll")
 
-    Labels and predictions are those of `BrierScore`; logits may be -inf. The state adds
-    the likelihood and its first two derivatives in log(1/T) at 17 temperatures from
-    1/16 to 16; the result is the minimum of the interpolant of degree five between two
-    of them: within 1e-5 of the exact one for logits spread as normal draws are,
-    and T within 1e-4 of its size unless the likelihood hardly depends on it. The errors
-    are largest where all examples have the same two logits, one of them K - 1 times: up
-    to 1e-5, 2e-4 and 1e-3 for K of 10, 100 and 1000, and 0.1%, 0.5% and 2% of T. T is
-    that of the examples that are scored, so these should not be few.
+    Labels and predictions are as for `BrierScore`; logits may be -inf. The state has
+    the sums of the negative log-likelihood and of its first two derivatives in
+    log(1/T), at 17 temperatures from 1/16 to 16. The result is the minimum of the
+    interpolant of degree five between two of these temperatures. For normally
+    distributed logits it is within 1e-5 of the exact minimum, and T is within 1e-4 of
+    its size unless the likelihood hardly depends on T. The errors are largest if all
+    examples have the same two logits, one of them K - 1 times: for K of 10, 100 and
+    1000, up to 1e-5, 2e-4 and 1e-3, and 0.1%, 0.5% and 2% of T. T is fitted to the
+    examples that are scored, so there should not be few.
 
-    Where the best T is out of this range, the result is the likelihood at its end, and
-    the temperature inf or 0.0; the first result that is not compiled says so in a
-    RuntimeWarning. A label of probability 0 makes the result infinite, and the
+    If the best T is out of this range, the result is the value at the end of the range,
+    the temperature is inf or 0.0, and the first result outside of compiled code warns
+    with a RuntimeWarning. A label of probability 0 makes the result infinite, and the
     attributes NaN.
 
     Attributes:
-      temperature: the best T, 1.0 before the first batch and where all are as good.
-      calibration_part: the likelihood at T = 1 less the result, >= 0: what temperature
-        scaling gains.
+      temperature: the best T; 1.0 before the first batch, or if all T are equally good.
+      calibration_part: the negative log-likelihood at T = 1 minus the result, >= 0: the
+        gain from temperature scaling.
 
     Example:
       >>> metric = um.RefinedNegativeLogLikelihood(from_logits=True)

@@ -30,25 +30,25 @@ _COMMON = "from_logits, ignore_index, name, dtype, *, sparse_labels, sketch_bits
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
-    The definition is that of `area_under_risk_coverage_curve`. The state has a fixed
-    size: counts in cells that are 2^-11 wide, and narrower near 0 and 1: 64 for each
-    halving of the confidence, or of its distance to 1. Confidences in a cell count as
-    equal. With s the largest share of the examples that a cell holds, that moves the
+    See the function `area_under_risk_coverage_curve` for the definition. The state has
+    a fixed size: counts in cells that are 2^-11 wide, and narrower near 0 and 1: 64 for
+    each halving of the confidence, or of its distance to 1. Confidences in a cell count
+    as equal. If s is the largest share of the examples in one cell, this changes the
     value by at most
 
       s / 4 (1 + log(4 / s))
 
-    and by less than 1e-4 on usual data (of tens of thousands of examples), saturated
-    softmax outputs in [0.995, 1] included; not at all where each cell holds one
-    confidence. If all confidences are nearly the same, s may be 1, as confidences that
-    differ by less than the width of a cell are not told apart. From logits the
-    confidence is the margin of the decision, which does not saturate at all.
+    and by less than 1e-4 on usual data (tens of thousands of examples), even for
+    saturated softmax outputs in [0.995, 1]. The value is exact if each cell holds one
+    distinct confidence. If all confidences differ by less than the width of a cell, s
+    may be 1. For logits the confidence is the margin of the decision, which does not
+    saturate.
 
     Args:
       sketch_bits: log2 of the cells for each halving of the confidence, or of its
-        distance to 1, of a grid that is as fine everywhere, instead of the default one.
-        Memory is 32 bytes for each of its 479 + 52 * 2^sketch_bits cells, about twice
-        as many from logits; 0.2 MB by default, and 0.6 MB from logits.
+        distance to 1, of a grid that is equally fine everywhere, instead of the default
+        grid. Memory is 32 bytes for each of its 479 + 52 * 2^sketch_bits cells, about
+        twice as many for logits. The default grid takes 0.2 MB, and 0.6 MB for logits.
 
     Example:
       >>> metric = um.AURC()
@@ -67,13 +67,13 @@ class AURC(SelectiveMetric):
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
-    The definition is that of `excess_aurc`, which says how it differs from the formula
-    of Geifman et al.; state and precision are those of `AURC`.
+    See the function `excess_aurc` for the definition, and for the difference from the
+    formula of Geifman et al.; see `AURC` for state and precision.
 
     Example:
       >>> metric = um.ExcessAURC()
       >>> metric.update_state([0, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
-      >>> float(metric.result())  # The one that is wrong is the least confident.
+      >>> float(metric.result())  # The wrong decision is the least confident.
       0.0
     """
 
@@ -86,8 +86,8 @@ class ExcessAURC(SelectiveMetric):
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
-    The definition is that of `augrc`; the state is that of `AURC`. The value is exact
-    within s / 8, of the largest share s of the examples that a cell holds.
+    See the function `augrc` for the definition, and `AURC` for the state. The value is
+    exact within s / 8, for the largest share s of the examples in one cell.
 
     Example:
       >>> metric = um.AUGRC()
@@ -105,12 +105,12 @@ class AUGRC(SelectiveMetric):
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
-    The definition is that of `coverage_at_risk`; the state is that of `AURC`. The
-    threshold is the end of a cell, so that the coverage is never too large. With s the
-    largest share of the examples that a cell holds, it is at least c - s for any
-    coverage c of a risk of at most `risk` (c - s) / c: on usual data it is too small by
-    a few 1e-3 at most, but by more where only the inside of a cell has so low a risk.
-    0.0 where no coverage has it.
+    See the function `coverage_at_risk` for the definition, and `AURC` for the state.
+    The threshold is the end of a cell, so that the coverage is never too large. If s is
+    the largest share of the examples in one cell, the result is at least c - s for any
+    coverage c whose risk is at most `risk` (c - s) / c. On usual data it is too small
+    by a few 1e-3 at most, but by more if only thresholds inside of a cell have so low a
+    risk. It is 0.0 if no coverage has so low a risk.
 
     Args:
       risk: in [0, 1].
@@ -135,9 +135,9 @@ class CoverageAtRisk(SelectiveMetric):
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
-    The definition is that of `risk_at_coverage`; the state is that of `AURC`. The
-    threshold is the end of a cell, so that the risk is exact within s / `coverage`, of
-    the largest share s of the examples that a cell holds: a few 1e-3 on usual data.
+    See the function `risk_at_coverage` for the definition, and `AURC` for the state.
+    The threshold is the end of a cell, so the risk is exact within s / `coverage`, for
+    the largest share s of the examples in one cell: a few 1e-3 on usual data.
 
     Args:
       coverage: in (0, 1].
@@ -162,10 +162,10 @@ class RiskAtCoverage(SelectiveMetric):
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
-    The definition is that of `oracle_collaborative_accuracy`; the state is that of
-    `AURC`. It is exact within s / 4, of the largest share s of the examples that a cell
-    holds, and within 1e-3 on usual data. There are no bins, and no `num_bins`: what the
-    oracle decides is told by the order of the confidences.
+    See the function `oracle_collaborative_accuracy` for the definition, and `AURC` for
+    the state. The value is exact within s / 4, for the largest share s of the examples
+    in one cell, and within 1e-3 on usual data. There is no `num_bins`: the order of the
+    confidences says which examples the oracle decides.
 
     Args:
       fraction: share of the examples that the oracle decides, in [0, 1].
@@ -188,13 +188,13 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 
-    The definition is that of the function `accuracy`: ties go to the lowest class.
-    Labels and predictions are those of `BrierScore`; of labels that are distributions
-    the largest counts.
+    See the function `accuracy` for the definition: ties go to the lowest class. Labels
+    and predictions are as for `BrierScore`; a label that is a distribution counts as
+    its largest class.
 
     Args:
-      from_logits: whether `y_pred` holds logits instead of probabilities; for P(class
-        1) the threshold is 0 or 1/2.
+      from_logits: whether `y_pred` holds logits instead of probabilities. If they are
+        of class 1 alone, the threshold is 0 for logits and 1/2 for probabilities.
 
     Example:
       >>> metric = um.Accuracy()

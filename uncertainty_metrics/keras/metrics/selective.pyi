@@ -12,19 +12,19 @@ from uncertainty_metrics.ops._typing import TensorLike
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
-    The definition is that of `area_under_risk_coverage_curve`. The state has a fixed
-    size: counts in cells that are 2^-11 wide, and narrower near 0 and 1: 64 for each
-    halving of the confidence, or of its distance to 1. Confidences in a cell count as
-    equal. With s the largest share of the examples that a cell holds, that moves the
+    See the function `area_under_risk_coverage_curve` for the definition. The state has
+    a fixed size: counts in cells that are 2^-11 wide, and narrower near 0 and 1: 64 for
+    each halving of the confidence, or of its distance to 1. Confidences in a cell count
+    as equal. If s is the largest share of the examples in one cell, this changes the
     value by at most
 
       s / 4 (1 + log(4 / s))
 
-    and by less than 1e-4 on usual data (of tens of thousands of examples), saturated
-    softmax outputs in [0.995, 1] included; not at all where each cell holds one
-    confidence. If all confidences are nearly the same, s may be 1, as confidences that
-    differ by less than the width of a cell are not told apart. From logits the
-    confidence is the margin of the decision, which does not saturate at all.
+    and by less than 1e-4 on usual data (tens of thousands of examples), even for
+    saturated softmax outputs in [0.995, 1]. The value is exact if each cell holds one
+    distinct confidence. If all confidences differ by less than the width of a cell, s
+    may be 1. For logits the confidence is the margin of the decision, which does not
+    saturate.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -32,16 +32,16 @@ class AURC(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of the confidence, or of its
-        distance to 1, of a grid that is as fine everywhere, instead of the default one.
-        Memory is 32 bytes for each of its 479 + 52 * 2^sketch_bits cells, about twice
-        as many from logits; 0.2 MB by default, and 0.6 MB from logits.
+        distance to 1, of a grid that is equally fine everywhere, instead of the default
+        grid. Memory is 32 bytes for each of its 479 + 52 * 2^sketch_bits cells, about
+        twice as many for logits. The default grid takes 0.2 MB, and 0.6 MB for logits.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -77,7 +77,7 @@ class AURC(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -87,8 +87,8 @@ class AURC(SelectiveMetric):
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
-    The definition is that of `excess_aurc`, which says how it differs from the formula
-    of Geifman et al.; state and precision are those of `AURC`.
+    See the function `excess_aurc` for the definition, and for the difference from the
+    formula of Geifman et al.; see `AURC` for state and precision.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -96,19 +96,20 @@ class ExcessAURC(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
       >>> metric = um.ExcessAURC()
       >>> metric.update_state([0, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
-      >>> float(metric.result())  # The one that is wrong is the least confident.
+      >>> float(metric.result())  # The wrong decision is the least confident.
       0.0
 
     References:
@@ -137,7 +138,7 @@ class ExcessAURC(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -147,8 +148,8 @@ class ExcessAURC(SelectiveMetric):
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
-    The definition is that of `augrc`; the state is that of `AURC`. The value is exact
-    within s / 8, of the largest share s of the examples that a cell holds.
+    See the function `augrc` for the definition, and `AURC` for the state. The value is
+    exact within s / 8, for the largest share s of the examples in one cell.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -156,13 +157,14 @@ class AUGRC(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -197,7 +199,7 @@ class AUGRC(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -207,12 +209,12 @@ class AUGRC(SelectiveMetric):
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
-    The definition is that of `coverage_at_risk`; the state is that of `AURC`. The
-    threshold is the end of a cell, so that the coverage is never too large. With s the
-    largest share of the examples that a cell holds, it is at least c - s for any
-    coverage c of a risk of at most `risk` (c - s) / c: on usual data it is too small by
-    a few 1e-3 at most, but by more where only the inside of a cell has so low a risk.
-    0.0 where no coverage has it.
+    See the function `coverage_at_risk` for the definition, and `AURC` for the state.
+    The threshold is the end of a cell, so that the coverage is never too large. If s is
+    the largest share of the examples in one cell, the result is at least c - s for any
+    coverage c whose risk is at most `risk` (c - s) / c. On usual data it is too small
+    by a few 1e-3 at most, but by more if only thresholds inside of a cell have so low a
+    risk. It is 0.0 if no coverage has so low a risk.
 
     Args:
       risk: in [0, 1].
@@ -221,13 +223,14 @@ class CoverageAtRisk(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -263,7 +266,7 @@ class CoverageAtRisk(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -273,9 +276,9 @@ class CoverageAtRisk(SelectiveMetric):
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
-    The definition is that of `risk_at_coverage`; the state is that of `AURC`. The
-    threshold is the end of a cell, so that the risk is exact within s / `coverage`, of
-    the largest share s of the examples that a cell holds: a few 1e-3 on usual data.
+    See the function `risk_at_coverage` for the definition, and `AURC` for the state.
+    The threshold is the end of a cell, so the risk is exact within s / `coverage`, for
+    the largest share s of the examples in one cell: a few 1e-3 on usual data.
 
     Args:
       coverage: in (0, 1].
@@ -284,13 +287,14 @@ class RiskAtCoverage(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -326,7 +330,7 @@ class RiskAtCoverage(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -336,10 +340,10 @@ class RiskAtCoverage(SelectiveMetric):
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
-    The definition is that of `oracle_collaborative_accuracy`; the state is that of
-    `AURC`. It is exact within s / 4, of the largest share s of the examples that a cell
-    holds, and within 1e-3 on usual data. There are no bins, and no `num_bins`: what the
-    oracle decides is told by the order of the confidences.
+    See the function `oracle_collaborative_accuracy` for the definition, and `AURC` for
+    the state. The value is exact within s / 4, for the largest share s of the examples
+    in one cell, and within 1e-3 on usual data. There is no `num_bins`: the order of the
+    confidences says which examples the oracle decides.
 
     Args:
       fraction: share of the examples that the oracle decides, in [0, 1].
@@ -348,13 +352,14 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -390,7 +395,7 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -400,27 +405,27 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 
-    The definition is that of the function `accuracy`: ties go to the lowest class.
-    Labels and predictions are those of `BrierScore`; of labels that are distributions
-    the largest counts.
+    See the function `accuracy` for the definition: ties go to the lowest class. Labels
+    and predictions are as for `BrierScore`; a label that is a distribution counts as
+    its largest class.
 
     Args:
-      from_logits: whether `y_pred` holds logits instead of probabilities; for P(class
-        1) the threshold is 0 or 1/2.
+      from_logits: whether `y_pred` holds logits instead of probabilities. If they are
+        of class 1 alone, the threshold is 0 for logits and 1/2 for probabilities.
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
-        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
-        result one of the value of each group, NaN where it is empty, and the worst:
-        `<name>_0` and so on, and `<name>_worst`.
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
+        is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
+        empty group, and `<name>_worst` is the worst of them.
 
     Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
       >>> import uncertainty_metrics as um

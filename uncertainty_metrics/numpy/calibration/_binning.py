@@ -12,12 +12,13 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _inputs, _text_tables
+from uncertainty_metrics.numpy import _inputs, _text_tables, _threads
 
 # The size of a block [rows, classes] that stays in the cache.
 _BLOCK = 2**18
-# The number of classes that are copied out of a matrix [N, K] at a time.
-_CLASS_TILE = 64
+# The number of classes that are copied out of a matrix [N, K] at a time, and the number
+# of rows that are copied so that they are in the cache for the next class.
+_CLASS_TILE, _TILE_ROWS = 16, 256
 # With at most so many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
 # For a group of fewer examples, the calls of functions take longer than the sums.
@@ -277,9 +278,25 @@ def _scores_above(
     probabilities: np.ndarray, labels: np.ndarray, threshold: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns score, outcome, row and class of the few scores above the threshold."""
-    places = np.flatnonzero(above(probabilities, threshold))
-    rows, columns = np.divmod(places, probabilities.shape[1])
+    n, classes = probabilities.shape
+
+    def places_of(block: slice) -> np.ndarray:
+        places = np.flatnonzero(above(probabilities[block], threshold))
+        return places + block.start * classes
+
+    step = max(1, _BLOCK // classes)
+    places = np.concatenate(_threads.map_blocks(places_of, n, classes, step))
+    rows, columns = np.divmod(places, classes)
     return probabilities.reshape(-1)[places], labels[rows] == columns, rows, columns
+
+
+def _scores_of_classes(probabilities: np.ndarray, classes: slice) -> np.ndarray:
+    """Returns a contiguous copy of the columns of some classes, [classes, N]."""
+    n = len(probabilities)
+    scores = np.empty((classes.stop - classes.start, n), probabilities.dtype)
+    for block in _threads.blocks(slice(0, n), _TILE_ROWS):
+        scores[:, block] = probabilities[block, classes].T
+    return scores
 
 
 def scores_of_groups(
@@ -318,9 +335,9 @@ def scores_of_groups(
         for start, end in itertools.pairwise(ends):
             yield scores[start:end], outcomes[start:end], weights_at(rows[start:end])
     else:
-        for start in range(0, classes, _CLASS_TILE):
-            tile = np.ascontiguousarray(probabilities[:, start : start + _CLASS_TILE].T)
-            for k, scores in enumerate(tile, start):  # Each has its own bins.
+        for tile in _threads.blocks(slice(0, classes), _CLASS_TILE):
+            tile_scores = _scores_of_classes(probabilities, tile)
+            for k, scores in enumerate(tile_scores, tile.start):  # Each has own bins.
                 yield scores, labels == k, weights
 
 
@@ -435,7 +452,29 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
     limit = FEW_EXAMPLES * (num_groups if has_parts else 1)
     if at_once and num_groups > 1 and len(examples.labels) < limit:
         return _adaptive_at_once(examples, spec)
-    return adaptive_statistics(scores_of_groups(examples, spec), spec)
+    if has_parts or not spec.class_conditional:
+        return adaptive_statistics(scores_of_groups(examples, spec), spec)
+    return _statistics_of_groups(_adaptive_by_class(examples, spec))
+
+
+def _adaptive_by_class(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> list[np.ndarray]:
+    """Returns the `_adaptive_sums` of the N scores of each class."""
+    labels, weights = examples.labels, examples.weights
+    probabilities = checked(examples, spec)
+    n, classes = probabilities.shape
+
+    def of_tile(tile: slice) -> list[np.ndarray]:
+        return [
+            _adaptive_sums(scores, labels == k, weights, spec)
+            for k, scores in enumerate(
+                _scores_of_classes(probabilities, tile), tile.start
+            )
+        ]
+
+    tiles = _threads.map_blocks(of_tile, classes, n, _CLASS_TILE)
+    return list(itertools.chain.from_iterable(tiles))
 
 
 def adaptive_statistics(
@@ -446,7 +485,13 @@ def adaptive_statistics(
     """Returns the statistics of the adaptive bins of each group of scores, outcomes
     (or mean outcomes of equal scores) and weights; see `_adaptive_sums`.
     """
-    sums_of_groups = [_adaptive_sums(*group, spec, are_sorted) for group in groups]
+    return _statistics_of_groups(
+        [_adaptive_sums(*group, spec, are_sorted) for group in groups]
+    )
+
+
+def _statistics_of_groups(sums_of_groups: list[np.ndarray]) -> BinStatistics:
+    """Returns the statistics of all groups, with empty bins where one has fewer."""
     bins = max(sums.shape[1] for sums in sums_of_groups)
     padded = np.zeros((4, len(sums_of_groups), bins))
     padded[0] = 1.0
@@ -455,46 +500,59 @@ def adaptive_statistics(
     return _adaptive_bins(padded)
 
 
+def _add_at(sums: np.ndarray, cell: np.ndarray, values: Any) -> None:
+    """Adds values [n] to the sums of their cells [n], in their order."""
+    if len(cell) < len(sums):
+        np.add.at(sums, cell, values)
+    else:
+        values = np.broadcast_to(values, cell.shape)
+        sums += np.bincount(cell, values, len(sums))
+
+
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the sums of weight, score and outcome of the N*K scores, [3, K, bins]."""
-    labels, weights = examples.labels, examples.weights
-    probabilities = checked(examples, spec)
-    n, classes = probabilities.shape
-    bins = spec.num_bins
+    spec.check_classes(examples.num_classes)
+    examples = examples.checked()
+    n, classes = examples.predictions.shape
+    bins, labels, weights = spec.num_bins, examples.labels, examples.weights
     # A row that sums to 1 has at most `bins` entries above 1 / bins. So only the scores
     # above the first bin are visited, and its sums are the total minus the other bins.
     # With weights the difference would round; with a threshold few scores are left.
     by_difference = weights is None and spec.threshold == 0 and bins > 1
-    floor = spec.threshold
-    if by_difference:
-        floor = even_edges(bins, probabilities.dtype)[1]
+    floor = even_edges(bins)[1] if by_difference else spec.threshold
 
-    sums = np.zeros((3, classes * bins))
-    totals = np.zeros(classes)
-    rows = max(1, _BLOCK // classes)
-    for start in range(0, n, rows):  # Blocks bound the memory of the temporaries.
-        block = probabilities[start : start + rows]
-        flat = block.reshape(-1)
-        visited = np.arange(flat.size)
-        if floor > 0:
-            visited = np.flatnonzero(above(flat, floor))
-        scores = flat[visited]
-        cell = visited % classes * bins + even_index(scores, bins)
-        scores = scores.astype(np.float64)
-        weight = None
-        if weights is not None:
-            weight = weights[start + visited // classes]
-            scores *= weight
-        sums[0] += np.bincount(cell, weight, classes * bins)
-        sums[1] += np.bincount(cell, scores, classes * bins)
-        if by_difference:
-            totals += np.ones(len(block)) @ block.astype(np.float64, copy=False)
-    scores = probabilities[np.arange(n), labels]
-    cell = labels * bins + even_index(scores, bins)
-    counted = slice(None) if spec.threshold == 0 else above(scores, spec.threshold)
+    at_label = np.empty(n, examples.dtype)
+
+    def sums_of(rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        sums, totals = np.zeros((2, classes * bins)), np.zeros(classes)
+        # Blocks bound the memory of the temporaries.
+        for block in _threads.blocks(rows, max(1, _BLOCK // classes)):
+            p = examples.rows(block)
+            at_label[block] = p[np.arange(len(p)), labels[block]]
+            is_visited = above(p.reshape(-1), floor) if floor > 0 else np.ones(p.size)
+            visited = np.flatnonzero(is_visited)
+            scores = p.reshape(-1)[visited]
+            cell = visited % classes * bins + even_index(scores, bins)
+            scores = scores.astype(np.float64)
+            if weights is None:
+                weight = 1.0
+            else:
+                weight = weights[block.start + visited // classes]
+                scores *= weight
+            _add_at(sums[0], cell, weight)
+            _add_at(sums[1], cell, scores)
+            if by_difference:
+                totals += np.einsum("nk->k", p.astype(np.float64, copy=False))
+        return sums, totals
+
+    # A part has more scores than sums, which bounds the memory.
+    parts = _threads.map_rows(sums_of, n, classes, step=64 * bins)
+    inner, totals = (sum(of_parts) for of_parts in zip(*parts, strict=True))
+    cell = labels * bins + even_index(at_label, bins)
+    counted = slice(None) if spec.threshold == 0 else above(at_label, spec.threshold)
     weight = None if weights is None else weights[counted]
-    sums[2] = np.bincount(cell[counted], weight, classes * bins)
-
+    outcomes = np.bincount(cell[counted], weight, classes * bins)
+    sums = np.concatenate([inner, outcomes[None]])
     sums = sums.reshape(3, classes, bins)
     if by_difference:
         sums[0, :, 0] = n - sums[0].sum(axis=1)

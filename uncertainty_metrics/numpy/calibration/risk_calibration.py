@@ -193,6 +193,11 @@ def calibration_slope(
     """
     level = _checks.open_unit("level", level)
     cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
+    return slope_of_cells(cells, level)
+
+
+def slope_of_cells(cells: Cells, level: float) -> TestedInterval:
+    """Returns the calibration slope; raises ValueError if there is none."""
     scores, hits = cells.scores, cells.outcome_sums
     if not np.ptp(_likelihood_intervals.log_odds(scores)) > 0:
         expected = "two values that differ after clipping to [2^-24, 1 - 2^-24]"
@@ -260,10 +265,10 @@ def observed_expected_ratio(
     """
     level = _checks.open_unit("level", level)
     cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return _ratio(cells, level)
+    return ratio_of_cells(cells, level)
 
 
-def _ratio(cells: Cells, level: float) -> ConfidenceInterval:
+def ratio_of_cells(cells: Cells, level: float) -> ConfidenceInterval:
     """Returns the ratio and its interval; raises ValueError if no event is expected."""
     total, observed = float(cells.weights.sum()), float(cells.outcome_sums.sum())
     expected = float(cells.score_sums.sum())

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.calibrators import _calibrator, _newton
 from uncertainty_metrics.numpy.calibrators import _softmax_regression as regression
 
@@ -105,7 +105,9 @@ class _LinearScaling(_calibrator.Calibrator):
             expected = f"left out: the map was fitted to `{fitted}`, so pass `{fitted}`"
             raise _checks.error(name, expected, f"`{name}`")
         mapped = self._scaled(self._logits(name, rows))
-        return mapped if name == "logits" else _inputs.softmax(mapped)
+        if name == "logits":
+            return mapped
+        return _rows.in_blocks(_rows.softmax, mapped, mapped.shape[1])
 
     @abc.abstractmethod
     def _scaled(self, z: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from uncertainty_metrics import _calibration_spec, _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_errors,
@@ -98,7 +98,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         logs = name == "logits"
-        p = _inputs.softmax(rows) if logs else rows
+        p = _rows.in_blocks(_rows.softmax, rows, rows.shape[1]) if logs else rows
         columns = _columns(p.shape[1])
         q = np.empty(p.shape)
         for index, k in enumerate(columns):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
 
-_BLOCK_SIZE = 2**16  # Numbers that fit in the cache with their exponentials.
 MAX_STEPS = 100
 # A sum that cancels counts as 0 below this multiple of the rounding of its terms.
 ROUNDING = 8
@@ -58,7 +56,7 @@ class Rows:
 
 def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float]:
     """Returns the rows of logits [N, K], and the unit of `z`."""
-    z = _inputs.below_maximum(logits)
+    z = _rows.in_blocks(_rows.below_maximum, logits, logits.shape[1])
     at_label = z[np.arange(len(z)), examples.labels]
     finite = z > -np.inf
     possible = None
@@ -79,21 +77,20 @@ def moments(
     softmax of beta z, [N] each.
     """
 
-    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        size = -(-_BLOCK_SIZE // z.shape[1])
-        for start in range(0, len(z), size):  # All at once would leave the cache.
-            block = z[start : start + size]
-            mass = np.exp(beta * block)
-            if possible is not None:
-                mass *= possible[start : start + size]
-            total = mass.sum(axis=1)
-            mass *= block
-            mean = mass.sum(axis=1) / total
-            square = np.einsum("nk,nk->n", mass, block) / total
-            yield np.log(total), mean, square - mean**2
+    def of_rows(rows: slice) -> np.ndarray:
+        block = z[rows]
+        mass = np.exp(beta * block)
+        if possible is not None:
+            mass *= possible[rows]
+        total = _rows.sums(mass)
+        mass *= block
+        mean = _rows.sums(mass) / total
+        square = _rows.dot(mass, block) / total
+        return np.stack([np.log(total), mean, square - mean**2], axis=1)
 
-    columns = zip(*blocks(), strict=True)
-    logs, means, variances = (np.concatenate(column) for column in columns)
+    columns = np.empty((len(z), 3))
+    _threads.fill_rows(columns, of_rows, z.shape[1])
+    logs, means, variances = np.ascontiguousarray(columns.T)
     return logs, means, variances
 
 
@@ -295,9 +292,12 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
         return (wide / temperature).astype(dtype)
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            logs = np.log(rows.astype(np.float64))
-        return _inputs.softmax(logs / self.temperature)
+        def softmax(p: np.ndarray) -> np.ndarray:
+            with np.errstate(divide="ignore"):
+                logs = np.log(p.astype(np.float64))
+            return _rows.softmax(logs / self.temperature)
+
+        return _rows.in_blocks(softmax, rows, rows.shape[1])
 
     def get_config(self) -> dict[str, Any]:
         """Returns the temperature, None before the fit, and the layout of the fitted

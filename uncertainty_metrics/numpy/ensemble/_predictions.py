@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _threads
 
 # Numbers of a block: results that do not fit in the cache take twice the time.
-_BLOCK = 2**17
+_BLOCK = 2**18
 
 
 def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
@@ -193,11 +193,6 @@ def member_rows(
     return rows.reshape(len(rows), -1, rows.shape[-1]), probs.shape
 
 
-def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Returns the sums of x * y over the last axis, without an array of products."""
-    return np.matmul(x[..., None, :], y[..., None])[..., 0, 0]
-
-
 def in_blocks(
     function: Callable[[np.ndarray], np.ndarray],
     predictions: np.ndarray,
@@ -212,9 +207,15 @@ def in_blocks(
       axis: axis of the examples.
       memory: how many times more memory the function needs than others do.
     """
-    step = max(1, _BLOCK * predictions.shape[axis] // (memory * predictions.size))
-    blocks = np.split(predictions, range(step, predictions.shape[axis], step), axis)
-    return np.concatenate([function(block) for block in blocks], axis=-1)
+    n = predictions.shape[axis]
+    step = max(1, _BLOCK * n // (memory * predictions.size))
+    examples_first = np.moveaxis(predictions, axis, 0)
+
+    def of_block(block: slice) -> np.ndarray:
+        return function(np.moveaxis(examples_first[block], 0, axis))
+
+    results = _threads.map_blocks(of_block, n, predictions.size // n, step)
+    return np.concatenate(results, axis=-1)
 
 
 def votes(decisions: np.ndarray, num_classes: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
@@ -39,16 +39,22 @@ def _label_log_probabilities(
     rows = predictions.reshape(-1, *predictions.shape[-2:])[
         examples.counted.reshape(-1)
     ]
-    rows = _predictions.classes(name, _predictions.checked(name, rows))
-    if name == "logits":
-        rows = _inputs.below_maximum(rows)
-    at_labels = np.take_along_axis(rows, examples.labels[:, None, None], axis=-1)[
-        ..., 0
-    ]
-    if name == "logits":
-        return examples, at_labels - np.log(np.exp(rows).sum(axis=-1))
-    with np.errstate(divide="ignore"):
-        return examples, np.log(at_labels)
+    rows = _predictions.checked(name, rows)
+
+    def log_probabilities(block: slice) -> np.ndarray:
+        classes = _predictions.classes(name, rows[block])
+        if name == "logits":
+            classes = _rows.below_maximum(classes)
+        labels = examples.labels[block, None, None]
+        at_labels = np.take_along_axis(classes, labels, axis=-1)[..., 0]
+        if name == "logits":
+            return at_labels - np.log(_rows.sums(np.exp(classes)))
+        with np.errstate(divide="ignore"):
+            return np.log(at_labels)
+
+    out = np.empty(rows.shape[:2])
+    size = rows.shape[1] * rows.shape[2]
+    return examples, _threads.fill_rows(out, log_probabilities, size)
 
 
 def ensemble_cross_entropy(

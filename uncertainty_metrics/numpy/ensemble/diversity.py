@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
 
+# Of divergences above this, the plain formula loses less than two digits.
+_SMALL_DIVERGENCE = 2.0**-6
 DIVERSITIES = ("disagreement", "average_kl", "cosine_similarity")
 
 
@@ -82,22 +84,45 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
     return float(np.mean(wrong_1 & wrong_2))
 
 
-def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
-    """Returns the sums of the KL divergences over the pairs i < j of members, [N].
+@np.errstate(divide="ignore", invalid="ignore")
+def _divergences(p: np.ndarray) -> np.ndarray:
+    """Returns the sums of the KL divergences over the pairs i < j of members [M, N, K],
+    [N]. Probabilities are 0 or at least TINY.
 
-    No pair is formed. With c the mean of the members, t_i = p_i / c - 1 and
-    l_i = log(p_i / c) = t_i - e_i:
+    Digits cancel if the divergences are small. They are NaN if all members up to one of
+    them say that a class is impossible. No pair is formed:
+
+      sum_(i<j) KL(p_i || p_j) = sum_k sum_i (log(p_i) ((M - 1 - i) p_i - sum_(j<i) p_j)
+                                              + (2 i - M + 1) p_i)
+    """
+    m, n, classes = p.shape
+    sums = np.zeros(n)
+    # Sums of the earlier members, and of these sums.
+    earlier, rest = np.zeros((2, n, classes))
+    terms = np.empty((n, classes))
+    for i, log in enumerate(np.log(p)):
+        np.multiply(p[i], m - 1 - i, out=terms)
+        terms -= earlier
+        sums += _rows.dot(terms, log)
+        rest += earlier
+        earlier += p[i]
+    sums += ((m - 1) * earlier - 2 * rest).sum(axis=-1)
+    return sums
+
+
+def _small_divergences(p: np.ndarray) -> np.ndarray:
+    """Returns the same as `_divergences`, for all members and to full precision.
+
+    With c the mean of the members, t_i = p_i / c - 1 and l_i = log(p_i / c) =
+    t_i - e_i:
 
       sum_(i<j) KL(p_i || p_j) = sum_k c sum_i (l_i ((M - 1 - i) t_i - sum_(j<i) t_j)
                                                 - (M - 1 - 2 i) e_i)
 
     where all terms are of second order in t, so that no digits cancel.
-
-    Args:
-      p: probabilities [M, N, K].
-      impossible: which probabilities are 0, boolean [M, N, K].
     """
     m = len(p)
+    impossible = p == 0
     mean = np.matmul(np.ones(m), p.reshape(m, -1)).reshape(p.shape[1:]) / m
     inverse = 1 / np.where(mean >= distances.TINY, mean, 1)
     t = p - mean
@@ -125,24 +150,30 @@ def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
 
 def _cosines(p: np.ndarray) -> np.ndarray:
     """Returns the sums of the cosines over the pairs of members [M, N, K], [N]."""
-    norms = np.sqrt(_predictions.dot(p, p))
+    norms = np.sqrt(_rows.dot(p, p))
     inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     direction = np.einsum("mnk,mn->nk", p, inverse)
-    return (_predictions.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
+    return (_rows.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
+
+
+def _members(rows: np.ndarray) -> np.ndarray:
+    """Returns float64 probabilities [M, N, K], where subnormal numbers are 0."""
+    p = _predictions.classes("probs", rows)
+    impossible = p < distances.TINY
+    if impossible.any():
+        np.copyto(p, 0, where=impossible)
+    return p
 
 
 def _diversity(p: np.ndarray) -> np.ndarray:
     """Returns disagreement, KL divergence and cosine similarity of members [M, N, K],
-    means over the pairs i < j, [3, N]; overwrites `p`.
+    means over the pairs i < j, [3, N]. Small divergences have few digits.
     """
     pairs = len(p) * (len(p) - 1) / 2
-    impossible = p < distances.TINY
-    np.copyto(p, 0, where=impossible)
-    votes = _predictions.votes(np.argmax(p, axis=-1).T, p.shape[-1])
+    decisions = np.argmax(_inputs.ordered_bits(p), axis=-1)
+    votes = _predictions.votes(decisions.T, p.shape[-1])
     differing = _predictions.share_of_pairs(votes)
-    return np.stack(
-        [differing, _divergences(p, impossible) / pairs, _cosines(p) / pairs]
-    )
+    return np.stack([differing, _divergences(p) / pairs, _cosines(p) / pairs])
 
 
 def average_pairwise_diversity(
@@ -188,12 +219,15 @@ def average_pairwise_diversity(
         _predictions.check_number("error", number.shape)
         if not 0 < number < np.inf:
             raise _checks.error("error", "a finite number > 0", number)
-    values = _predictions.in_blocks(
-        lambda block: _diversity(_predictions.classes("probs", block)),
-        rows,
-        axis=1,
-        memory=2,
-    )
+    values = _predictions.in_blocks(lambda p: _diversity(_members(p)), rows, axis=1)
+    small = np.flatnonzero(~(values[1] >= _SMALL_DIVERGENCE))
+    if len(small) > 0:
+        values[1, small] = _threads.fill_rows(
+            np.empty(len(small)),
+            lambda block: _small_divergences(_members(rows[:, small[block]])),
+            row_size=rows[:, 0].size,
+        )
+        values[1, small] /= len(rows) * (len(rows) - 1) / 2
     means = values.mean(axis=-1).tolist()
     diversity = dict(zip(DIVERSITIES, means, strict=True))
     if error is not None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 
 __all__ = ["sampled_agreement", "semantic_entropy"]
 
@@ -226,4 +226,4 @@ def _likelihoods(log_likelihoods: Any, shape: tuple[int, ...]) -> np.ndarray:
             "finite, or -inf for some answers of a row",
             _inputs.first(wrong, largest),
         )
-    return _inputs.softmax(logarithms)
+    return _rows.softmax(logarithms)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -55,7 +55,7 @@ class _Members:
     @functools.cached_property
     def probabilities(self) -> np.ndarray:
         if self.name == "logits":
-            return _inputs.softmax(self.classes)
+            return _rows.softmax(self.classes)
         return self.classes
 
     @functools.cached_property
@@ -63,7 +63,7 @@ class _Members:
         """Logits less the largest of a row, their exponentials, and the sums of the
         exponentials, [N, M, 1].
         """
-        below = _inputs.below_maximum(self.classes)
+        below = _rows.below_maximum(self.classes)
         if below.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
             np.maximum(below, _LOG_ZERO, out=below)
         exponentials = np.exp(below)
@@ -86,7 +86,7 @@ class _Members:
             return _entropy(self.classes)
         below, exponentials, sums = self.exponentials
         sums = sums[..., 0]
-        return np.log(sums) - _predictions.dot(exponentials, below) / sums
+        return np.log(sums) - _rows.dot(exponentials, below) / sums
 
 
 def _scores(
@@ -130,7 +130,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     """Returns the entropy over the last axis."""
     # So that 0 log 0 = 0. Only tiny numbers change.
     log = np.log(p + np.finfo(np.float64).tiny)
-    return 0.0 - _predictions.dot(p, log)  # No -0.0.
+    return 0.0 - _rows.dot(p, log)  # No -0.0.
 
 
 def _total_entropies(members: _Members) -> np.ndarray:
@@ -151,8 +151,10 @@ def _information(members: _Members) -> np.ndarray:
 
 
 def _member_votes(members: _Members) -> np.ndarray:
-    classes = members.classes
-    return _predictions.votes(np.argmax(classes, axis=-1), classes.shape[-1])
+    comparable = members.classes
+    if members.name != "logits":  # Integers are compared faster than floats.
+        comparable = _inputs.ordered_bits(comparable)
+    return _predictions.votes(np.argmax(comparable, axis=-1), comparable.shape[-1])
 
 
 def _disagreements(members: _Members) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _threads
 
 # No generalized Pareto distribution is fitted to fewer ratios.
 MIN_TAIL = 5
@@ -197,8 +198,10 @@ def _in_blocks(
     tail = tail_length(m, reff)
     step = max(1, _BLOCK // max(m, tail * (30 + math.isqrt(tail))))
     # The fit holds the likelihood of every shape for each row of a block.
-    blocks = [function(logp[i : i + step], tail) for i in range(0, len(logp), step)]
-    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+    results = _threads.map_blocks(
+        lambda block: function(logp[block], tail), len(logp), m, step
+    )
+    return [np.concatenate(parts) for parts in zip(*results, strict=True)]
 
 
 def leave_one_out(logp: np.ndarray, reff: float = 1.0) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _threads
 from uncertainty_metrics.numpy.information import _psis
 
 __all__ = [
@@ -97,10 +97,17 @@ def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
     """
     if criterion == "psis_loo":
         return _psis.leave_one_out(logp)
-    values = (
-        -_psis.log_mean_exp(-logp) if criterion == "iscv" else _waic(logp, criterion)
-    )
-    return values, logp.var(axis=1, ddof=1)
+
+    def of_block(block: slice) -> tuple[np.ndarray, np.ndarray]:
+        rows = logp[block]
+        if criterion == "iscv":
+            values = -_psis.log_mean_exp(-rows)
+        else:
+            values = _waic(rows, criterion)
+        return values, rows.var(axis=1, ddof=1)
+
+    blocks = _threads.map_blocks(of_block, len(logp), logp[0].size)
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:

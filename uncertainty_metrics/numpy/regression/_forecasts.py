@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 
 
 class Forecasts(NamedTuple):
@@ -134,11 +134,31 @@ def checked_arrays(
     return mean, variances(name, values, single=True), y, weights
 
 
+def _standardized(
+    y: np.ndarray, mean: np.ndarray, variance: np.ndarray, out: np.ndarray
+) -> None:
+    y -= mean
+    np.divide(y, np.sqrt(variance, out=variance), out=out)
+
+
+def _subtract(y: np.ndarray, mean: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(y, mean, out=out)
+
+
 def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
     """Returns the examples that count; the arguments are those of `checked_arrays`."""
     mean, squares, y, weights = checked_arrays(*arguments, **options)
-    errors = _inputs.in_double(np.subtract, y, mean)
+    errors = _rows.in_double(_subtract, y, mean)
     return Forecasts(errors, squares.astype(np.float64, copy=False), weights)
+
+
+@np.errstate(over="ignore")
+def checked_z(*arguments: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Returns the errors of the examples that count, in standard deviations, [N], and
+    their weights; the arguments are those of `checked_arrays`.
+    """
+    mean, squares, y, weights = checked_arrays(*arguments, **options)
+    return _rows.in_double(_standardized, y, mean, squares), weights
 
 
 @np.errstate(over="ignore", invalid="ignore")

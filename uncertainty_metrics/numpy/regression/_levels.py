@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _threads
 
 
 def curve_levels(n_bins: int) -> np.ndarray:
@@ -34,25 +35,35 @@ def interval_edges(limits: np.ndarray) -> np.ndarray:
 
 
 def coverage(
-    distances: np.ndarray, limits: np.ndarray, weights: np.ndarray | None
+    errors: np.ndarray, limits: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Returns the share of distances <= each limit, and the total weight."""
+    """Returns the share of errors [N] of at most each limit, and the total weight."""
 
-    def mass(chosen):
-        return np.count_nonzero(chosen) if weights is None else weights @ chosen
+    def masses(block: slice) -> list[float]:
+        distance = np.abs(errors[block])
+        weight = None if weights is None else weights[block]
 
-    total = mass(distances >= 0)
-    # Ten comparisons of all examples take less time than a search for each of them.
-    return np.array([mass(distances <= limit) for limit in limits]) / total, total
+        def mass(chosen: np.ndarray) -> float:
+            if weight is None:
+                return float(np.count_nonzero(chosen))
+            return float(np.sum(weight * chosen))
+
+        # Ten comparisons of all examples take less time than a search for each of them.
+        return [mass(distance >= 0), *(mass(distance <= limit) for limit in limits)]
+
+    passes = len(limits) + 1
+    parts = _threads.map_blocks(masses, len(errors), passes, _threads.BLOCK)
+    total, *within = np.sum(parts, axis=0)
+    return np.array(within) / total, total
 
 
 def curve(
-    distances: np.ndarray,
+    errors: np.ndarray,
     limits: np.ndarray,
     levels: np.ndarray,
     weights: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
-    return of_coverage(levels, *coverage(distances, limits, weights))
+    return of_coverage(levels, *coverage(errors, limits, weights))
 
 
 def normal_curve(
@@ -60,7 +71,7 @@ def normal_curve(
 ) -> dict[str, np.ndarray]:
     """Returns the curve of Normal forecasts with errors of z standard deviations."""
     levels = curve_levels(n_bins)
-    return curve(np.abs(z), normal_limits(levels), levels, weights)
+    return curve(z, normal_limits(levels), levels, weights)
 
 
 def of_level(

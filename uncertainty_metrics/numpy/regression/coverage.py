@@ -70,10 +70,10 @@ def compute_calibration_curve(
       Calibrated Regression.
     """
     _checks.bins("n_bins", n_bins)
-    forecasts = _forecasts.checked_forecasts(
+    z, weights = _forecasts.checked_z(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
-    return _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
+    return _levels.normal_curve(z, weights, n_bins)
 
 
 def expected_calibration_error(
@@ -170,11 +170,11 @@ def interval_coverage(
       Network-Based Prediction Intervals and New Advances.
     """
     levels = _checks.levels("level", level)
-    forecasts = _forecasts.checked_forecasts(
+    z, weights = _forecasts.checked_z(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
     limits = _levels.normal_limits(np.atleast_1d(levels))
-    shares, _ = _levels.coverage(np.abs(forecasts.z), limits, forecasts.weights)
+    shares, _ = _levels.coverage(z, limits, weights)
     return _levels.of_level(shares, levels)
 
 

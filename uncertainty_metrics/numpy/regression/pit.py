@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _threads
 from uncertainty_metrics.numpy.regression import _forecasts
 
 __all__ = [
@@ -89,9 +89,13 @@ def probability_integral_transform(
     from scipy import special
 
     arguments = predictions, uncertainties, targets
-    forecasts = _forecasts.checked_forecasts(*arguments, stddevs=stddevs)
+    z, _ = _forecasts.checked_z(*arguments, stddevs=stddevs)
     shape = _inputs.as_array("targets", targets).shape
-    return special.ndtr(forecasts.z).reshape(shape)
+
+    def normal_cdf(block: slice) -> np.ndarray:
+        return special.ndtr(z[block])
+
+    return _threads.fill_rows(z, normal_cdf, row_size=1).reshape(shape)
 
 
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:

@@ -168,7 +168,7 @@ def pit_calibration_curve(
     limits = _levels.pit_limits(levels, ends[0].dtype)
     ends = [2 * values.astype(np.float64) - 1 for values in ends]
     if len(ends) == 1:
-        return _levels.curve(np.abs(ends[0]), limits, levels, weights)
+        return _levels.curve(ends[0], limits, levels, weights)
     edges = _levels.interval_edges(limits)
     cells = [np.searchsorted(edges[1:-1], values) for values in ends]
     masses = _spread_masses(ends, cells, edges, weights)

@@ -78,10 +78,10 @@ class TemperatureScaling(_temperature.Scaling):
           ValueError: an argument is not as described, or every prediction equals its
             target. The temperature is then unchanged.
         """
-        forecasts = _forecasts.checked_forecasts(
+        z, weights = _forecasts.checked_z(
             predictions, uncertainties, targets, mask, sample_weight, stddevs
         )
-        temperature = _forecasts.mean(forecasts.z**2, forecasts.weights)
+        temperature = _forecasts.mean(np.square(z, out=z), weights)
         if temperature == 0:
             raise _checks.error(
                 "targets",

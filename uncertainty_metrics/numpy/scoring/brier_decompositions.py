@@ -7,58 +7,11 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.scoring.scoring_rules import (
-    at_label,
-    checked_probabilities,
-)
+from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy.scoring import _decisions
+from uncertainty_metrics.numpy.scoring.scoring_rules import at_label
 
 __all__ = ["brier_decomposition", "brier_decomposition_exact"]
-
-# Up to this many decisions, products of blocks of this many rows are the fastest sums.
-_FEW_DECISIONS, _ROWS = 64, 2**12
-
-
-def _rows_of_decisions(
-    examples: _inputs.Examples,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns probabilities [N, K], weights of sum 1, and decisions, numbered from 0 to
-    D - 1 for the D decisions that occur.
-    """
-    decisions, _ = examples.decided
-    occurring = np.bincount(decisions, minlength=1) > 0
-    decisions = (np.cumsum(occurring) - 1)[decisions]
-    p = checked_probabilities(examples)
-    weights = np.ones(len(p)) if examples.weights is None else examples.weights
-    return p, weights / weights.sum(), decisions
-
-
-def _frequencies_of_decisions(
-    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
-    shape = decisions.max() + 1, examples.num_classes
-    cells = decisions * shape[1] + examples.labels
-    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
-    shares = sums.sum(axis=1)
-    return sums / shares[:, None], shares
-
-
-def _means_of_decisions(
-    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray, shares: np.ndarray
-) -> np.ndarray:
-    """Returns the mean of the rows [N, K] of each decision, [D, K]."""
-    means = np.zeros((len(shares), rows.shape[1]))
-    if len(shares) <= _FEW_DECISIONS:  # Products with 0 cost less than indexing.
-        numbers = np.arange(len(shares))[:, None]
-        for start in range(0, len(rows), _ROWS):
-            block = slice(start, start + _ROWS)
-            means += (decisions[block] == numbers) * weights[block] @ rows[block]
-        return means / shares[:, None]
-    for k in range(len(shares)):  # One pass over the examples of each decision.
-        chosen = decisions == k
-        means[k] = weights[chosen] @ rows[chosen] / shares[k]
-    return means
 
 
 def brier_decomposition(
@@ -119,13 +72,18 @@ def brier_decomposition(
             ignore_index=ignore_index,
         )
     )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
     pbar = shares @ dbar
+
+    def distance(p: np.ndarray, block: slice) -> np.ndarray:
+        p -= dbar.take(decisions[block], axis=0)
+        return _rows.dot(p, p)
+
     return BrierParts(
         float(-np.sum(pbar**2)),
         float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(weights @ np.sum((p - dbar[decisions]) ** 2, axis=1)),
+        float(np.sum(weights * examples.in_blocks(distance))),
     )
 
 
@@ -188,17 +146,22 @@ def brier_decomposition_exact(
             ignore_index=ignore_index,
         )
     )
-    p, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
-    fbar = _means_of_decisions(p, weights, decisions, shares)
+    examples, weights, decisions = _decisions.by_decision(examples)
+    dbar, shares = _decisions.frequencies(examples, weights, decisions)
+    fbar = _decisions.means(examples, weights, decisions, shares)
     pbar = shares @ dbar
-    p -= fbar[decisions]
-    # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
-    products = at_label(p, examples.labels)
+
+    def deviations(p: np.ndarray, block: slice) -> np.ndarray:
+        p -= fbar.take(decisions[block], axis=0)
+        # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
+        products = at_label(p, examples.labels[block])
+        return np.stack([_rows.dot(p, p), products], axis=1)
+
+    squares, products = examples.in_blocks(deviations, 2).T
     return ExactBrierParts(
         float(-np.sum(pbar**2)),
         float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
         float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
-        float(weights @ np.einsum("nk,nk->n", p, p)),
-        float(2 * weights @ products),
+        float(np.sum(weights * squares)),
+        float(2 * np.sum(weights * products)),
     )

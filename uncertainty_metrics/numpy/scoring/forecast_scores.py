@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.scoring import _pairwise
 
 __all__ = [
@@ -72,19 +72,23 @@ def crps_normal_score(
     """
     from scipy import special
 
-    def score(y: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> np.ndarray:
-        difference = y - mean
+    def score(
+        y: np.ndarray, mean: np.ndarray, stddev: np.ndarray, out: np.ndarray
+    ) -> None:
+        difference = np.subtract(y, mean, out=y)
         with np.errstate(over="ignore"):
             z = difference / np.maximum(stddev, np.finfo(np.float64).tiny)
             density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
         spread = stddev * (2 * density - 1 / np.sqrt(np.pi))
-        return difference * special.erf(z / np.sqrt(2)) + spread
+        z /= np.sqrt(2)
+        np.multiply(difference, special.erf(z, out=z), out=out)
+        out += spread
 
     labels = _inputs.finite("labels", labels, single=True)
     means = _inputs.like_labels("means", means, labels, single=True)
     stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
-    return _inputs.in_double(score, labels, means, stddevs)
+    return _rows.in_double(score, labels, means, stddevs)
 
 
 def _samples(
@@ -242,7 +246,9 @@ def crps_score(
         return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
 
     def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        error = np.mean(np.abs(samples - y[:, None]), axis=-1)
+        errors = samples.astype(np.float64)
+        errors -= y[:, None]
+        error = np.abs(errors, out=errors).mean(axis=-1)
         if estimator == "roll":
             samples = samples.astype(np.float64)
             neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
@@ -250,7 +256,7 @@ def crps_score(
         spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
         return error - share_of_fair(estimator, alpha, num_samples) * spread
 
-    return _inputs.in_rows(score, labels, samples)
+    return _rows.of_samples(score, labels, samples)
 
 
 def pinball_loss(
@@ -301,11 +307,12 @@ def pinball_loss(
     predictions = _inputs.finite("quantile_predictions", predictions, single=True)
     levels = np.asarray(quantiles)
 
-    def loss(y: np.ndarray, quantile: np.ndarray) -> np.ndarray:
-        error = y - quantile
-        return np.maximum(levels * error, (levels - 1) * error, out=error)
+    def loss(y: np.ndarray, quantile: np.ndarray, out: np.ndarray) -> None:
+        error = np.subtract(y, quantile, out=quantile)
+        np.multiply(levels, error, out=out)
+        np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
 
-    return _inputs.in_double(loss, labels, predictions)
+    return _rows.in_double(loss, labels, predictions)
 
 
 def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
@@ -362,11 +369,15 @@ def interval_score(
     upper = _inputs.like_labels("upper", upper, labels, single=True)
     _check_not_reversed(lower, upper)
 
-    def score(y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
-        return high - low + 2 / alpha * outside
+    def score(
+        y: np.ndarray, low: np.ndarray, high: np.ndarray, out: np.ndarray
+    ) -> None:
+        np.maximum(np.subtract(low, y, out=out), 0, out=out)
+        out += np.maximum(np.subtract(y, high, out=y), 0, out=y)  # Outside.
+        out *= 2 / alpha
+        out += np.subtract(high, low, out=high)
 
-    return _inputs.in_double(score, labels, lower, upper)
+    return _rows.in_double(score, labels, lower, upper)
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.scoring import forecast_scores
+from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy.scoring import _energy, forecast_scores
 from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
 __all__ = ["dawid_sebastiani_score", "energy_score", "variogram_score"]
@@ -251,17 +251,16 @@ def energy_score(
     forecast_scores.check_estimator(estimator, m)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
-    error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
-    if estimator == "roll":
-        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
-        return error - steps.mean(axis=-1) / 2
-    total = np.zeros(labels.shape[:-1])
-    for shift in range(1, m // 2 + 1):  # All pairs at once would need m^2 d numbers.
-        pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
-        # A shift of m/2 counts each pair twice.
-        total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
+    d = samples.shape[-1]
+    y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
+    scale = None if estimator == "roll" else 1 / (m * m)
     if forecast_scores.is_fair(estimator):
-        return error - forecast_scores.share_of_fair(estimator, alpha, m) * total / (
-            m * (m - 1)
-        )
-    return error - total / (m * m)
+        scale = forecast_scores.share_of_fair(estimator, alpha, m) / (m * (m - 1))
+
+    def score(block: slice) -> np.ndarray:
+        return _energy.energy_scores(y[block], x[block], scale)
+
+    # There are m / 2 passes over the samples, and a few arrays of their size.
+    step = _threads.rows_of_block(4 * m * d)
+    parts = _threads.map_blocks(score, len(y), m * (m // 2) * d, step)
+    return np.concatenate(parts).reshape(labels.shape[:-1])[()]

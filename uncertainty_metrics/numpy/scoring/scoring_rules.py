@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
 
 __all__ = [
     "brier_score",
@@ -29,13 +29,7 @@ __all__ = [
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Returns the value [N] at the label in each row of values [N, K]."""
-    return np.take_along_axis(values, labels[:, None], axis=1)[:, 0]
-
-
-def checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
-    """Returns the probabilities [N, K], float64, of which each row sums to 1."""
-    probabilities = _inputs.check_probabilities(examples.probabilities, examples.name)
-    return probabilities.astype(np.float64)
+    return values[np.arange(len(labels)), labels]
 
 
 def of_groups(
@@ -174,14 +168,15 @@ def brier_score(
         ),
         allow_none=not aggregate,
     )
-    p = checked_probabilities(examples)
-    if zero_based:  # Adding 1 at the end would lose digits.
-        p = p.copy()
-        p[np.arange(len(p)), examples.labels] -= 1
-        scores = np.einsum("nk,nk->n", p, p)
-    else:
-        scores = np.einsum("nk,nk->n", p, p) - 2 * at_label(p, examples.labels)
-    return reduced(examples, scores, aggregate)
+
+    def score(p: np.ndarray, block: slice) -> np.ndarray:
+        labels = examples.labels[block]
+        if zero_based:  # Adding 1 at the end would lose digits.
+            p[np.arange(len(p)), labels] -= 1
+            return _rows.dot(p, p)
+        return _rows.dot(p, p) - 2 * at_label(p, labels)
+
+    return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
 
 @overload
@@ -271,14 +266,23 @@ def negative_log_likelihood(
         ),
         allow_none=not aggregate,
     )
-    if examples.name == "logits":
-        z = _inputs.below_maximum(examples.predictions)
-        scores = np.log(np.exp(z).sum(axis=-1)) - at_label(z, examples.labels)
-    else:
+    return reduced(examples, _likelihood_scores(examples), aggregate)
+
+
+def _likelihood_scores(examples: _inputs.Examples) -> np.ndarray:
+    """Returns -log p_y of each example, [N]."""
+    if examples.name != "logits":
+        p = at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
-            p = at_label(checked_probabilities(examples), examples.labels)
-            scores = -np.log(p) + 0.0  # No -0.0.
-    return reduced(examples, scores, aggregate)
+            return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
+
+    def score(rows: slice) -> np.ndarray:
+        z = _rows.below_maximum(examples.predictions[rows])
+        label_logit = at_label(z, examples.labels[rows])
+        return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
+
+    out = np.empty(len(examples.labels))
+    return _threads.fill_rows(out, score, examples.num_classes)
 
 
 @overload
@@ -376,13 +380,17 @@ def ranked_probability_score(
         ),
         allow_none=not aggregate,
     )
-    p = checked_probabilities(examples)
-    below = np.cumsum(p, axis=1)
-    if examples.name == "logits":  # `1 - below` would lose digits.
-        above = np.zeros_like(p)
-        above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
-    else:
-        above = 1 - below
-    reached = examples.labels[:, None] <= np.arange(p.shape[1])
-    errors = np.where(reached, above, below)
-    return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
+
+    def score(p: np.ndarray, block: slice) -> np.ndarray:
+        labels = examples.labels[block]
+        below = np.cumsum(p, axis=1)
+        if examples.name == "logits":  # `1 - below` would lose digits.
+            above = np.zeros_like(p)
+            above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
+        else:
+            above = 1 - below
+        reached = labels[:, None] <= np.arange(p.shape[1])
+        errors = np.where(reached, above, below)
+        return _rows.dot(errors, errors)
+
+    return reduced(examples, examples.checked().in_blocks(score), aggregate)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _saved
+from uncertainty_metrics.numpy import _inputs, _rows, _saved, _threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -230,21 +230,26 @@ class Mahalanobis:
         sums = self._require_sums()
         rows, shape = self._rows(features)
         step = max(1, _BLOCK // (len(sums.classes) + 2 * rows.shape[1]))
-        scores = np.empty(len(rows))
         with np.errstate(over="ignore", invalid="ignore"):
             centres = sums.means @ sums.whitening
             lengths = np.einsum("kr,kr->k", centres, centres)
-            for start in range(0, len(rows), step):
-                block = slice(start, start + step)
+            if relative:
+                mean, whitening = sums.single_class
+
+            def of_block(block: slice) -> np.ndarray:
                 x = rows[block] - sums.origin
                 y = x @ sums.whitening
                 nearest = np.argmin(lengths - 2 * (y @ centres.T), axis=1)
                 y -= centres[nearest]  # Differences of large squares would cancel.
-                scores[block] = np.einsum("nr,nr->n", y, y)
+                scores = _rows.dot(y, y)
                 if relative:
-                    mean, whitening = sums.single_class
                     y = (x - mean) @ whitening
-                    scores[block] -= np.einsum("nr,nr->n", y, y)
+                    scores -= _rows.dot(y, y)
+                return scores
+
+            size = len(sums.classes) + 2 * rows.shape[1]
+            parts = _threads.map_blocks(of_block, len(rows), size, step)
+        scores = np.concatenate(parts)
         if not np.all(np.isfinite(scores)):
             received = f"{np.max(np.abs(rows))}"
             raise _checks.error("features", _SIZE, received)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["energy", "max_logit", "max_softmax"]
@@ -70,8 +70,11 @@ def max_softmax(logits: ArrayLike) -> np.ndarray:
       Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
       Out-of-Distribution Examples in Neural Networks.
     """
-    below = _inputs.below_maximum(_checked(logits))
-    return 1 / np.exp(below).sum(axis=-1)
+
+    def score(z: np.ndarray) -> np.ndarray:
+        return 1 / _rows.sums(np.exp(_rows.below_maximum(z)))
+
+    return _rows.in_blocks(score, _checked(logits))
 
 
 def max_logit(logits: ArrayLike) -> np.ndarray:
@@ -133,7 +136,11 @@ def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
       Liu, Wang, Owens and Li (2020), Energy-based Out-of-distribution Detection.
     """
     temperature = check_temperature(temperature)
-    z = _checked(logits)
-    with np.errstate(over="ignore"):  # The quotient may be -inf.
-        below = _inputs.below_maximum(z) / temperature
-    return -(z.max(axis=-1) + temperature * np.log(np.exp(below).sum(axis=-1)))
+
+    def score(z: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):  # The quotient may be -inf.
+            below = _rows.below_maximum(z) / temperature
+        logs = np.log(_rows.sums(np.exp(below)))
+        return -(_rows.largest(z) + temperature * logs)
+
+    return _rows.in_blocks(score, _checked(logits))

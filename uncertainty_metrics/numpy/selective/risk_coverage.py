@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
 from uncertainty_metrics._results import GroupValues, RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
 from uncertainty_metrics.numpy.scoring import scoring_rules
 from uncertainty_metrics.numpy.selective import _ranking
 
@@ -78,13 +78,19 @@ def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the argmax of each row of logits [N, K], and the float64 log-odds of its
     probability, which differ even if the probabilities round to 1.
     """
-    z = _inputs.below_maximum(logits)
-    rows, decided = np.arange(len(z)), np.argmax(z, axis=-1)
-    z[rows, decided] = -np.inf
-    second = z.max(axis=-1)
-    z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
-    with np.errstate(divide="ignore"):  # inf if no other class is possible.
-        return decided, -(second + np.log(np.exp(z).sum(axis=-1)))
+    decided = np.empty(len(logits), np.intp)
+
+    def odds(rows: slice) -> np.ndarray:
+        z = _rows.below_maximum(logits[rows])
+        decided[rows] = np.argmax(z, axis=-1)
+        z[np.arange(len(z)), decided[rows]] = -np.inf
+        second = _rows.largest(z)
+        z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
+        with np.errstate(divide="ignore"):  # inf if no other class is possible.
+            return -(second + np.log(_rows.sums(np.exp(z, out=z))))
+
+    scores = np.empty(len(logits))
+    return decided, _threads.fill_rows(scores, odds, logits.shape[1])
 
 
 def _decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:

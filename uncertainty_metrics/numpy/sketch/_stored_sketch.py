@@ -214,6 +214,15 @@ class SketchState:
             self._cached_groups = content, groups
         return self._cached_groups[1]
 
+    def _one_group(self, question: str) -> Cells:
+        """Returns the cells of the only group; raises ValueError if there are more."""
+        groups = self._groups()
+        if len(groups) > 1:
+            raise _checks.error(
+                "class_conditional", f"False for `{question}`", f"{len(groups)} groups"
+            )
+        return groups[0]
+
     def _unit(self) -> float:
         """Returns the number of examples in a weight of 1, at least 1.
 

@@ -1,7 +1,7 @@
-"""The CDF of any distribution of TFP, right outside of its support too.
+"""The CDF of any distribution of TFP, which is right outside of the support, too.
 
-Mixtures, and what a wrapper, a reshape or a monotone bijector makes of them, know where
-their components are: quadrature needs it.
+For mixtures, also wrapped, reshaped or transformed by a monotone bijector, the CDF has
+marks, which tell quadrature where the components are.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from uncertainty_metrics import _checks, _optional
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
 
-# A CDF is refused where it leaves [0, 1] or falls by more than this.
+# A CDF is refused if it leaves [0, 1] or falls by more than this.
 CDF_TOLERANCE = 1e-2
 
 
 @dataclasses.dataclass(frozen=True)
 class Cdf:
-    """A CDF that is also right, and harmless to differentiate, outside the support.
+    """A CDF whose values are right, and derivatives finite, outside the support, too.
 
     Attributes:
       lower: lower end of the support, or -inf.
       upper: upper end of the support, or inf.
       below: the function P(X <= z).
       above: the function P(X > z).
-      marks: the function of the labels and of `_quadrature._marks` that returns the
-        points [L, ...] at which to split the integrals, and the distances [L, ...] from
-        them at which the CDF begins to change; None where there is no need to split.
+      marks: a function of the labels and of a function such as `_quadrature._marks`,
+        which is called for each component. It returns the points [L, ...] at which to
+        split the integrals, and the distances [L, ...] from these points at which the
+        CDF begins to change. None if there is no need to split.
     """
 
     lower: tf.Tensor
@@ -48,16 +49,17 @@ _Marks = Callable[[tf.Tensor, _Leaf], list[tf.Tensor]]
 
 
 def is_a(distribution: Distribution, name: str) -> bool:
-    """Says if the distribution is of that class of TFP, with the CDF that TFP has."""
+    """Says if the distribution is of this class of TFP, and has the CDF of TFP."""
     kind = type(distribution)
-    # Without static parameters TFP makes objects of a base with an underscore.
+    # If parameters are not static, TFP makes an object of a base class, whose name
+    # begins with an underscore.
     return any(base.__name__.lstrip("_") == name for base in kind.__mro__) and (
         getattr(kind, "_cdf", kind).__module__.startswith("tensorflow_probability")
     )
 
 
 def bare(distribution: Distribution) -> Distribution:
-    """Returns what is inside of wrappers that only broadcast the batch, or nothing."""
+    """Returns the distribution inside of wrappers that only broadcast the batch."""
     while is_a(distribution, "Independent") or is_a(distribution, "BatchBroadcast"):
         distribution = distribution.distribution
     return distribution
@@ -73,7 +75,7 @@ def _event_bijector(distribution: Distribution) -> Any:
 def mixture_parts(
     distribution: Distribution,
 ) -> tuple[tf.Tensor, list[Distribution] | Distribution] | None:
-    """Returns weights [..., K] and components of a mixture, None for anything else."""
+    """Returns weights [..., K] and components of a mixture; None if it is none."""
     if hasattr(distribution, "components_distribution"):
         weights = distribution.mixture_distribution.probs_parameter()
         return weights, distribution.components_distribution
@@ -83,14 +85,14 @@ def mixture_parts(
 
 
 def is_discrete(distribution: Distribution) -> bool:
-    """Says if the distribution is one of integers."""
+    """Says if the distribution is a distribution of integers."""
     distribution = bare(distribution)
     if not distribution.dtype.is_floating:
         return True
     parts = mixture_parts(distribution)
     if parts is not None:
         components = parts[1] if isinstance(parts[1], list) else [parts[1]]
-        # An atom beside a distribution of integers, as in a zero-inflated one.
+        # Beside a distribution of integers there may be atoms, as for zero inflation.
         components = [c for c in components if not _is_atom(c)] or components
         return all(is_discrete(component) for component in components)
     if _event_bijector(distribution) is not None:
@@ -123,6 +125,7 @@ def integer_atoms(distribution: Distribution) -> tf.Tensor:
 def _support(
     distribution: Distribution, dtype: tf.DType
 ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the lower and the upper end of the support; infinite if unknown."""
     infinity = tf.constant(np.inf, dtype)
     if _is_atom(distribution):
         loc = tf.stop_gradient(tf.cast(distribution.loc, dtype))
@@ -132,7 +135,7 @@ def _support(
         return -infinity, infinity
     try:
         ends = [bijector.forward(x) for x in (-infinity, infinity)]
-    except (TypeError, ValueError):  # Of float32, whatever the distribution is.
+    except (TypeError, ValueError):  # It may be of float32 alone.
         ends = [bijector.forward(x) for x in (-np.float32(np.inf), np.float32(np.inf))]
     ends = [tf.stop_gradient(tf.cast(end, dtype)) for end in ends]
     lower, upper = tf.minimum(*ends), tf.maximum(*ends)
@@ -141,6 +144,7 @@ def _support(
 
 
 def call_method(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Tensor:
+    """Returns the value of a method at z; raises ValueError if there is no method."""
     try:
         return getattr(distribution, method)(tf.cast(z, distribution.dtype))
     except NotImplementedError as missing:
@@ -152,6 +156,7 @@ def call_method(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Ten
 
 
 def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> Cdf:
+    """Returns the CDF of a distribution, with values of a dtype."""
     distribution = bare(distribution)
     parts = mixture_parts(distribution)
     if parts is not None:
@@ -178,9 +183,9 @@ def _within(
     above: Callable[[tf.Tensor], tf.Tensor],
     marks: Any = None,
 ) -> Cdf:
-    """Returns a CDF that is only asked inside of the support."""
+    """Returns a CDF that calls `below` and `above` only inside of the support."""
     dtype = lower.dtype
-    # A point of the support for the calls whose result is thrown away.
+    # A point in the support, for calls whose result is not used.
     one = tf.ones([], dtype)
     middle = lower + 0.5 * (upper - lower)
     right_of, left_of = lower + tf.abs(lower) + one, upper - tf.abs(upper) - one
@@ -188,7 +193,7 @@ def _within(
     some = tf.where(tf.math.is_finite(lower), right_of, some)
     some = tf.where(tf.math.is_finite(lower + upper), middle, some)
 
-    # TFP gives NaN or worse (Weibull: a positive number) outside of the support.
+    # Outside of the support TFP returns NaN, or worse, a positive number (Weibull).
     def masked(z, function, left, right):
         inside = (z > lower) & (z < upper)
         value = tf.cast(function(tf.where(inside, z, some)), dtype)
@@ -207,9 +212,9 @@ def _within(
 def _transformed_cdf(
     distribution: Distribution, inner: Cdf, inner_marks: _Marks, dtype: tf.DType
 ) -> Cdf:
-    """Returns the CDF of a monotone function of what has marks."""
+    """Returns the CDF of a monotone function of a variable whose CDF has marks."""
     bijector = distribution.bijector
-    if not bijector._is_injective:  # So says TFP too, with a message.
+    if not bijector._is_injective:  # The call raises the error of TFP.
         call_method(distribution, "cdf", tf.zeros([], dtype))
     rises = bijector._internal_is_increasing()
 
@@ -227,7 +232,7 @@ def _transformed_cdf(
     def marks(like, leaf):
         points, scales = inner_marks(like, leaf)
         moved = forward(points)
-        # The closer of the two, for it may be a curve.
+        # The smaller of the two steps, because the bijector may be curved.
         steps = [tf.abs(forward(points + s) - moved) for s in (-scales, scales)]
         far = 2.0**120 * tf.ones_like(moved)
         steps = [tf.where(tf.math.is_finite(s) & (s > 0), s, far) for s in steps]
@@ -246,7 +251,7 @@ def _transformed_cdf(
 
 
 def _reshaped_cdf(distribution: Distribution, dtype: tf.DType) -> Cdf:
-    """Returns the CDF of a batch of another shape, which broadcasts as others do."""
+    """Returns the CDF of a reshaped batch, which broadcasts as other batches do."""
     cdf = cdf_and_survival(distribution.distribution, dtype)
     inside = distribution.distribution.batch_shape_tensor()
     batch = distribution.batch_shape_tensor()
@@ -256,7 +261,7 @@ def _reshaped_cdf(distribution: Distribution, dtype: tf.DType) -> Cdf:
         z = tf.broadcast_to(z, tf.broadcast_dynamic_shape(tf.shape(z), batch))
         axes = range(z.shape.rank)
         lead = z.shape.rank - sizes.rank
-        # Where the batch is stretched the axis belongs to the labels.
+        # An axis along which the batch is stretched belongs to the labels.
         unstretched = [axis for axis in axes[lead:] if sizes[axis - lead] != 1]
         order = [*[axis for axis in axes if axis not in unstretched], *unstretched]
         z = tf.transpose(z, order)
@@ -317,7 +322,7 @@ def _mixture_cdf(
     else:
         cdf = cdf_and_survival(components, dtype)
         lower, upper = cdf.lower, cdf.upper
-        if lower.shape.rank:  # Otherwise the same for all components.
+        if lower.shape.rank:  # Else it is the same for all components.
             lower = tf.reduce_min(lower, axis=-1)
             upper = tf.reduce_max(upper, axis=-1)
 
@@ -343,4 +348,5 @@ def _last_axis_first(marks: tf.Tensor) -> tf.Tensor:
 
 
 def marks_of(cdf: Cdf, like: tf.Tensor, leaf: _Leaf) -> list[tf.Tensor]:
+    """Returns the marks of a CDF, or, if it has no components, of `leaf`."""
     return list(leaf(cdf, like) if cdf.marks is None else cdf.marks(like, leaf))

@@ -1,8 +1,8 @@
 """Closed forms of the CRPS under the distributions of TensorFlow Probability.
 
-Each function takes labels, of the full shape of the result, and a distribution, and
-returns the score and whether the parameters were in range; where they were not, the
-score is that of harmless parameters instead.
+Each function takes labels, of the full shape of the result, and a distribution. It
+returns the score, and whether the parameters are in range. If they are not, the score
+is computed for harmless parameters instead.
 
 All but a few have the form `(y - mean) (2 F(y) - 1) + rest`. Since the derivative of
 the CRPS in y is `2 F(y) - 1`, the derivatives of F and of `rest` in y cancel. Where
@@ -33,14 +33,14 @@ from uncertainty_metrics.tensors.distributions._crps_parameters import Score
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
 
-# None for a distribution that has none, though others of its class have.
+# It returns None for a distribution without one, if others of the class have one.
 ClosedForm = Callable[[tf.Tensor, Any], Score | None]
 
 _SQRT_2 = math.sqrt(2)
 _SQRT_PI = math.sqrt(math.pi)
 _LOG_2 = math.log(2)
 
-# For StudentT the series around df = 1 takes over this close to it.
+# Within this distance of df = 1, StudentT uses a series.
 _NEAR_CAUCHY = 0.125
 # A LogNormal of a smaller scale is computed relative to its mean.
 _NARROW_LOG_NORMAL = 0.5
@@ -74,7 +74,7 @@ def laplace(y: tf.Tensor, distribution: Distribution) -> Score:
 def logistic(y: tf.Tensor, distribution: Distribution) -> Score:
     centred, scale, valid = _parameters.location_scale(y, distribution)
     distance = tf.abs(centred)
-    # log1p, for softplus of a large negative number is 0 with a gradient of 0.
+    # Not softplus: for a large negative number it is 0, with a gradient of 0.
     rest = 2 * tf.math.log1p(tf.exp(-distance / scale)) - 1
     return distance + scale * rest, valid
 
@@ -188,7 +188,7 @@ def _student_t(
 
     # With e = df - 1 and C = B(1/2, df - 1/2) / B(1/2, df / 2), the rest is
     #   2 sqrt(df) / B(1/2, df / 2) * ((1 + z^2 / df)^(-e/2) - C) / e,
-    # the last factor from the logarithms of both powers, to pass through e = 0.
+    # where the last factor, from the logarithms of both powers, passes through e = 0.
     e = df - 1
     near = tf.abs(e) < _NEAR_CAUCHY
     half_step = _special.log_gamma_half_step(df / 2)
@@ -225,7 +225,7 @@ def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
     some = tf.where(inside, y, tf.exp(loc))
     log_ratio = tf.math.log(some) - loc
 
-    # A narrow one: everything relative to the mean, no difference of equal terms.
+    # A narrow distribution: relative to the mean, without differences of equal terms.
     narrow = scale < _NARROW_LOG_NORMAL
     half = _NARROW_LOG_NORMAL * tf.ones_like(scale)
     s = tf.where(narrow, scale, half)
@@ -239,7 +239,7 @@ def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
         _erf_difference(z, s) - tf.math.erf(s / 2)
     )
 
-    # A wide one: no exponential larger than the score.
+    # A wide distribution: no exponential is larger than the score.
     s = tf.where(narrow, half, scale)
     z = log_ratio / s
     spread = tf.exp(loc + 0.25 * tf.square(s)) * tfp.math.erfcx(s / 2)
@@ -264,7 +264,8 @@ def _poisson_spread(
 ) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     """Half the mean difference of two draws, `rate (I0 + I1)(2 rate) exp(-2 rate)`."""
     i0 = tf.math.bessel_i0e(2 * rate)
-    # The derivative is I0 alone; that of the product would cancel to it.
+    # The derivative is I0 alone. The other terms in the derivative of the product would
+    # cancel.
     return rate * (i0 + tf.math.bessel_i1e(2 * rate)), lambda upstream: upstream * i0
 
 
@@ -287,7 +288,7 @@ def geometric(y: tf.Tensor, distribution: Distribution) -> Score:
     else:
         p, valid = _parameters.positive(distribution.probs, y)
         valid &= p <= 1
-        # p = 1 has log(0); exp(-1e4) is a zero whose powers have gradients.
+        # For p = 1 it is log(0). exp(-1e4) is 0, but its powers have gradients.
         p = tf.where(valid, p, 0.5 * tf.ones_like(p))
         certain = p == 1
         some = tf.where(certain, 0.5 * tf.ones_like(p), p)
@@ -311,11 +312,11 @@ def deterministic(y: tf.Tensor, distribution: Distribution) -> Score:
 def _cells(
     y: tf.Tensor, outcomes: tf.Tensor, below: tf.Tensor, above: tf.Tensor
 ) -> tf.Tensor:
-    """The score of a step function, exactly, outcomes sorted along the last axis.
+    """Returns the exact score of a step function.
 
     Args:
       y: labels, [...].
-      outcomes: [..., K], where the CDF steps.
+      outcomes: [..., K], where the CDF steps, sorted along the last axis.
       below: [..., K - 1], the CDF between two outcomes.
       above: [..., K - 1], one minus that.
     """
@@ -425,7 +426,7 @@ def mixture(y: tf.Tensor, distribution: Distribution) -> Score | None:
 
 @functools.cache
 def _table() -> dict[type, ClosedForm]:
-    # Importing TensorFlow Probability takes seconds: only where it is used already.
+    # Imported here, because importing TensorFlow Probability takes seconds.
     tfp = _optional.require("tensorflow_probability")
 
     tfd = tfp.distributions

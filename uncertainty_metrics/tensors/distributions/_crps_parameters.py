@@ -24,14 +24,14 @@ def parameter(value: Any, like: tf.Tensor) -> tf.Tensor:
 
 
 def finite(value: Any, like: tf.Tensor) -> Score:
-    """Returns a parameter, 0 where it is not finite, and where it is."""
+    """Returns a parameter, 0 where it is not finite, and whether it is finite."""
     value = parameter(value, like)
     valid = tf.math.is_finite(value)
     return tf.where(valid, value, tf.zeros_like(value)), valid
 
 
 def positive(value: Any, like: tf.Tensor) -> Score:
-    """Returns a parameter, 1 where it is not finite and positive, and where it is."""
+    """Returns a parameter, 1 unless it is finite and > 0, and whether it is."""
     value = parameter(value, like)
     valid = tf.math.is_finite(value) & (value > 0)
     return tf.where(valid, value, tf.ones_like(value)), valid
@@ -40,14 +40,17 @@ def positive(value: Any, like: tf.Tensor) -> Score:
 def location_scale(
     y: tf.Tensor, distribution: Distribution
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns `y - loc`, the scale, and where both parameters are in range."""
+    """Returns `y - loc`, the scale, and whether both parameters are in range."""
     loc, right_loc = finite(distribution.loc, y)
     scale, right_scale = positive(distribution.scale, y)
     return y - loc, scale, right_loc & right_scale
 
 
 def in_double(function: Rule) -> Rule:
-    """Computes in float64: the incomplete functions of float32 keep 2 to 5 digits."""
+    """Decorates a rule, to compute in float64.
+
+    In float32 the incomplete functions have only 2 to 5 right digits.
+    """
 
     @functools.wraps(function)
     def wrapped(y: tf.Tensor, distribution: Distribution) -> Score:
@@ -76,7 +79,7 @@ def log1p_over(x: tf.Tensor) -> tf.Tensor:
 
 
 def probabilities(value: Any, like: tf.Tensor) -> Score:
-    """Returns probabilities [..., K], uniform where they are wrong, and where not."""
+    """Returns probabilities [..., K], uniform if wrong, and whether they are right."""
     value = tf.cast(tf.convert_to_tensor(value), like.dtype)
     total = tf.reduce_sum(value, axis=-1, keepdims=True)
     valid = tf.reduce_all(value >= 0, axis=-1)  # False for NaN.

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _LOG_2 = math.log(2)
 _EULER = float(np.euler_gamma)
 
-# Where the two forms of the integrals of a GeneralizedExtremeValue meet, and what they
-# need there for 1e-12.
+# The point where the two forms of the integrals of a GeneralizedExtremeValue meet, and
+# the numbers of terms and of nodes for errors of 1e-12 there.
 _JOINT = 2.0
 _NUM_TERMS, _NUM_NODES = 34, 32
-# Of a smaller concentration the nodes do not suffice.
+# For a smaller concentration there are too few nodes.
 _LEAST_CONCENTRATION = -20.0
-_FAR = 1e60  # Infinity, but for derivatives.
+_FAR = 1e60  # In place of infinity, to have finite derivatives.
 
 
 @functools.cache
@@ -54,7 +54,7 @@ def generalized_extreme_value(y: tf.Tensor, distribution: Distribution) -> Score
         raise _checks.error(
             "distribution",
             f"a GeneralizedExtremeValue of a concentration above "
-            f"{_LEAST_CONCENTRATION:g}: of a smaller one the score is not accurate",
+            f"{_LEAST_CONCENTRATION:g}, because below it the score is not accurate",
             f"a concentration of {float(tf.reduce_min(c)):g}",
         )
     valid &= in_reach

@@ -41,34 +41,35 @@ from uncertainty_metrics.tensors.distributions import _cdfs, _special
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
 
-# Odd, so that every other node is a rule of its own that tells the error.
+# Odd, so that every other node makes a second rule, whose difference is the error.
 NUM_NODES = 129
-# The same within so many scales of an end of a piece; and for what is beyond, where
-# most is within so much of the logarithm of the distance.
+# The number of nodes within `_NEAR` scales of an end of a piece; and the number beyond,
+# where most of the integral is within `_LOG_SCALE` of the logarithm of the distance.
 NEAR_NODES = 49
 _NEAR = 40.0
 FAR_NODES = 65
 _LOG_SCALE = 8.0
-# A score is refused where that rule differs by more than this part of the score.
+# A score is refused if the second rule differs by more than this share of the score.
 ERROR_LIMIT = 1e-2
 # Integers on which the CDF of a discrete distribution, or component, is summed; eager
 # execution takes the larger number where the first is too small.
 NUM_INTEGERS = 2048
 _MANY_INTEGERS = 2**16
-# Integers beyond these cannot be told apart in float32.
+# Beyond this number and its negative, float32 does not have all integers.
 _LARGEST_INTEGER = 2**24
 
 
 @dataclasses.dataclass(frozen=True)
 class _Precision:
-    """What depends on the dtype.
+    """Numbers that depend on the dtype.
 
     Attributes:
       log_small: a distance of `exp(-log_small)` scales from an end is negligible.
       log_far: tails are followed up to `exp(log_far)` scales.
-      tail: the largest part of A that a tail beyond may have.
+      tail: the largest share of A that the tails beyond may have.
       sum_tail: the same for the sum over integers.
-      bisections: that halve a bracket of ratio 256 to neighbouring numbers.
+      bisections: number of bisections of a bracket of ratio 256, down to neighbouring
+        numbers.
     """
 
     log_small: float
@@ -85,7 +86,7 @@ _PRECISION = {
 
 
 def _first_true(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the index of the first True along axis 0, 0 if none, and if any."""
+    """Returns the index of the first True along axis 0, 0 if none is, and if any is."""
     index = tf.argmax(tf.cast(mask, tf.int32), axis=0, output_type=tf.int32)
     return index, tf.reduce_any(mask, axis=0)
 
@@ -104,9 +105,9 @@ def _first_reached(
       like: a tensor of the shape and dtype of the result.
       powers: positive numbers, ascending: the brackets, with both signs.
       steps: number of bisections of a bracket.
-      half_way: takes the sum of two numbers to what separates them.
+      half_way: returns a number between two numbers, given their sum.
     """
-    # From 0 outwards, for far out TFP's CDFs are not always to be trusted.
+    # From 0 outwards, because far out the CDFs of TFP are not always right.
     zero = tf.zeros_like(like)
     sizes = np.concatenate([[0.0], powers])
     last = len(powers)
@@ -149,7 +150,7 @@ def _nodes(
     r = tf.exp(math.pi / 2 * tf.sinh(t))
     shrink = 1 / (1 + r / ratio)
     distance, left_over = scale * r * shrink, length * shrink
-    # From the closer end, for a CDF may be steep at the end of the support.
+    # From the closer end, because a CDF may be steep at the end of the support.
     sign = tf.sign(end - start)
     nodes = tf.where(
         distance < left_over, start + sign * distance, end - sign * left_over
@@ -163,8 +164,8 @@ def _half_nodes(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns nodes as `_nodes` does, for a CDF that also changes far from the start.
 
-    Beyond some scales, where nothing is left of what was narrow at the start, it is
-    smooth in the logarithm of the distance.
+    Beyond some scales, where a narrow part at the start has ended, the CDF is smooth in
+    the logarithm of the distance.
     """
     length = tf.abs(end - start)
     sign = tf.sign(end - start)
@@ -182,13 +183,13 @@ def _half_nodes(
 
 
 def _integrate(weights: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the integral, and that by every other node."""
+    """Returns the integral by all nodes, and the integral by every other node."""
     terms = weights * values
     return tf.reduce_sum(terms, axis=0), 2 * tf.reduce_sum(terms[::2], axis=0)
 
 
 def _is_monotone(values: tf.Tensor) -> tf.Tensor:
-    """Says if values [n, ...] fall, all within [0, 1]; NaN does not."""
+    """Says if values [n, ...] in [0, 1] fall, up to a tolerance; False for NaN."""
     in_range = (values >= -_cdfs.CDF_TOLERANCE) & (values <= 1 + _cdfs.CDF_TOLERANCE)
     falls = values[1:] - values[:-1] <= _cdfs.CDF_TOLERANCE
     return tf.reduce_all(in_range, axis=0) & tf.reduce_all(falls, axis=0)
@@ -213,9 +214,9 @@ class _Core(NamedTuple):
 
     Attributes:
       median: m.
-      scales: within which the probability halves.
-      extents: beyond which F^2, or (1 - F)^2, has nothing left.
-      reaches: beyond which F, or 1 - F, has nothing left.
+      scales: distances at which the probability of the tail has halved.
+      extents: distances beyond which the integral of F^2, or (1 - F)^2, is negligible.
+      reaches: distances beyond which the integral of F, or 1 - F, is negligible.
     """
 
     median: tf.Tensor
@@ -231,7 +232,7 @@ def _core(cdf: _cdfs.Cdf, like: tf.Tensor) -> _Core:
     # The distances that halve the probability on each side, apart from an atom at m.
     half_left, half_right = 0.5 * below(before), 0.5 * above(median)
     floor = 2 * limits.eps * tf.abs(median) + 2.0**-120
-    # Below a jump at m, or what looks like one, nothing may be left.
+    # Below a jump at m, or below a steep rise, the probability may be 0.
     half_left = tf.maximum(half_left, limits.tiny)
     left_scale = median - _first(lambda z: below(z) >= half_left, like)[0]
     right_scale = _first(lambda z: above(z) <= half_right, like)[1] - median
@@ -245,7 +246,7 @@ def _core(cdf: _cdfs.Cdf, like: tf.Tensor) -> _Core:
         distance = _special.along_new_axis(far, like) * scale
         value = tf.stop_gradient(tf.maximum(tail(distance), 0))
         relative = distance / scale
-        # Rounding can leave 1 - F at a constant, where a tail would fall.
+        # By rounding, 1 - F may stay constant although the tail falls.
         stuck = (value[:-1] <= 8 * limits.eps) & (value[1:] > 0.5 * value[:-1])
         stuck = tf.concat([stuck, tf.zeros_like(stuck[:1])], axis=0)
 
@@ -265,7 +266,7 @@ def _core(cdf: _cdfs.Cdf, like: tf.Tensor) -> _Core:
 def _ends(
     cdf: _cdfs.Cdf, median: tf.Tensor, lengths: tuple[tf.Tensor, tf.Tensor]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns what lies so far to either side of the median, within the support."""
+    """Returns the points at these distances from the median, within the support."""
     left, right = lengths
     return (
         tf.where(left < median - cdf.lower, median - left, cdf.lower),
@@ -290,7 +291,7 @@ def _marks(cdf: _cdfs.Cdf, like: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def _continuous_in_pieces(
     cdf: _cdfs.Cdf, fixed: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the score, where to take its slope, and whether it can be relied on.
+    """Returns the score, the point of its slope, and whether to trust it.
 
     The integrals are split at the marks, at m and at y. Each half of a piece has nodes
     from its outer end inwards, in steps that grow from the scale of that end on.
@@ -345,7 +346,7 @@ def _continuous_in_pieces(
     )
     score = total + tf.abs(fixed - median)
     valid &= error <= ERROR_LIMIT * score
-    # What lies beyond, if the tails fall like a power.
+    # The order of the tails beyond, if they fall like a power.
     left = tf.where(lower > cdf.lower, median - lower, zero)
     right = tf.where(upper < cdf.upper, upper - median, zero)
     beyond = cdf.below(lower) ** 2 * left + cdf.above(upper) ** 2 * right
@@ -354,7 +355,7 @@ def _continuous_in_pieces(
 
 
 def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score by quadrature, and whether it can be relied on."""
+    """Returns the score by quadrature, and whether to trust it."""
     cdf = _cdfs.cdf_and_survival(distribution, y.dtype)
     integrate = _continuous_in_one if cdf.marks is None else _continuous_in_pieces
     score, within, valid = integrate(cdf, tf.stop_gradient(y))
@@ -364,7 +365,7 @@ def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.
 def _continuous_in_one(
     cdf: _cdfs.Cdf, fixed: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the score, where to take its slope, and whether it can be relied on."""
+    """Returns the score, the point of its slope, and whether to trust it."""
     below, above = cdf.below, cdf.above
     core = _core(cdf, fixed)
     median, (left_scale, right_scale) = core.median, core.scales
@@ -381,7 +382,7 @@ def _continuous_in_one(
     a_right, a_right_coarse = _integrate(right_weights, right_tail**2)
     a = a_left + a_right
 
-    # What lies beyond, if the tails fall like a power.
+    # The order of the tails beyond, if they fall like a power.
     beyond = tf.zeros_like(a)
     for tail, length, room in (
         (left_tail, left, median - cdf.lower),
@@ -424,7 +425,7 @@ def _tail(
     function: Callable[[tf.Tensor], tf.Tensor], k: tf.Tensor, median: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns a CDF, or 1 minus it, at integers, and whether it falls in [0, 1]."""
-    # Outside of the support TFP's derivatives may be NaN: none are taken of zeros.
+    # Zeros get no derivative, because outside of the support it may be NaN in TFP.
     fixed = tf.stop_gradient(function(k))
     positive = fixed > 0
     tail = function(tf.where(positive, k, median))
@@ -458,7 +459,7 @@ def _integer_marks(
 
 
 def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score by a sum over integers, and whether it can be relied on.
+    """Returns the score by a sum over integers, and whether to trust it.
 
     Each component has its own integers; between them the CDF is constant.
     """
@@ -476,8 +477,8 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
         if tf.reduce_any(wrong == 1):
             raise _checks.error(
                 "distribution",
-                f"narrower: all but a negligible part within {_MANY_INTEGERS} integers "
-                f"around its median, or that of each component, between "
+                f"narrower, with all but a negligible part within {_MANY_INTEGERS} "
+                f"integers around its median, or the median of each component, between "
                 f"-{_LARGEST_INTEGER} and {_LARGEST_INTEGER}",
                 f"{type(distribution).__name__}, too wide for a sum over integers",
             )
@@ -487,7 +488,7 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
 def _sum(
     y: tf.Tensor, distribution: Distribution, count: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score, and 0, or what is wrong: see `_integer_marks`."""
+    """Returns the score, and 0 if it is right: see `_integer_marks` for 1 and NaN."""
     dtype = y.dtype
     fixed = tf.stop_gradient(y)
 

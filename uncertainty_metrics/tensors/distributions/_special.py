@@ -17,7 +17,8 @@ _STIRLING_FROM = 8.0
 _HALF_LOG_2_PI = 0.5 * math.log(2 * math.pi)
 
 # From this concentration on, incomplete gamma and beta functions are integrals of a
-# nearly normal density. TensorFlow's iterations lose digits there, in the end all.
+# nearly normal density. TensorFlow's iterations lose digits there, in the end all
+# digits.
 LARGE_CONCENTRATION = 1000.0
 # The mass of such a density outside these standard deviations is below 1e-16.
 _NORMAL_LIKE_SUPPORT = (-9.0, 10.0)
@@ -91,7 +92,7 @@ def beta_kernel(a: tf.Tensor, b: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 def beta_correction(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    """Returns what log B(a, b) has in excess of its leading Stirling terms."""
+    """Returns log B(a, b) minus its leading Stirling terms."""
     return stirling_correction(a) + stirling_correction(b) - stirling_correction(a + b)
 
 

@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
     from uncertainty_metrics.tensors.distributions._crps_parameters import Score
 
-# Where the density is e^-28 of that of the mode it is cut, which 24 nodes resolve: both
-# leave relative errors of 2e-12.
+# The density is cut where it is e^-28 of the density at the mode, and 24 nodes resolve
+# the rest: both cause relative errors of 2e-12.
 _DROP = 28.0
 _NUM_NODES = 24
 
 
 @functools.cache
 def _integration() -> np.ndarray:
-    """Returns the matrix, to multiply by from the right, from values at Gauss-Legendre
-    nodes on [0, 1] to integrals of their polynomial from 0 to each node.
+    """Returns a matrix M to integrate with.
+
+    If v are values at the Gauss-Legendre nodes on [0, 1], v M are the integrals of
+    their polynomial from 0 to each node.
     """
     n = _NUM_NODES
     nodes, weights = np.polynomial.legendre.leggauss(n)
@@ -55,7 +57,7 @@ def _score(
     weight: tf.Tensor,
     points: list[tuple[tf.Tensor, tf.Tensor]],
 ) -> Score:
-    """The score of a TruncatedNormal of some weight, and points of place and weight."""
+    """Returns the score of a weighted TruncatedNormal and points with weights."""
     loc, right_loc = _parameters.finite(truncated.loc, y)
     scale, right_scale = _parameters.positive(truncated.scale, y)
     low, high = (
@@ -80,7 +82,8 @@ def _score(
     low, high = reached(low, -1.0), reached(high, 1.0)
 
     def beside(place: tf.Tensor) -> tf.Tensor:
-        # Off the ends by a rounding error: they, not a label, bound the density.
+        # A place at an end is moved by a rounding error, so that the end bounds the
+        # density.
         place = from_mode(place)
         nudge = np.finfo(np.float64).eps * (tf.abs(place) + 1e-3 * (high - low))
         nudge = tf.stop_gradient(nudge)
@@ -89,7 +92,7 @@ def _score(
 
     y_offset = beside(y)
     points = [(beside(place), mass) for place, mass in points]
-    # Of equal ones the label is last, for F includes the jump at it.
+    # Of equal marks the label is last, because F includes the jump at the label.
     places = [place for place, _ in points]
     marks = tf.stack([low, tf.zeros_like(y), high, *places, y_offset], axis=-1)
     marks = tf.sort(marks, axis=-1)
@@ -128,7 +131,7 @@ def truncated_normal(y: tf.Tensor, distribution: Distribution) -> Score:
 
 @_parameters.in_double
 def censored_normal(y: tf.Tensor, distribution: Distribution) -> Score:
-    """The score of a Mixture of one TruncatedNormal and points, Deterministic."""
+    """Returns the score of a Mixture of one TruncatedNormal and some Deterministic."""
     masses, valid = _parameters.probabilities(distribution.cat.probs_parameter(), y)
     weights = [_parameters.parameter(mass, y) for mass in tf.unstack(masses, axis=-1)]
     points = []

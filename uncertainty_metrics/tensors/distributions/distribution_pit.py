@@ -35,9 +35,9 @@ def distribution_pit(
       targets: observed values, inside or outside of the support, shape [n] or [n, 1].
 
     Returns:
-      Values in [0, 1], of the shape of the targets, or a `PITInterval` of such; float64
-      for a distribution of float64, else float32. NaN inside a graph where eager
-      execution raises ValueError for values.
+      Values in [0, 1], of the shape of the targets, or a `PITInterval` of such values;
+      float64 for a distribution of float64, else float32. A graph returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       TypeError: `distribution` is no distribution, or `targets` hold no numbers.
@@ -99,8 +99,10 @@ def distribution_pit(
 def cdf_ends(
     distribution: Distribution, y: tf.Tensor
 ) -> tuple[list[tf.Tensor], tf.Tensor]:
-    """Returns the CDF at y, of a discrete distribution below and above its jump there;
-    and whether it is a CDF.
+    """Returns a list, and whether it has values of a CDF.
+
+    The list has the CDF at y; or, for a discrete distribution, the CDF below and above
+    its jump at y.
     """
     tfp = _optional.require("tensorflow_probability")
 
@@ -114,12 +116,12 @@ def cdf_ends(
         upper = call("cdf", y)
         ends = [upper - call("prob", y), upper]
     elif _cdfs.is_discrete(distribution):
-        # TFP's probabilities are not to be trusted outside of the support.
+        # Not by `prob`, because outside of the support TFP's is not always right.
         ends = [call("cdf", tf.math.ceil(y) - 1), call("cdf", tf.floor(y))]
     else:
         cdf = _cdfs.cdf_and_survival(distribution, y.dtype).below
         ends = [cdf(y)]
-        # A negative scale makes it fall.
+        # With a negative scale the CDF falls.
         far = 1e4 * (1 + tf.abs(y))
         rises = ~(cdf(y + far) < cdf(y - far))
     right = rises

@@ -28,7 +28,12 @@ __all__ = ["crps_distribution"]
 
 
 def unwrapped(distribution: Any) -> Distribution:
-    """Checks the type and the event; unwraps the output of a probabilistic layer."""
+    """Returns the distribution, for the output of a probabilistic layer the one in it.
+
+    Raises:
+      TypeError: it is not a distribution.
+      ValueError: its events are not scalars.
+    """
     tfp = _optional.require("tensorflow_probability")
 
     if not isinstance(distribution, tfp.distributions.Distribution):
@@ -97,24 +102,28 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
     StudentT, Cauchy, TruncatedNormal and the generalized ones are computed in float64
     throughout.
 
-    All others need a `cdf`, which is evaluated some 800 times per label and
-    integrated by double exponential quadrature. Measured relative errors in float64:
-    1e-12 where the CDF is smooth inside of its support (Weibull, JohnsonSU, HalfCauchy,
-    ...), 2e-9 where tails fall slower than 1 / z, 1e-6 with a
-    kink inside (Triangular, TwoPieceNormal); in float32 2e-6 or that, as far as the
-    `cdf` itself is accurate. The integrals of a mixture are split at the quartiles and
-    the ends of its K components, which may be as narrow and as far apart as their dtype
-    can tell (1e-8, at the cost of some 1000 K + 2000 evaluations). Tails
-    slower than 1 / sqrt(z) have no finite score, and those near it are refused. So it
-    is for what a BatchReshape, a BatchBroadcast, an Independent, a monotone bijector or
-    another mixture makes of a mixture. A distribution of integers is summed over the
-    2048 integers around its median, or those of all components, exactly; in eager
-    execution over 65536 where those are too few. It is refused where more than a
-    negligible part lies outside.
+    All others need a `cdf`, which is evaluated some 800 times per label and integrated
+    by double exponential quadrature. Measured relative errors in float64: 1e-12 if the
+    CDF is smooth inside of its support (Weibull, JohnsonSU, HalfCauchy, ...), 2e-9 if
+    the tails fall more slowly than 1 / z, and 1e-6 with a kink inside (Triangular,
+    TwoPieceNormal); in float32 2e-6 or these, whichever is larger, if the `cdf` itself
+    is as accurate. If the tails fall more slowly than 1 / sqrt(z), the score is
+    infinite; a distribution near this limit is refused.
 
-    Differentiable once, in the labels (the derivative is `2 F(y) - 1`) and in all
-    parameters in which the `cdf` is. Everything has a static shape and compiles with
-    XLA wherever the `cdf` does; the closed forms all do.
+    The integrals of a mixture are split at the quartiles and the ends of its K
+    components, which may be as narrow and as far apart as their dtype can tell (error
+    1e-8, at the cost of some 1000 K + 2000 evaluations). The same holds for a mixture
+    inside of a BatchReshape, a BatchBroadcast, an Independent, a monotone bijector or
+    another mixture.
+
+    A distribution of integers is summed exactly, over the 2048 integers around its
+    median, or around the median of each component; in eager execution over 65536
+    integers if those are too few. It is refused if more than a negligible part is
+    outside of these integers.
+
+    The score can be differentiated once, in the labels (the derivative is `2 F(y) - 1`)
+    and in all parameters in which the `cdf` can be. All shapes are static. The score
+    compiles with XLA if the `cdf` does; the closed forms all do.
 
     Args:
       labels: real numbers, inside or outside of the support, shape [...]. They are
@@ -125,8 +134,8 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
 
     Returns:
       One score per label, in [0, inf), in the units of the labels, of the dtype of the
-      distribution if that is floating, else float32; lower is better. NaN inside a
-      graph where eager execution raises ValueError for values.
+      distribution if that is floating, else float32; lower is better. A graph returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       TypeError: `distribution` is no distribution, or `labels` hold no numbers.
@@ -156,9 +165,8 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
     dtype = distribution.dtype if distribution.dtype.is_floating else tf.float32
     if isinstance(labels, (float, list, tuple)):
         # By itself TensorFlow would round Python's numbers to float32.
-        with contextlib.suppress(
-            TypeError, ValueError
-        ):  # as_tensor says what is wrong.
+        # If it fails, `as_tensor` says what is wrong.
+        with contextlib.suppress(TypeError, ValueError):
             labels = tf.convert_to_tensor(labels, dtype_hint=dtype)
     labels = _inputs.as_tensor("labels", labels)
     batch = distribution.batch_shape
@@ -197,7 +205,7 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
 
 
 def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the scores and whether each can be relied on."""
+    """Returns the scores, and whether to trust each."""
     distribution = _cdfs.bare(distribution)
     closed_form = _closed_form_crps.lookup(distribution)
     if closed_form is not None:
@@ -217,7 +225,7 @@ def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tens
 
 
 def check_parameters(distribution: Distribution) -> None:
-    """Raises, in eager execution, what the distribution itself says is wrong."""
+    """Raises ValueError in eager execution if TFP finds a wrong parameter."""
     if not tf.executing_eagerly():
         return
     try:

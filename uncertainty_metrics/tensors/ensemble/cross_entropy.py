@@ -36,7 +36,7 @@ def _cross_entropy(
     predictions = _members.members_before_classes(name, predictions, axis)
     shape = predictions.shape
     _predictions.check_labels(y.shape, name, shape, shape[:-2])
-    # What the labels must be does not depend on the member.
+    # Labels are checked against one member, as all members have the same classes.
     examples = _inputs.examples(
         y,
         **{name: predictions[..., 0, :]},
@@ -68,7 +68,7 @@ def variance_bound(probs, labels, num_models):
     members = Members(_members.flat_members(predictions), False)
     y, right = _inputs.integer_labels(xp.reshape(y, [-1]), members.classes.shape[-1])
     right = right & members.right
-    if num_models is not None:  # The graph may not have known.
+    if num_models is not None:  # A graph may not know the number.
         right = right & (members.count == num_models)
     at_labels = _members.label_probabilities(members, y)
     top = xp.reduce_max(at_labels, axis=1, keepdims=True)

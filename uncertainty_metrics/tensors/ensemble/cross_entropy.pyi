@@ -41,9 +41,9 @@ def ensemble_cross_entropy(
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
-      probability 0 in all members. Smaller is better. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      probability 0 in all members. Smaller is better. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -100,9 +100,9 @@ def gibbs_cross_entropy(
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
-      probability 0 in one member. Smaller is better. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      probability 0 in one member. Smaller is better. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -141,9 +141,9 @@ def variance_bound(
 
     Returns:
       The mean, in [0, 1/8]; 0 for equal members. An example whose label has probability
-      0 in all members counts as 0. Larger is more diverse. float32, or float64 where
-      the predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      0 in all members counts as 0. Larger is more diverse. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -17,7 +17,7 @@ __all__ = np_distances.__all__
 
 
 def _finite(first: xp.Tensor, second: xp.Tensor) -> xp.Tensor:
-    """Returns whether all of each row [..., K] of both is finite."""
+    """Returns whether both rows [..., K] are finite, for each pair of rows."""
     finite = xp.math.is_finite(first) & xp.math.is_finite(second)
     return xp.reduce_all(finite, axis=-1)
 
@@ -27,7 +27,7 @@ def kl_divergence(p, q, *, aggregate):
     _checks.boolean("aggregate", aggregate)
     p, q = _members.pair(("p", "q"), (p, q), size=2)
     right = _finite(p, q) & xp.reduce_all((p >= 0) & (q >= 0), axis=-1)
-    # Also 0 is what is so small that q / p would overflow.
+    # Values of p for which q / p would overflow count as 0.
     positive = p >= _members.tiny(p.dtype) * xp.maximum(q, 1)
     p = xp.where(positive, p, xp.zeros_like(p))
     some = xp.where(positive, p, xp.ones_like(p))
@@ -48,7 +48,7 @@ def logit_kl_divergence(logits_1, logits_2, *, aggregate):
 
 
 def _scaled(vectors: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns vectors whose largest entry is 1, and the factor, 0 for zeros."""
+    """Returns vectors divided by their largest absolute entry, and this entry."""
     scale = xp.reduce_max(xp.abs(vectors), axis=-1, keepdims=True)
     scale = xp.stop_gradient(scale)
     return vectors / xp.where(scale > 0, scale, xp.ones_like(scale)), scale
@@ -58,7 +58,7 @@ def _lp_norm(vectors: xp.Tensor, order: float) -> xp.Tensor:
     """Returns the norms of vectors [..., K], whose gradient at 0 is 0."""
     if order == math.inf:
         return xp.reduce_max(xp.abs(vectors), axis=-1)
-    # Powers of large numbers would overflow. The largest is now 1, and so the sum more.
+    # Powers of large numbers would overflow. Now the largest is 1, and the sum >= 1.
     vectors, scale = _scaled(vectors)
     total = xp.reduce_sum(xp.pow(xp.abs(vectors), order), axis=-1)
     return scale[..., 0] * xp.pow(xp.maximum(total, 1), 1 / order)

@@ -22,8 +22,8 @@ def cosine_distance(
 
     Returns:
       The mean, or distances, shape [...], in [0, 2]; 1 if a vector is zero. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
+      which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -51,9 +51,9 @@ def cosine_similarity(
 
     Returns:
       The mean, or similarities, shape [...], in [-1, 1]; 0 if a vector is zero. For
-      predictions of two models, larger is less diverse. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      predictions of two models, larger is less diverse. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -87,8 +87,8 @@ def kl_divergence(
     Returns:
       The mean, or divergences in nats, shape [...]; inf if q_k = 0 < p_k for a class,
       while p_k = 0 contributes q_k. No digits cancel if p and q nearly agree. float32,
-      or float64 where the predictions are. NaN in compiled code, where eager code
-      raises ValueError for values.
+      or float64 for float64 predictions. Compiled code returns NaN for wrong values,
+      for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -121,8 +121,8 @@ def logit_kl_divergence(
 
     Returns:
       The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
-      for which p_1 is not. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      for which p_1 is not. float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -157,9 +157,9 @@ def lp_distance(
         each.
 
     Returns:
-      The mean, or distances, shape [...], >= 0. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      The mean, or distances, shape [...], >= 0. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,4 +1,4 @@
-"""How differently members decide and predict, on tensors.
+"""How much the decisions and predictions of members differ, on tensors.
 
 Declared in `uncertainty_metrics.numpy.ensemble.diversity`.
 """
@@ -74,7 +74,7 @@ def average_pairwise_diversity(probs, num_models, error):
     values = _member_pairs.diversities(_members.classes(rows, from_logits=False))
     means = _row_means(xp.where(right, values, xp.zeros_like(values)))
     if error is not None:
-        # A number of Python keeps its digits in an array.
+        # In an array a Python number keeps its digits.
         number = error if xp.is_tensor(error) else np_inputs.as_array("error", error)
         divisor = _inputs.as_tensor("error", number)
         _predictions.check_number("error", divisor.shape)

@@ -30,8 +30,8 @@ def average_pairwise_diversity(
       A dict of `disagreement`, in [0, 1] before the division, larger is more diverse;
       `average_kl`, >= 0, larger is more diverse, inf if a class has probability 0 for a
       member but not for an earlier one; and `cosine_similarity`, in [0, 1], smaller is
-      more diverse. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      more diverse. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -60,8 +60,8 @@ def disagreement(
 
     Returns:
       The share of examples with different argmax, in [0, 1]. Ties go to the lowest
-      class. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      class. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -92,8 +92,8 @@ def double_fault(
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

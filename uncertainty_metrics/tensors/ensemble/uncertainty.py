@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = np_uncertainty.__all__
 
-# Bytes of an eager block: memory allocators ask the system for each larger piece anew,
-# which takes as long as the arithmetic.
+# Bytes of a block of eager arithmetic. Memory allocators request each larger piece from
+# the system again, which takes as long as the arithmetic.
 _BLOCK = 28 * 2**20
 
 
@@ -48,10 +48,14 @@ def _in_blocks(
 def _scores(
     data: MemberData, score: Callable[[Members], xp.Tensor], single: bool = False
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the scores [..., N] of all examples, N in the shape of the examples, and
-    which of them are right.
+    """Returns the scores of all examples, and which of them are right.
 
-    `single` tells that there is no axis of members.
+    The shape of the scores ends with the shape of the examples.
+
+    Args:
+      data: the predictions.
+      score: computes scores [..., N] of the members.
+      single: whether there is no axis of members.
     """
     name, predictions = _checks.predictions(data.probabilities, data.logits, None)
     predictions = _members.floating(name, predictions)

@@ -25,8 +25,9 @@ def ensemble_disagreement(
 
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
-      uncertain. Ties go to the lowest class. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      uncertain. Ties go to the lowest class. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -61,8 +62,8 @@ def expected_entropy(
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
       Larger is more uncertain. More members would not reduce it. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -102,8 +103,8 @@ def knowledge_uncertainty(
     Returns:
       A named tuple `(knowledge_uncertainty, total_uncertainty,
       expected_data_uncertainty)`, each of shape [...], in nats, in [0, log K]. float32,
-      or float64 where the predictions are. NaN in compiled code, where eager code
-      raises ValueError for values.
+      or float64 for float64 predictions. Compiled code returns NaN for wrong values,
+      for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -138,8 +139,8 @@ def mean_member_uncertainty(
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
       Larger is more uncertain; disagreement between members does not count. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
+      which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -183,8 +184,8 @@ def model_uncertainty(
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
       of the shape of the examples, in nats, >= 0. The model uncertainty of one member
-      is 0. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      is 0. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -226,8 +227,8 @@ def mutual_information(
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
       distributions; 0 if the members agree or there is only one. Larger is more
-      uncertain. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      uncertain. float32, or float64 for float64 predictions. Compiled code returns NaN
+      for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -268,8 +269,8 @@ def predictive_entropy(
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
-      Larger is more uncertain. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      Larger is more uncertain. float32, or float64 for float64 predictions. Compiled
+      code returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -310,9 +311,9 @@ def variation_ratio(
 
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
-      uncertain. A member with ties votes for the lowest class. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      uncertain. A member with ties votes for the lowest class. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

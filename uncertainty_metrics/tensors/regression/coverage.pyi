@@ -35,8 +35,8 @@ def calibration_error(
 
     Returns:
       A number in [0, 1), or one for each `level`. Smaller is better. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
+      which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -85,8 +85,8 @@ def compute_calibration_curve(
       A dict of vectors [n_bins]: `expected_coverage`, the levels p;
       `observed_coverage`, in [0, 1], above p if the variances are too large and below p
       if they are too small; `bin_counts`, the total weight of the examples, the same at
-      every level. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      every level. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -136,8 +136,8 @@ def expected_calibration_error(
 
     Returns:
       A number in [0, 1]. Smaller is better; for n calibrated examples it is of the
-      order of 1 / sqrt(n). float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      order of 1 / sqrt(n). float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -182,8 +182,8 @@ def interval_coverage(
 
     Returns:
       A share in [0, 1], or one for each `level`; the closer to the level, the better.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,4 +1,4 @@
-"""Scores of Normal forecasts, and how wide these are, on tensors.
+"""Scores of Normal forecasts, and their widths, on tensors.
 
 Declared in `uncertainty_metrics.numpy.regression.normal_scores`.
 """
@@ -16,6 +16,7 @@ from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import normal_scores as np_normal_scores
 from uncertainty_metrics.ops import (
     _binning,
+    _execution,
     _forecasts,
     _inputs,
     _levels,
@@ -46,10 +47,33 @@ def _likelihood(forecasts: _forecasts.Forecasts) -> xp.Tensor:
 
 @twin(np_normal_scores.negative_log_likelihood)
 def negative_log_likelihood(mean, var, targets, mask, *, sample_weight, stddevs):
-    forecasts = _forecasts.checked_forecasts(
+    unchecked = _forecasts.unchecked(
         mean, var, targets, mask, sample_weight, stddevs, names=("mean", "var")
     )
+    value = _forecasts.by_numpy(np_normal_scores.negative_log_likelihood, unchecked)
+    if value is not None:
+        return _with_gradient(value, *unchecked[:3]), xp.constant(True)
+    forecasts = _forecasts.checked(unchecked)
     return _likelihood(forecasts), forecasts.valid
+
+
+def _with_gradient(
+    likelihood: float, means: xp.Tensor, variances: xp.Tensor, targets: xp.Tensor
+) -> xp.Tensor:
+    """Returns the likelihood of forecasts [N] without weights as a function of them."""
+
+    @_execution.custom_gradient
+    def known(means, variances, targets):
+        def gradient(upstream):
+            share = upstream / xp.cast(xp.size(targets), targets.dtype)
+            errors = targets - means
+            slopes = share * errors / variances
+            halves = (share - slopes * errors) / (2 * variances)
+            return -slopes, halves, slopes
+
+        return xp.constant(likelihood, targets.dtype), gradient
+
+    return known(means, variances, targets)
 
 
 def _mean_stddev(
@@ -58,7 +82,7 @@ def _mean_stddev(
     sample_weight: TensorLike | None,
     stddevs: TensorLike | None,
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the mean, and whether it is right."""
+    """Returns the mean standard deviation, and whether to trust it."""
     name, given = np_forecasts.spread(uncertainties, stddevs)
     tensor = _inputs.as_tensor(name, given)
     dtype = _inputs.predictions_dtype(tensor)

@@ -34,8 +34,8 @@ def evaluate_calibration(
       `negative_log_likelihood`, `expected_calibration_error`, `root_mean_squared_error`
       and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev, which is
       sqrt(2 / pi) = 0.798 for calibrated Normal forecasts, and larger if the variances
-      are too small. float32, or float64 where the predictions are. NaN in compiled
-      code, where eager code raises ValueError for values.
+      are too small. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -83,8 +83,9 @@ def expected_normalized_calibration_error(
 
     Returns:
       A number >= 0. Smaller is better; for n calibrated examples it is of the order of
-      sqrt(n_bins / n). Time O(n log n). float32, or float64 where the predictions are.
-      NaN in compiled code, where eager code raises ValueError for values.
+      sqrt(n_bins / n). Time O(n log n). float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -123,9 +124,9 @@ def interval_width(
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is
-      sharper; read it together with `interval_coverage`. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      sharper; read it together with `interval_coverage`. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -165,8 +166,8 @@ def negative_log_likelihood(
 
     Returns:
       The mean, in nats; any real number. Smaller is better. It has a gradient for
-      tensors. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      tensors. float32, or float64 for float64 predictions. Compiled code returns NaN
+      for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -202,8 +203,8 @@ def root_mean_squared_error(
 
     Returns:
       A number >= 0, in the unit of the targets. Smaller is better. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -236,8 +237,8 @@ def sharpness(
 
     Returns:
       A number > 0, in the unit of the targets. Smaller is sharper. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      for float64 predictions. Compiled code returns NaN for wrong values, for which
+      eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

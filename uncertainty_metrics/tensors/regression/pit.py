@@ -35,7 +35,7 @@ def probability_integral_transform(predictions, uncertainties, targets, *, stdde
 def _beside(
     name: str, value: TensorLike, targets: TensorLike, axis: str
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns values [..., m] and targets [..., 1] of one type, which rows of them are
+    """Returns values [..., m] and targets [..., 1] of one type, which rows of both are
     finite, and the shape of the targets.
     """
     values = _inputs.as_tensor(name, value)

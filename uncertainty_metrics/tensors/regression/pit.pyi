@@ -28,9 +28,9 @@ def probability_integral_transform(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      Values in [0, 1], of the shape of the targets. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      Values in [0, 1], of the shape of the targets. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -73,9 +73,9 @@ def quantile_pit(
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      Values in (0, 1), of the shape of the targets. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      Values in (0, 1), of the shape of the targets. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -115,8 +115,8 @@ def sample_pit(
 
     Returns:
       `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
-      of the targets. float32, or float64 where the predictions are. NaN in compiled
-      code, where eager code raises ValueError for values.
+      of the targets. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -35,8 +35,10 @@ def _pit_values(
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
 ) -> tuple[list[xp.Tensor], xp.Tensor | None, xp.Tensor]:
-    """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
-    upper ends of intervals; weights, and whether all was right.
+    """Returns a list, the weights, and whether all values are right.
+
+    The list has PIT values in [0, 1], in the precision of the argument; or the lower
+    and the upper ends of intervals.
     """
     arguments = _results.pit_ends(pit)
     tensors = {
@@ -83,7 +85,7 @@ def _curve(
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
 ) -> tuple[dict[str, xp.Tensor], xp.Tensor]:
-    """Returns the curve, and whether it is right."""
+    """Returns the curve, and whether to trust it."""
     levels = np_levels.curve_levels(n_bins)
     ends, weights, valid = _pit_values(pit, mask, sample_weight)
     limits = np_levels.pit_limits(levels, numpy_dtype(ends[0]))

@@ -30,8 +30,9 @@ def pit_calibration_curve(
 
     Returns:
       A dict with the entries of `compute_calibration_curve`, and equal to it for the
-      PIT values of Normal forecasts. float32, or float64 where the predictions are. NaN
-      in compiled code, where eager code raises ValueError for values.
+      PIT values of Normal forecasts. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -70,8 +71,9 @@ def pit_calibration_error(
       sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A number in [0, 1]. Smaller is better. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      A number in [0, 1]. Smaller is better. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -111,9 +113,9 @@ def pit_histogram(
 
     Returns:
       A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
-      `density` [n_bins], which is 1 for a uniform distribution. float32, or float64
-      where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      `density` [n_bins], which is 1 for a uniform distribution. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

@@ -23,8 +23,8 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
 
       calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
 
-    As `um.numpy.regression.TemperatureScaling`: the fit is eager and in float64, and
-    `transform` takes and returns tensors, in graphs too.
+    The twin of `um.numpy.regression.TemperatureScaling`: `fit` is eager and computes in
+    float64; `transform` takes and returns tensors, also in graphs.
 
     Attributes:
       temperature: the fitted T, a float > 0; 1.0 before the fit.
@@ -40,7 +40,7 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
       [5.0, 10.0]
     """
 
-    def transform(  # type: ignore[override]  # Tensors.
+    def transform(  # type: ignore[override]  # It takes tensors.
         self,
         uncertainties: TensorLike | None = None,
         *,
@@ -53,8 +53,9 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
           stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
-          Variances, or standard deviations, of that shape, float32 or float64 as they
-          are. NaN inside a graph where eager execution raises ValueError for values.
+          Variances, or standard deviations, of that shape; float64 for float64, else
+          float32. A graph returns NaN for wrong values, for which eager code raises
+          ValueError.
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.

@@ -1,0 +1,117 @@
+"""Arithmetic of rows [..., K], such as the logits of an example, in float64."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from uncertainty_metrics.numpy import _threads
+
+# With so few columns, work on whole columns takes less time than on rows. Of eight
+# numbers or more, NumPy adds several at once; of fewer it adds one after the other, so
+# the sums of whole columns have the same bits.
+_FEW_MAXIMA, _FEW_SUMS = 16, 7
+
+
+def largest(rows: np.ndarray) -> np.ndarray:
+    """Returns the largest number of each row, [...]; -inf for K = 0."""
+    if 0 < rows.shape[-1] <= _FEW_MAXIMA:
+        return functools.reduce(np.maximum, np.moveaxis(rows, -1, 0))
+    return rows.max(axis=-1, initial=-np.inf)
+
+
+def sums(rows: np.ndarray) -> np.ndarray:
+    """Returns the sum of each row, [...]."""
+    if 0 < rows.shape[-1] <= _FEW_SUMS:
+        return functools.reduce(np.add, np.moveaxis(rows, -1, 0))
+    return rows.sum(axis=-1)
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Returns the sums of x * y over the last axis, without an array of products."""
+    return np.matmul(x[..., None, :], y[..., None])[..., 0, 0]
+
+
+def below_maximum(logits: np.ndarray) -> np.ndarray:
+    """Returns float64 logits [..., K] minus the largest of their row."""
+    below = logits.astype(np.float64)
+    with np.errstate(over="ignore"):  # A difference may be -inf.
+        below -= largest(below)[..., None]
+    return below
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Returns float64 probabilities of logits [..., K]; -inf is probability 0."""
+    exponentials = below_maximum(logits)
+    np.exp(exponentials, out=exponentials)
+    exponentials /= sums(exponentials)[..., None]
+    return exponentials
+
+
+def in_blocks(
+    function: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, *shape: int
+) -> np.ndarray:
+    """Returns a function of all rows [..., K] of a large array, float64 [..., *shape].
+
+    Args:
+      function: maps the rows of a block, [n, K], to results [n, *shape].
+      rows: the array.
+      *shape: the shape of the result of a row.
+    """
+    out = np.empty(rows.shape[:-1] + shape)
+    n, size = math.prod(rows.shape[:-1]), rows.shape[-1]
+    flat = rows.reshape(n, size)
+    results = out.reshape(n, *shape)
+    _threads.fill_rows(results, lambda block: function(flat[block]), size)
+    return out[()]
+
+
+def in_double(function: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
+    """Returns an elementwise function of arrays [...] or [..., Q], in float64.
+
+    Args:
+      function: takes float64 copies of a block of each array, [n, 1] or [n, Q], which
+        it may overwrite, and writes its results to one more array, of the shape of the
+        last block.
+      *arrays: floating; the first is [...], with or without a last axis of 1.
+    """
+    out = np.empty(arrays[-1].shape)
+    n = arrays[0].size
+    *inputs, results = (
+        array.reshape(n, array.size // max(n, 1)) for array in (*arrays, out)
+    )
+    step = _threads.rows_of_block(results.shape[1])
+
+    def fill(rows: slice) -> None:
+        copies = [np.empty((min(step, n), array.shape[1])) for array in inputs]
+        for block in _threads.blocks(rows, step):
+            used = [copy[: block.stop - block.start] for copy in copies]
+            for copy, array in zip(used, inputs, strict=True):
+                copy[...] = array[block]
+            function(*used, results[block])
+
+    _threads.map_rows(fill, n, results.shape[1], step)
+    return out[()]
+
+
+def of_samples(
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    labels: np.ndarray,
+    samples: np.ndarray,
+) -> np.ndarray:
+    """Returns a function of labels [...] and samples [..., m], float64 [...].
+
+    The function is called for blocks of rows, [n] and [n, m]. It must not change its
+    arguments.
+    """
+    out = np.empty(labels.shape)
+    flat, rows = labels.reshape(-1), samples.reshape(labels.size, samples.shape[-1])
+
+    def of_block(block: slice) -> np.ndarray:
+        return function(flat[block], rows[block])
+
+    _threads.fill_rows(out.reshape(-1), of_block, samples.shape[-1])
+    return out[()]

@@ -1,0 +1,155 @@
+"""Answers of a sketch of scores that depend on the order of the scores."""
+
+from __future__ import annotations
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _grid, _stored_sketch
+
+
+class AnswersAboutRanks(_stored_sketch.SketchState):
+    """How well the order of the scores of a sketch predicts the outcomes."""
+
+    def _ranking(self, question: str) -> _ranking.Groups:
+        return _bins_and_ranks.ranking(self._one_group(question), self._unit())
+
+    def _check_decisions(self, question: str) -> None:
+        """Raises ValueError unless the scores are those of decided classes."""
+        if not self._spec.uses_decision:
+            raise _checks.error(
+                "ScoreSketch",
+                f"made with max_prob=True, without `positive_class`, for `{question}`",
+                repr(self),
+            )
+
+    def accuracy(self) -> float:
+        """Accuracy: the share of right decisions.
+
+        Returns:
+          A share in [0, 1]. Larger is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        self._check_decisions("accuracy")
+        groups = self._groups()
+        hits, total = (
+            sum(row.sum() for row in rows)
+            for rows in zip(*((c.outcome_sums, c.weights) for c in groups), strict=True)
+        )
+        return float(hits / total)
+
+    def auroc(self) -> float:
+        """Area under the ROC curve of the scores, for true against false outcomes.
+
+        With `positive_class` the scores are P(class 1), for labels 1 against 0. With
+        `max_prob` they are confidences, for right against wrong decisions: how well
+        confidence detects failures. With `max_prob=False` all pairs (p_k, y == k)
+        count.
+
+        Returns:
+          A number in [0, 1]; 1/2 if scores tell nothing. Larger is better.
+
+        Raises:
+          ValueError: all outcomes are the same, or every class is a group of its own.
+
+        References:
+          Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+          Operating Characteristic (ROC) Curve.
+        """
+        groups = self._ranking("auroc")
+        hits, misses = groups.hits, groups.misses
+        if hits[-1] == 0 or misses[-1] == 0:
+            raise _checks.error(
+                "ScoreSketch",
+                "both true and false outcomes for `auroc`",
+                "one kind",
+                verb="hold",
+            )
+        return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
+
+    def area_under_risk_coverage_curve(self) -> float:
+        """Area under the risk-coverage curve, of decisions. Alias `aurc`.
+
+        Returns:
+          A number in [0, 1]. Smaller is better; the error rate if confidence tells
+          nothing.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
+          Deep Neural Classifiers.
+        """
+        self._check_decisions("area_under_risk_coverage_curve")
+        return risk_coverage.mean_risk(self._ranking("area_under_risk_coverage_curve"))
+
+    def excess_aurc(self) -> float:
+        """Excess AURC, of decisions. Alias `e_aurc`.
+
+        Returns:
+          A number in [0, 1]. Smaller is better; 0 if every right decision is more
+          confident than every wrong decision.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
+          Deep Neural Classifiers.
+        """
+        self._check_decisions("excess_aurc")
+        return risk_coverage.excess_risk(self._ranking("excess_aurc"))
+
+    def area_under_generalized_risk_coverage_curve(self) -> float:
+        """Area under the generalized risk-coverage curve. Alias `augrc`.
+
+        Returns:
+          A number in [0, 1/2], the probability that a random example is wrong and more
+          confident than another one. Smaller is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
+          Classification Systems.
+        """
+        self._check_decisions("area_under_generalized_risk_coverage_curve")
+        groups = self._ranking("area_under_generalized_risk_coverage_curve")
+        return risk_coverage.generalized_risk(groups)
+
+    def conformal_quantile(self, alpha: float) -> float:
+        """Conformal quantile q of the scores 1 - p of the labels, the method "lac".
+
+        The quantile is the upper end of the cell that contains the exact quantile, so
+        it is a little larger: the sets {k: 1 - p_k <= q} keep their coverage. Weights
+        count as numbers of examples.
+
+        Args:
+          alpha: share of labels that sets may miss, in (0, 1).
+
+        Returns:
+          The quantile in [0, 1], or +inf: see `conformal.conformal_quantile`.
+
+        Raises:
+          ValueError: `alpha` is not as described; or the scores are those of decided
+            classes, which do not tell the probability of the label. Make the sketch
+            with `max_prob=False` or `positive_class=True`.
+        """
+        alpha = _checks.open_unit("alpha", alpha)
+        if self._spec.uses_decision:
+            expected = (
+                "made with max_prob=False or positive_class=True for "
+                "`conformal_quantile`"
+            )
+            raise _checks.error("ScoreSketch", expected, repr(self))
+        groups = self._groups()
+        ends = _grid.rounded_limits(*self._bits(self._content.classes or 2))
+        both = self._spec.positive_class
+        return _bins_and_ranks.conformal_quantile(groups, ends, both, alpha)
+
+    aurc = area_under_risk_coverage_curve
+    e_aurc = excess_aurc
+    augrc = area_under_generalized_risk_coverage_curve
