@@ -25,6 +25,9 @@ PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
+SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
+RAY = ["ray[data]>=2.40"]
+EXCEL = ["openpyxl>=3.1"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -88,6 +91,9 @@ setup(
         "progress": PROGRESS,
         "beam": BEAM,
         "parquet": PARQUET,
+        "spark": SPARK,
+        "ray": RAY,
+        "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
         "dev": DEV,
@@ -96,11 +102,13 @@ setup(
             *PROGRESS,
             *BEAM,
             *PARQUET,
+            *EXCEL,
             *TENSORBOARD,
             *COLABS,
             *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
+            "fairlearn>=0.10",
             "setuptools>=70.1",
         ],
         "docs": DOCS,

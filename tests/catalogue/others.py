@@ -534,10 +534,17 @@ def _distances(room, rng):
 
 
 def _sketched(room, rng):
-    sketch = room.ScoreSketch()
+    return _updated(room.ScoreSketch(), rng)
+
+
+def _summed(room, rng):
+    return _updated(room.Summary(), rng)
+
+
+def _updated(sums, rng):
     made = data(rng)
-    sketch.update(made.labels, made.predictions)
-    return sketch
+    sums.update(made.labels, made.predictions)
+    return sums
 
 
 def _monitored(room, rng):
@@ -557,6 +564,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("Summary", make=_summed),
     ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),

@@ -58,6 +58,8 @@ MESSAGES = [
     ),
     ("matplotlib", "um.numpy.reliability_diagram([0, 1], [.2, .7])", "`plot`"),
     ("apache_beam", "import uncertainty_metrics.beam", "`beam`"),
+    ("pyspark", "import uncertainty_metrics.spark", "`spark`"),
+    ("ray", "import uncertainty_metrics.ray", "`ray`"),
     ("keras", "um.BrierLoss", "pip install keras"),
     (
         *("tensorflow_probability", "um.crps_distribution([0.0], object())"),

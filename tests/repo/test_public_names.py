@@ -15,7 +15,13 @@ from tests.catalogue.kinds import Swept
 from uncertainty_metrics.keras import _base, _options
 
 ROOT = pathlib.Path(__file__).parents[2]
-GUIDE = {path.stem: path.read_text() for path in (ROOT / "docs").rglob("*.md")}
+# The page of other words leads to the names, but describes none of them.
+WORDS = ROOT / "docs" / "names.md"
+GUIDE = {
+    path.stem: path.read_text()
+    for path in (ROOT / "docs").rglob("*.md")
+    if path != WORDS
+}
 
 MODULES = catalogue.modules(um, um_np)
 HALVES = {"tensors": um, "numpy": um_np}
@@ -133,11 +139,37 @@ def test_package_catalogue_guide_and_reference_have_the_same_names():
             name
             for page in pages
             for entry in page
-            if entry.package != "uncertainty_metrics.beam"
+            if entry.package not in docs_hooks.ENGINES
             for name in entry.names
         }
         assert described == listed
         assert listed <= tables
+
+
+def other_words():
+    """Returns the names here of each word for them elsewhere."""
+    rows = [line.split("|") for line in WORDS.read_text().splitlines() if "|" in line]
+    return {
+        word.strip(): re.findall(r"`([\w.]+)`", row[2])
+        for row in rows
+        if not row[1].startswith((" Your", "---"))
+        for word in row[1].split(",")
+    }
+
+
+def test_other_words_lead_to_public_names():
+    halves = [public(half) for half in HALVES.values()]
+    found = other_words()
+    assert len(found) >= 40
+    for word, names in found.items():
+        for name in names:
+            assert any(name in half for half in halves), f"{word}: {name}"
+    for word in (
+        *("confidence calibration", "verbalised confidence", "selective generation"),
+        *("P(True)", "reliability curve", "hallucination detection", "sufficiency"),
+        *("calibration-in-the-large", "semantic uncertainty", "predictive parity"),
+    ):
+        assert found[word], word
 
 
 def public_objects():

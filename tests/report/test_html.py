@@ -29,7 +29,7 @@ KINDS = ("classifier", "ensembles", "regressions", "odd")
 CLASSIFIER = [
     row
     for row in _picture_table.PICTURES["classification"]
-    if row is not _picture_table.ENSEMBLE
+    if row not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
 ]
 PICTURES = {
     "classifier": CLASSIFIER,

@@ -375,9 +375,9 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": ".csv.gz, .tsv.gz, or be - for standard input. Received: '.pkl'",
-    "folder.csv": "folder.csv: Is a directory",
-    "folder.parquet": "folder.parquet: Is a directory",
+    "no.pkl": ".arrow, .xlsx, or be - for standard input. Received: '.pkl'",
+    "folder.csv": "folder.csv: there is no file of predictions",
+    "folder.parquet": "folder.parquet: there is no file of predictions",
     "good.npz --out taken": "error: taken: cannot write there",
     "good.npz --out taken/below": "taken/below: cannot write",
     "--num-bins 0": "--help",

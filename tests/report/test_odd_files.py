@@ -363,7 +363,7 @@ BAD = {
     "a label missing": (
         table("label", "p", labels=[1, 0, "", 1]),
         [],
-        "the label of an example is missing",
+        "line 4: `label` is missing; fill it in, or remove the example",
     ),
     "a label of text": (
         table("label", "p", labels=[1, 0, "?", 1]),

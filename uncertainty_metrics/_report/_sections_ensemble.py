@@ -43,15 +43,6 @@ def averaged(predictions: Predictions) -> np.ndarray:
         return mean.astype(values.dtype) if _inputs.is_floating(values) else mean
 
 
-@remembered
-def examples_of(predictions: Predictions) -> Any:
-    """Returns the checked examples, of one model. Functions take them as labels, and
-    find decisions and probabilities but once.
-    """
-    values = averaged(predictions)
-    return _inputs.examples(**{**predictions.arguments, predictions.kind: values})
-
-
 def _sums_to_one(probabilities: np.ndarray, axis: int) -> bool:
     sums = probabilities.sum(axis=axis, dtype=np.float64)
     return bool(np.all(np.abs(sums - 1) < _inputs.ROW_SUM_TOLERANCE))

@@ -104,7 +104,12 @@ SHARED = {
         Any, None, prose='"float64" for a float64 result; the state keeps its own type.'
     ),
     "positive_class": Option(
-        bool, False, prose="for two classes, score P(class 1) against `label == 1`."
+        bool,
+        False,
+        prose="for two classes, score P(class 1) against `label == 1`. With this "
+        "option the metric takes answers without classes, too: `y_true` is whether "
+        "each answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the "
+        "same shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.",
     ),
     "sparse_labels": Option(
         bool | None,

@@ -34,6 +34,7 @@ from .calibration.debiased_calibration import (
 )
 from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
+from .sketch.summary import Summary as Summary
 from .calibration.calibration_drift import calibration_drift as calibration_drift
 from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 

@@ -93,7 +93,9 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
         wrong values make the result NaN.
       positive_class: for the binary task, score P(class 1) against `label == 1` (as
         torchmetrics does) instead of the decision's probability against whether the
-        decision is right.
+        decision is right. With this option the metric takes answers without classes,
+        too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
+        confidence in [0, 1].
 
     Raises:
       TypeError: `num_classes` is not an integer for the multiclass task.

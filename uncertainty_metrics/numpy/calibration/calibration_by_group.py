@@ -156,6 +156,11 @@ def calibration_by_group(
     they overlap. A single interval is not adjusted: of 100 groups of a calibrated model
     about 5 have intervals without 0.
 
+    In a simulation of 84 overlapping groups (`studies/calibration_by_group_level.py`,
+    300 draws) a calibrated model had a finding in 2.7%, 3.0% and 5.0% of data sets of
+    500, 2000 and 10,000 examples. One group of an eighth of the examples, whose
+    outcomes came less often than predicted by 0.1, was found in 13%, 62% and 100%.
+
     A gap of 0 does not show that a group is calibrated: scores that are too high for
     some of its members and too low for others even out. `ece` of the group tells.
 
