@@ -50,8 +50,8 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-# The files of the shipped predictions, which have no groups, are of no ensemble and are not
-# compared with other examples.
+# The files of the shipped predictions: they have no groups, are of no ensemble, and are
+# not compared with other examples.
 PICTURES = tuple(
     picture.file
     for picture in _picture_table.PICTURES["classification"]
