@@ -62,7 +62,7 @@ def test_the_same_argument_has_the_same_words():
     small = {"a", "an", "the", "which", "that", "its", "own", "of", "with"}
     wordings = collections.defaultdict(set)
     for function in DOCUMENTED.values():
-        for argument, text in described(function).items():
+        for argument, text in described(inspect.getdoc(function)).items():
             words = re.findall(r"[^\s(),;:]+", text.rstrip("."))
             key = argument, *(word for word in words if word not in small)
             wordings[key].add(text)
