@@ -7,18 +7,22 @@ from ._report.calibration_report import report as report
 
 # Calibration errors.
 from .tensors.binned_errors import (
-    ace as ace,
-    adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
     compute_all_metrics as compute_all_metrics,
-    ece as ece,
-    expected_calibration_error as expected_calibration_error,
     gce as gce,
     general_calibration_error as general_calibration_error,
+)
+from .tensors.confidence_errors import (
+    ece as ece,
+    expected_calibration_error as expected_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
     mce as mce,
     rmsce as rmsce,
     root_mean_squared_calibration_error as root_mean_squared_calibration_error,
+)
+from .tensors.class_wise_errors import (
+    ace as ace,
+    adaptive_calibration_error as adaptive_calibration_error,
     sce as sce,
     static_calibration_error as static_calibration_error,
     tace as tace,

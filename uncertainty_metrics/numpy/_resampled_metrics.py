@@ -25,6 +25,8 @@ from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     binned_errors,
+    class_wise_errors,
+    confidence_errors,
     debiased_calibration,
 )
 from uncertainty_metrics.numpy.ensemble import (
@@ -47,12 +49,13 @@ _BY_EXAMPLE = (
     regression.probability_integral_transform,
     *(regression.quantile_pit, regression.sample_pit),
 )
+_NAMED = vars(confidence_errors) | vars(class_wise_errors)
 _GENERAL = binned_errors.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
 # Metrics that compare scores and outcomes in bins, with the options that they have no
 # argument for; None for the metric that takes all of them.
 _BINNED: dict[Callable[..., Any], CalibrationSpec | None]
-_BINNED = {getattr(binned_errors, name): spec for name, spec in PRESETS.items()}
+_BINNED = {_NAMED[name]: spec for name, spec in PRESETS.items()}
 _BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
 # Metrics of the order of the confidences and of which decisions are right.
 _RANKED = (
