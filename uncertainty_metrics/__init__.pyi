@@ -160,8 +160,8 @@ from .numpy.survival.survival_scores import (
 
 # Selective prediction and detection.
 from .numpy.selective.threshold_at_risk import threshold_at_risk as threshold_at_risk
+from .tensors.accuracy import accuracy as accuracy
 from .tensors.risk_coverage import (
-    accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
     augrc as augrc,

@@ -130,8 +130,8 @@ from .survival.survival_scores import (
 )
 
 # Selective prediction and detection.
+from .selective.accuracy import accuracy as accuracy
 from .selective.risk_coverage import (
-    accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
     augrc as augrc,

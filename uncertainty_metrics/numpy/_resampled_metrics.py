@@ -36,7 +36,11 @@ from uncertainty_metrics.numpy.ensemble import (
     uncertainty,
 )
 from uncertainty_metrics.numpy.scoring import forecast_scores, multivariate_scores
-from uncertainty_metrics.numpy.selective import risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    accuracy,
+    risk_coverage,
+)
 
 # Metrics that return a value for each example. Metrics with the argument `aggregate` do
 # so, too, for `aggregate=False`.
@@ -67,7 +71,7 @@ _RANKED = (
     risk_coverage.risk_at_coverage,
 )
 # A tuple and no set, because a metric that a user passes need not be hashable.
-_OF_CLASSIFIERS = (*_BINNED, *_RANKED, risk_coverage.accuracy)
+_OF_CLASSIFIERS = (*_BINNED, *_RANKED, accuracy.accuracy)
 _MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
 # Arguments of the package's metrics that are arrays, but no data of examples.
 _OPTION_ARRAYS = (
@@ -333,7 +337,7 @@ def _accuracy(data: ClassifierData, n: int) -> _Replicate:
     """Returns the replicates of the accuracy."""
     examples = _inputs.examples_of(data)
     if examples.predicted is None:
-        _, correct, _ = risk_coverage.of_examples(examples)
+        _, correct, _ = _ranked_decisions.of_examples(examples)
     else:
         correct = examples.predicted == examples.labels
     units = _units(examples)
@@ -349,7 +353,7 @@ def _ranked(
 ) -> _Replicate:
     """Returns the replicates of a metric of selective prediction."""
     examples = _inputs.examples_of(data)
-    scores, correct, weights = risk_coverage.of_examples(examples)
+    scores, correct, weights = _ranked_decisions.of_examples(examples)
     return _by_calls_with_scores(
         metric,
         options,
@@ -454,7 +458,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         classifier_data = ClassifierData(
             **{name: data[name] for name in data if name in data_names}
         )
-        if metric is risk_coverage.accuracy:
+        if metric is accuracy.accuracy:
             replicate = _accuracy(classifier_data, n)
         elif metric in _RANKED:
             replicate = _ranked(metric, classifier_data, options)

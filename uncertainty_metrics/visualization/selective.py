@@ -18,7 +18,11 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy import _inputs, _wilson
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _ranking,
+    _selective_risks,
+)
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
@@ -167,10 +171,10 @@ def accuracy_confidence_curve(
 
 
 def _accuracy_curve(data: _ThresholdData) -> AccuracyConfidenceCurve:
-    scores, outcomes, weights = risk_coverage.examples_of(data)
+    scores, outcomes, weights = _ranked_decisions.examples_of(data)
     groups = _ranking.groups(scores, outcomes, weights)
     of_logits = data.logits is not None
-    coverages, risks, distinct = risk_coverage.curve_of(scores, groups, of_logits)
+    coverages, risks, distinct = _selective_risks.curve_of(scores, groups, of_logits)
     thresholds = data.thresholds
     if thresholds is None:
         thresholds = _PERCENT if data.confidences is None else distinct[::-1]
@@ -241,7 +245,7 @@ def _unlabelled(
             )
         data = RankedData(labels=np.zeros(shape), **{name: unknown})
     try:
-        return risk_coverage.examples_of(data)[0]
+        return _ranked_decisions.examples_of(data)[0]
     except (TypeError, ValueError) as wrong:
         raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
 
@@ -323,7 +327,7 @@ def rejection_curve(
 
 
 def _rejection_curve(data: _RejectionData) -> RejectionCurve:
-    scores, right, _ = risk_coverage.examples_of(data)
+    scores, right, _ = _ranked_decisions.examples_of(data)
     for name, known, unknown in (
         ("probabilities", data.probabilities, data.ood_probabilities),
         ("logits", data.logits, data.ood_logits),
@@ -466,9 +470,9 @@ class _Risks(NamedTuple):
 
 
 def _risks(data: _ThresholdData, level: float | None) -> _Risks:
-    scores, outcomes, weights = risk_coverage.examples_of(data)
+    scores, outcomes, weights = _ranked_decisions.examples_of(data)
     groups = _ranking.groups(scores, outcomes, weights)
-    curve = risk_coverage.curve_of(scores, groups, data.logits is not None)
+    curve = _selective_risks.curve_of(scores, groups, data.logits is not None)
     band = marks = None
     if level is not None:
         sizes = groups.masses[1:] if weights is None else _decided(scores, weights)
@@ -478,7 +482,7 @@ def _risks(data: _ThresholdData, level: float | None) -> _Risks:
         is_reached = num_kept > 0
         last = num_kept[is_reached] - 1
         marks = thresholds[is_reached], curve.coverages[last], curve.risks[last]
-    return _Risks(curve, risk_coverage.mean_risk(groups), band, marks)
+    return _Risks(curve, _selective_risks.mean_risk(groups), band, marks)
 
 
 def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
