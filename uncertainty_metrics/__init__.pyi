@@ -323,9 +323,11 @@ from .keras.callbacks import ReliabilityDiagramCallback as ReliabilityDiagramCal
 from .visualization.selective import (
     accuracy_confidence_curve as accuracy_confidence_curve,
     accuracy_confidence_diagram as accuracy_confidence_diagram,
+    risk_coverage_diagram as risk_coverage_diagram,
+)
+from .visualization.rejection import (
     rejection_curve as rejection_curve,
     rejection_diagram as rejection_diagram,
-    risk_coverage_diagram as risk_coverage_diagram,
 )
 from .visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,

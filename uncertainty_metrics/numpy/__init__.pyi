@@ -244,9 +244,11 @@ from .scorers import make_scorers as make_scorers
 from ..visualization.selective import (
     accuracy_confidence_curve as accuracy_confidence_curve,
     accuracy_confidence_diagram as accuracy_confidence_diagram,
+    risk_coverage_diagram as risk_coverage_diagram,
+)
+from ..visualization.rejection import (
     rejection_curve as rejection_curve,
     rejection_diagram as rejection_diagram,
-    risk_coverage_diagram as risk_coverage_diagram,
 )
 from ..visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,
