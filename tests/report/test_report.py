@@ -46,7 +46,7 @@ from uncertainty_metrics._report import (
     _sections_selective,
 )
 from uncertainty_metrics.numpy import _inputs, resampling
-from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
+from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors, _scores
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -434,9 +434,7 @@ def test_bins_from_a_shared_sort_equal_separate_bins(n, classes, dtype):
     for spec, found in zip(
         specs, _bins_of_all_errors.each_statistics(data, specs), strict=True
     ):
-        alone = _binning.adaptive_statistics(
-            _binning.scores_of_groups(data, spec), spec
-        )
+        alone = _binning.adaptive_statistics(_scores.scores_of_groups(data, spec), spec)
         if spec.binning_scheme == "even":
             alone = _binning.bin_statistics(data, spec)
         for name in ("edges", "counts", "score_sums", "outcome_sums"):

@@ -24,6 +24,7 @@ from uncertainty_metrics.numpy import _inputs, regression
 from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
+    _scores,
     binned_errors,
     class_wise_errors,
     confidence_errors,
@@ -382,7 +383,7 @@ def _binned(
         return None
     examples = _inputs.examples_of(data)
     units, weights = _units(examples), examples.weights
-    rows = _binning.scored_rows(examples, spec)
+    rows = _scores.scored_rows(examples, spec)
     scores, outcomes, groups = (array[:, 0] for array in rows)
     shape = spec.num_groups(examples.num_classes), spec.num_bins
     if spec.binning_scheme == "adaptive" or metric is _DEBIASED:
@@ -398,7 +399,7 @@ def _binned(
         )
     masses = np.ones(len(scores)) if weights is None else weights
     if spec.threshold > 0:
-        masses = np.where(_binning.above(scores, spec.threshold), masses, 0.0)
+        masses = np.where(_scores.above(scores, spec.threshold), masses, 0.0)
     gaps = masses * (scores.astype(np.float64) - outcomes)
     cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
 

@@ -14,8 +14,8 @@ from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.numpy.calibration import _error_interval
+from uncertainty_metrics.numpy.calibration import _scores as np_scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
@@ -160,7 +160,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         examples = np_inputs.examples(
             *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
         )
-        np_binning.checked(examples, self.spec)
+        np_scores.checked(examples, self.spec)
         raise ValueError(_validity.OUT_OF_RANGE)
 
     def _read_statistics(self, dtype: xp.DType) -> tuple[BinStatistics, xp.Tensor]:

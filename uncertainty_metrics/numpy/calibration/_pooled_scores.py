@@ -14,7 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 
 _CLASS_1 = dataclasses.replace(
     PRESETS["expected_calibration_error"], positive_class=True
@@ -81,7 +81,7 @@ def pooled(
 
 def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:
     """Returns the cells of each group of scores that `spec` describes."""
-    return [pooled(*group) for group in _binning.scores_of_groups(examples, spec)]
+    return [pooled(*group) for group in _scores.scores_of_groups(examples, spec)]
 
 
 def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # The size of the largest temporary arrays.
@@ -54,7 +54,7 @@ def _adaptive_index(
 def _entries(
     examples: _inputs.Examples, spec: CalibrationSpec, statistics: BinStatistics
 ) -> _Entries:
-    scores, outcomes, groups = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = _scores.scored_rows(examples, spec)
     flat, group = scores.reshape(-1), groups.reshape(-1)
     num_groups, bins = statistics.counts.shape
     if spec.binning_scheme == "even":
@@ -64,7 +64,7 @@ def _entries(
     cells = group * bins + index
     num_cells = num_groups * bins
     if spec.threshold > 0:
-        cells[~_binning.above(flat, spec.threshold)] = num_cells
+        cells[~_scores.above(flat, spec.threshold)] = num_cells
     cells = cells.reshape(scores.shape)
     return _Entries(scores.astype(np.float64), outcomes, cells, num_cells)
 

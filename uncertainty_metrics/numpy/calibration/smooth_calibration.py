@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
+from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors, _scores
 
 __all__ = ["smece", "smooth_calibration_error"]
 
@@ -132,7 +132,7 @@ def error_of(
 ) -> float:
     """Returns the smooth error of the one group of scores that there is."""
     # The scores are not pooled, since smoothing takes less time than sorting.
-    ((scores, outcomes, weights),) = _binning.scores_of_groups(examples, spec)
+    ((scores, outcomes, weights),) = _scores.scores_of_groups(examples, spec)
     return _pooled_errors.smooth_error_of(scores, outcomes, weights, bandwidth)
 
 

@@ -18,7 +18,7 @@ from uncertainty_metrics._calibration_spec import (
     Norm,
 )
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 __all__ = ["BinStatistics", "GeneralCalibrationError"]
@@ -153,7 +153,7 @@ class GeneralCalibrationError:
                 statistics = self._statistics + statistics
             self._statistics = statistics
         else:
-            _binning.checked(examples, self.spec)
+            _scores.checked(examples, self.spec)
             # A copy, since the arrays may be the caller's.
             self._examples.append(copy.deepcopy(examples))
             self._statistics = None

@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
@@ -90,7 +90,7 @@ def of_examples(
     """Returns the sums over examples; None if there are no examples."""
     if len(examples.labels) == 0:
         return None
-    scores, outcomes, groups = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = _scores.scored_rows(examples, spec)
     cells = _grid.num_cells(*bits)
     zeros = ExactSums.zeros(spec.num_groups(examples.num_classes) * cells)
     totals = [Total(zeros) for _ in ROWS]
