@@ -45,7 +45,7 @@ from uncertainty_metrics._report import (
     _sections_posterior,
     _sections_selective,
 )
-from uncertainty_metrics.numpy import _inputs, resampling
+from uncertainty_metrics.numpy import _examples, resampling
 from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors, _scores
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -428,7 +428,7 @@ def test_errors_of_single_classes():
 def test_bins_from_a_shared_sort_equal_separate_bins(n, classes, dtype):
     labels, p = examples(n, classes).values()
     p = np.round(p, 2) if n == 1200 else p  # With ties.
-    data = _inputs.examples(labels, p.astype(dtype))
+    data = _examples.examples(labels, p.astype(dtype))
     specs = [CalibrationSpec(*key, num_bins=11) for key in grid()[::3]]
     specs.append(dataclasses.replace(specs[-1], threshold=0.01))
     for spec, found in zip(

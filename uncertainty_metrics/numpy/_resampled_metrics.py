@@ -20,7 +20,7 @@ from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy import _examples, _inputs, regression
 from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
@@ -329,14 +329,14 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
     return Metric(estimate, replicate, n, in_threads=True)
 
 
-def _units(examples: _inputs.Examples) -> np.ndarray:
+def _units(examples: _examples.Examples) -> np.ndarray:
     """Returns the drawn unit of each example: its index on the labels' first axis."""
     return np.nonzero(examples.counted)[0]
 
 
 def _accuracy(data: ClassifierData, n: int) -> _Replicate:
     """Returns the replicates of the accuracy."""
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     if examples.predicted is None:
         _, correct, _ = _ranked_decisions.of_examples(examples)
     else:
@@ -353,7 +353,7 @@ def _ranked(
     metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
 ) -> _Replicate:
     """Returns the replicates of a metric of selective prediction."""
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     scores, correct, weights = _ranked_decisions.of_examples(examples)
     return _by_calls_with_scores(
         metric,
@@ -381,7 +381,7 @@ def _binned(
     )
     if not (spec.max_prob or spec.positive_class):
         return None
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     units, weights = _units(examples), examples.weights
     rows = _scores.scored_rows(examples, spec)
     scores, outcomes, groups = (array[:, 0] for array in rows)

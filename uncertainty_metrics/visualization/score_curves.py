@@ -12,7 +12,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, YAxis
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_scores,
@@ -252,7 +252,7 @@ def _size(cells: Cells, weights: np.ndarray | None) -> float:
 
 
 def _bands(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     spec: CalibrationSpec,
     curves: list[ScoreCurve],
     level: float,

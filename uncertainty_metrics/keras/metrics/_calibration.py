@@ -12,7 +12,7 @@ from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.calibration import _error_interval
 from uncertainty_metrics.numpy.calibration import _scores as np_scores
@@ -157,7 +157,7 @@ class CalibrationMetric(Sketched, ClassMetric):
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The checks of NumPy are the same, and their errors name the value.
-        examples = np_inputs.examples(
+        examples = np_examples.examples(
             *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
         )
         np_scores.checked(examples, self.spec)

@@ -12,7 +12,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _inputs, _text_tables, _threads
+from uncertainty_metrics.numpy import _examples, _text_tables, _threads
 from uncertainty_metrics.numpy.calibration import _scores
 
 # With at most so many bins, `score * num_bins` in float32 is at most one bin off.
@@ -27,7 +27,7 @@ ROUND_UP = 1 + 2.0**-20
 
 def read(
     data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
-) -> tuple[_inputs.Examples, CalibrationSpec]:
+) -> tuple[_examples.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them.
 
     `allow_none` accepts a batch of which no example counts.
@@ -35,7 +35,7 @@ def read(
     data.check_confidences()
     if data.has_confidences:
         spec = spec.for_confidences()
-    return _inputs.examples_of(data, allow_none), spec
+    return _examples.examples_of(data, allow_none), spec
 
 
 class BinStatistics(AnyBinStatistics):
@@ -252,7 +252,7 @@ def _sorted_by_group(
     """Returns scores, outcomes and groups sorted by group, then by score."""
     if scores.dtype == np.float64:
         order = np.argsort(scores)
-        by_group = _inputs.Partition(groups[order], num_groups).rows()
+        by_group = _examples.Partition(groups[order], num_groups).rows()
         order = order[np.concatenate(by_group)]
         return scores[order], outcomes[order], groups[order]
     if scores.dtype != np.float32:
@@ -283,7 +283,7 @@ def _sorted_columns(
 
 
 def _adaptive_at_once(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> BinStatistics:
     """Returns the statistics of all groups at once, for examples without weights."""
     num_groups, threshold = _scores.num_groups(examples, spec), spec.threshold
@@ -309,7 +309,7 @@ def _adaptive_bins(sums: np.ndarray) -> BinStatistics:
     return BinStatistics(edges, sums[1], sums[2], sums[3], additive=False)
 
 
-def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+def _adaptive(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
     num_groups = _scores.num_groups(examples, spec)
     at_once = examples.weights is None and spec.datapoints_per_bin is None
     # Each group has a part of the scores, or a score of every example.
@@ -323,7 +323,7 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
 
 
 def _adaptive_by_class(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> list[np.ndarray]:
     """Returns the `_adaptive_sums` of the N scores of each class."""
     labels, weights = examples.labels, examples.weights
@@ -374,7 +374,7 @@ def _add_at(sums: np.ndarray, cell: np.ndarray, values: Any) -> None:
         sums += np.bincount(cell, values, len(sums))
 
 
-def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+def _even_by_class(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the sums of weight, score and outcome of the N*K scores, [3, K, bins]."""
     spec.check_classes(examples.num_classes)
     examples = examples.checked()
@@ -430,7 +430,7 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     return sums
 
 
-def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+def _even(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
     bins = spec.num_bins
     num_groups = _scores.num_groups(examples, spec)
     if spec.has_one_score:
@@ -458,7 +458,9 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     return BinStatistics(edges, *sums)
 
 
-def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+def bin_statistics(
+    examples: _examples.Examples, spec: CalibrationSpec
+) -> BinStatistics:
     """Returns the statistics of the bins that `spec` describes, [groups, bins]. Groups
     of scores are ordered by group of examples, then by class.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy import _examples, _inputs, _threads
 
 # The size of a block [rows, classes] that stays in the cache.
 BLOCK = 2**18
@@ -23,7 +23,7 @@ def above(scores: np.ndarray, threshold: float) -> np.ndarray:
     return scores > np.asarray(threshold, scores.dtype)
 
 
-def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+def checked(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the probabilities [N, K], checked.
 
     Raises:
@@ -34,7 +34,7 @@ def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
 
 
 def scored(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and groups [N]; None as groups if there is only one."""
     labels = examples.labels
@@ -52,7 +52,7 @@ def scored(
 
 
 def _joint_groups(
-    examples: _inputs.Examples, classes: np.ndarray | None
+    examples: _examples.Examples, classes: np.ndarray | None
 ) -> np.ndarray | None:
     """Returns the group of each score: by group of examples, then by class, if any."""
     if examples.groups is None:
@@ -61,14 +61,14 @@ def _joint_groups(
     return groups if classes is None else groups * examples.num_classes + classes
 
 
-def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
+def num_groups(examples: _examples.Examples, spec: CalibrationSpec) -> int:
     """Returns the number of groups of scores that are binned separately."""
     num_of_classes = spec.num_groups(examples.num_classes)
     return num_of_classes * (1 if examples.groups is None else examples.groups.number)
 
 
 def scored_rows(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns scores, outcomes and groups [N, C], with C scores for each example."""
     if spec.has_one_score:
@@ -108,7 +108,7 @@ def scores_of_classes(probabilities: np.ndarray, classes: slice) -> np.ndarray:
 
 
 def scores_of_groups(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yields the scores, outcomes and weights of each group."""
     labels, weights = examples.labels, examples.weights
@@ -121,7 +121,7 @@ def scores_of_groups(
         if groups is None:
             yield scores, outcomes, weights
             return
-        partition = _inputs.Partition(groups, num_groups(examples, spec))
+        partition = _examples.Partition(groups, num_groups(examples, spec))
         for rows in partition.rows():  # A loop, since each group has bins of its own.
             yield scores[rows], outcomes[rows], weights_at(rows)
         return

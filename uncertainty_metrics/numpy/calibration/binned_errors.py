@@ -31,7 +31,7 @@ from uncertainty_metrics._calibration_spec import (
     given,
 )
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 from uncertainty_metrics.numpy.scoring import scoring_rules
@@ -414,7 +414,7 @@ def compute_all_metrics(
         key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
         for key in _calibration_spec.grid()
     }
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

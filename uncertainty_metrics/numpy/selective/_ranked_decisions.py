@@ -6,7 +6,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _rows, _threads
 from uncertainty_metrics.numpy.selective import _ranking
 
 
@@ -61,7 +61,7 @@ def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return decided, _threads.fill_rows(scores, odds, logits.shape[1])
 
 
-def decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
+def decisions(examples: _examples.Examples) -> tuple[np.ndarray, np.ndarray]:
     """Returns the decision of each example, and scores that rank their confidences."""
     if examples.name == "logits":
         return _margins(examples.predictions)
@@ -69,7 +69,7 @@ def decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_examples(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
     decided, scores = decisions(examples)
@@ -82,7 +82,7 @@ def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | 
     With `losses`, the outcomes are float64 losses.
     """
     if is_classifier(data):
-        examples = _inputs.examples(
+        examples = _examples.examples(
             data.labels,
             data.probabilities,
             data.logits,

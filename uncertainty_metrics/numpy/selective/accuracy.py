@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.scoring import scoring_rules
 from uncertainty_metrics.numpy.selective._ranked_decisions import decisions
 
@@ -84,7 +84,7 @@ def accuracy(
       >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
     _ranking,
@@ -100,7 +100,7 @@ def threshold_at_risk(
     )
     if _ranked_decisions.is_classifier(data):
         lowest = 0.0
-        examples = _inputs.examples(
+        examples = _examples.examples(
             labels,
             probabilities,
             logits,
