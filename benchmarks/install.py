@@ -124,23 +124,26 @@ class Environment:
 
     Attributes:
       python: its Python.
+
+    Its commands run in the folder `place`, which must have no packages: Python would
+    import them.
     """
 
-    def __init__(self, folder: Path):
-        self._folder = folder
+    def __init__(self, folder: Path, place: Path):
+        self._folder, self._place = folder, place
         self.python = str(folder / "bin" / "python")
 
     def install(self, *packages: str) -> Took:
         """Returns the time of pip."""
         return timed(
             [self.python, "-m", "pip", "install", "--quiet", *packages],
-            self._folder.parent,
+            self._place,
         )
 
     def renew(self) -> None:
         """Makes the environment anew, with pip alone."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        timed([sys.executable, "-m", "venv", str(self._folder)], self._folder.parent)
+        timed([sys.executable, "-m", "venv", str(self._folder)], self._place)
 
     def size(self) -> int:
         """Returns the bytes of all files."""
@@ -149,7 +152,7 @@ class Environment:
 
     def run(self, *arguments: str) -> Took:
         """Returns the time of its Python with some arguments."""
-        return timed([self.python, *arguments], self._folder.parent)
+        return timed([self.python, *arguments], self._place)
 
 
 def in_turns(
@@ -237,21 +240,20 @@ def measure(tensorflow: str | None, rounds: int, import_rounds: int) -> dict[str
     """Returns the rows of the table, and a description of the machine."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sources = folder / "sources"
+        sources, place = folder / "sources", folder / "place"
         sources.mkdir()
+        place.mkdir()
         for part in _SOURCES:  # A build leaves files in its folder.
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copy(ROOT / part, sources / part)
-        environments = {key: Environment(folder / key) for key in (OURS, PEER)}
+        environments = {key: Environment(folder / key, place) for key in (OURS, PEER)}
         rows = installed(environments, sources, rounds)
         for environment in environments.values():
             environment.install("matplotlib")  # The report needs it, scikit-learn not.
         with_tensorflow = None
         if tensorflow:
-            with_tensorflow = Environment(Path(tensorflow).absolute().parents[1])
-        for title, peer, ours, theirs in commands(
-            environments, with_tensorflow, folder
-        ):
+            with_tensorflow = Environment(Path(tensorflow).absolute().parents[1], place)
+        for title, peer, ours, theirs in commands(environments, with_tensorflow, place):
             row = in_turns(ours, theirs, import_rounds)
             rows.append({"title": title, "peer": peer, "unit": "s", **row})
         return {
