@@ -12,10 +12,10 @@ from uncertainty_metrics._report import (
 from uncertainty_metrics._report._blocks import (
     SIDES,
     Block,
-    Section,
+    Chapter,
     Table,
     Text,
-    data_section,
+    data_chapter,
     metrics_table,
     number,
 )
@@ -27,8 +27,8 @@ _ON_WEIGHTS = (
 )
 
 
-def risk_section(report: dict[str, Any], before: list[Text]) -> Section:
-    """Returns the section of a model that gives risks, with a text before it."""
+def risk_chapter(report: dict[str, Any], before: list[Text]) -> Chapter:
+    """Returns the chapter of a model that gives risks, with a text before it."""
     section = report["risk"]
     is_survival = report["task"] == "survival"
     meanings = (_sections_survival if is_survival else _sections_risk).MEANINGS
@@ -56,7 +56,7 @@ def risk_section(report: dict[str, Any], before: list[Text]) -> Section:
         metrics_table("Distances and scores", "metric", scores),
         _picture_table.DECISIONS.block(report),
     ]
-    return Section("As a risk", blocks)
+    return Chapter("As a risk", blocks)
 
 
 def _short(value: float | str | None) -> str:
@@ -84,8 +84,8 @@ def comparison_of_risks(report: dict[str, Any]) -> list[Block]:
     ]
 
 
-def survival_sections(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of a survival model."""
+def survival_chapters(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a survival model."""
     data = report["data"]
     facts = {
         "horizon": f"{data['horizon']:g}",
@@ -93,4 +93,4 @@ def survival_sections(report: dict[str, Any]) -> list[Section]:
         "censored by then": data["lost_by_horizon"],
         "effective examples": f"{data['effective_examples']:.1f}",
     }
-    return [risk_section(report, [Text(_ON_WEIGHTS)]), data_section(report, facts)]
+    return [risk_chapter(report, [Text(_ON_WEIGHTS)]), data_chapter(report, facts)]
