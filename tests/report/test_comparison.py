@@ -90,7 +90,9 @@ def test_ensemble(kind, weighted):
     assert all(len(line) <= 88 for line in out.splitlines())
 
     # The rest of the report is that of the mean of the members.
-    expected = built({"labels": labels, "probabilities": mean, **weights})
+    of_mean = mean[:, 1] if kind == "binary" else mean
+    expected = built({"labels": labels, "probabilities": of_mean, **weights})
+    assert ("risk" in expected) == (kind == "binary")
     assert expected["data"].pop("members") == 1
     assert "ensemble" not in expected
     assert found["data"].pop("predictions") == [*arrays][1]
