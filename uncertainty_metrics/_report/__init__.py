@@ -19,6 +19,8 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
                         size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
                         And from which confidence on to decide at a promised risk
+  risk                  only of two classes, one of which is named as the event: O/E,
+                        calibration intercept and slope, AUROC, ICI, decision curve
   groups                only of examples with groups: the calibration of each, and
                         which are miscalibrated
   ensemble              only of the predictions of several members: what averaging them
@@ -38,7 +40,9 @@ Those of a regression:
   intervals             95% bootstrap intervals
   recalibration         the temperature that would make the variances right
 
-And of both `comparison`, only where a second file is given: both models side by side,
+A survival model has the section `risk` alone, at its horizon.
+
+And of all `comparison`, only where a second file is given: both models side by side,
 and the intervals of the difference, of the same examples.
 
 The files, written on every run: `report.html`, the page; its pictures, of which
