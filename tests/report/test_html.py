@@ -25,16 +25,19 @@ SVG |= {"clipPath", "pattern", "rect"}
 VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-KINDS = ("classifier", "ensembles", "regressions", "odd")
+KINDS = ("classifier", "ensembles", "regressions", "risk", "odd")
+OF_RISKS = [_picture_table.RISK_CURVE, _picture_table.DECISIONS]
 CLASSIFIER = [
     row
     for row in _picture_table.PICTURES["classification"]
     if row not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
+    and row not in OF_RISKS
 ]
 PICTURES = {
     "classifier": CLASSIFIER,
     "ensembles": [*CLASSIFIER, _picture_table.ENSEMBLE],
     "regressions": list(_picture_table.PICTURES["regression"]),
+    "risk": [*CLASSIFIER, *OF_RISKS],
     "odd": CLASSIFIER,
 }
 FEWER = f"fewer_{40 * 'w'}.npz"
@@ -49,6 +52,7 @@ def make_files():
     np.savez("members.npz", labels=labels, logits=logits)
     np.savez(FEWER, labels=labels, logits=logits[:, :2])
     np.savez(ODD, labels=labels, logits=logits[:, 0], **{"<i>": labels})
+    np.savez("risks.npz", labels=labels == 1, probabilities=rng.random(80) ** 2)
     stddev = rng.uniform(0.5, 2, 80)
     target = stddev * rng.normal(size=80)
     np.savez("narrow.npz", mean=np.zeros(80), stddev=stddev / 2, target=target)
@@ -65,6 +69,7 @@ def reports(tmp_path_factory):
             "classifier": [],
             "ensembles": ["members.npz", "--compare", FEWER],
             "regressions": ["narrow.npz", "--compare", "right.npz"],
+            "risk": ["risks.npz"],
             "odd": [ODD, "--num-bins", "3"],
         }
         assert set(arguments) == set(KINDS)
@@ -197,7 +202,7 @@ def test_pictures(reports, kind):
 
 # What is hatched in pictures: gaps of a single model, and overlaps of two.
 HATCHED = {
-    _picture_table.RELIABILITY.file: ("classifier", "odd"),
+    _picture_table.RELIABILITY.file: ("classifier", "risk", "odd"),
     _picture_table.POSTERIORS.file: ("ensembles",),
 }
 

@@ -34,7 +34,7 @@ def risk_chapter(report: dict[str, Any], before: list[Text]) -> Chapter:
     meanings = (_sections_survival if is_survival else _sections_risk).MEANINGS
     keys = ("estimate", "low", "high")
     rows = [
-        (name, *(_short(ends[key]) for key in keys), meanings[name])
+        (name, *(number(ends[key]) for key in keys), meanings[name])
         for name, ends in section["intervals"].items()
         if ends["estimate"] is not None
     ]
@@ -59,10 +59,6 @@ def risk_chapter(report: dict[str, Any], before: list[Text]) -> Chapter:
     return Chapter("As a risk", blocks)
 
 
-def _short(value: float | str | None) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else number(value)
-
-
 def comparison_of_risks(report: dict[str, Any]) -> list[Block]:
     """Returns what a comparison says of two classifiers that give risks."""
     other = report["comparison"]["other"]
@@ -70,11 +66,11 @@ def comparison_of_risks(report: dict[str, Any]) -> list[Block]:
         return []
     found = [each["risk"] for each in (report, other)]
     rows = [
-        (name, *(_short(each["intervals"][name]["estimate"]) for each in found))
+        (name, *(number(each["intervals"][name]["estimate"]) for each in found))
         for name in found[0]["intervals"]
         if name in found[1]["intervals"]
     ] + [
-        (name, *(_short(each["metrics"][name]["value"]) for each in found))
+        (name, *(number(each["metrics"][name]["value"]) for each in found))
         for name in found[0]["metrics"]
     ]
     verdict = report["comparison"].get("risk", {}).get("verdict")

@@ -22,7 +22,7 @@ from uncertainty_metrics._report._sections_rows import shown_p_value
 _FEW_EVENTS = 20
 THRESHOLDS = np.arange(1, 100) / 100
 MEANINGS: dict[str, str] = {
-    "observed_expected_ratio": "Events / expected; 1 is calibrated.",
+    "observed_expected_ratio": "Events/expected; 1 is calibrated.",
     "calibration_intercept": "In log-odds; 0 is calibrated.",
     "calibration_slope": "1 is calibrated; < 1 too extreme.",
     "auroc": "P(an event has the higher risk).",

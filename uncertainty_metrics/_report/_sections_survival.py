@@ -32,8 +32,8 @@ _MOST_WITH_C = 5000
 _COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
 MEANINGS: dict[str, str] = {
     **_sections_risk.MEANINGS,
-    "brier_score": "Of (event - risk)^2; small is good.",
-    "auroc": "P(an event by then has more risk).",
+    "brier_score": "Of (event - risk)^2; 0 is best.",
+    "auroc": "P(an event by then ranks higher).",
     "harrell_c": "Harrell's; depends on censoring.",
     "uno_c": "Uno's, of events before then.",
 }

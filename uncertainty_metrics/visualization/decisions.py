@@ -103,7 +103,16 @@ def decision_curve_diagram(
     for i, (name, (cells, dtype)) in enumerate(models.items()):
         benefit, all_treated, _ = _pooled_errors.net_benefit(cells, points, dtype)
         label = _series.label(name, "" if name else "Treat by the model")
-        ax.plot(points, benefit, label=label, marker=_marker(points), **_series.line(i))
+        drawn = ax.plot(
+            points, benefit, label=label, marker=_marker(points), **_series.line(i)
+        )
+        gains = benefit - np.maximum(all_treated, 0)
+        best = np.argmax(gains)
+        _series.set_tips(
+            *drawn,
+            f"{label}: {gains[best]:.4f} more than treating all or none at "
+            f"{points[best]:.2f}, where the gain is largest",
+        )
         share = _share(cells)
         everyone.setdefault(round(share, 9), all_treated)
         highest = max(highest, share, np.max(benefit))
