@@ -315,7 +315,9 @@ def _draw_score_line(
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
-    _series.set_tips(*drawn, label)
+    # The label of a single curve has no number.
+    tip = label if marked else f"{label}: {annotation(curve)}"
+    _series.set_tips(*drawn, tip)
     # Smoothed noise of several models would hide their lines, so it is left out.
     faded = bool(np.any(few)) and not (marked and curve.method == "smooth")
     if faded:
