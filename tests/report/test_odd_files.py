@@ -409,7 +409,7 @@ BAD = {
     "signs of percent": (
         rows(LABELS, [f"{p}%" for p in PERCENT], header=("label", "p")),
         [],
-        "must be a number; percent divided by 100 are probabilities. Received: '75%'",
+        "must be a number; divide percent by 100 for probabilities. Received: '75%'",
     ),
     "other numbers": (
         rows(LABELS, P0, P1, header=("label", "p2", "p3")),

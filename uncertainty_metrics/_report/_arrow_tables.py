@@ -1,4 +1,4 @@
-"""Tables of Apache Arrow: .parquet, .feather and .arrow."""
+"""Tables in files of Apache Arrow: .parquet, .feather and .arrow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ArrowTable:
 
     Args:
       file: opened for reading bytes.
-      tell: is told how far it is read.
+      tell: called with the progress of reading.
     """
 
     others: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class ArrowTable:
         return self._table.select(names)
 
     def _check_size(self, size: int) -> None:
-        """Raises ValueError for more bytes than a file of its size should unpack to."""
+        """Raises ValueError if `size` bytes are too many for a file of this length."""
         _archive.check_size(size, self._file)
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +63,7 @@ class ArrowTable:
         with _damaged(self._kind):
             table = self._select(wanted)
             numbers = np.empty((self._size, len(names)))
-            for j, name in enumerate(names):  # What is missing is NaN.
+            for j, name in enumerate(names):  # A missing value becomes NaN.
                 numbers[:, j] = table[name].cast("float64").to_numpy()
         return self._labels(table, label), numbers
 
@@ -130,7 +130,7 @@ class ArrowPart(ArrowTable):
         return self._arrow.Table.from_batches([self._table]).select(list(names))
 
     def _check_size(self, size: int) -> None:
-        """A part has as many rows as its reader asked for."""
+        """Checks nothing: the reader of the parts has limited the rows of each part."""
 
     def place(self, index: int) -> str:
         return super().place(self._before + index)
@@ -144,7 +144,7 @@ def parts(
     Args:
       file: opened for reading bytes.
       kind: "parquet" or "arrow".
-      rows: number of rows of a part, at most.
+      rows: largest number of rows of a part.
       columns: names of the columns to read; None reads all.
     """
     title = kind.capitalize()
@@ -173,7 +173,8 @@ def _arrow_batches(
     file: IO[bytes], rows: int, columns: Sequence[str] | None
 ) -> Iterator[Any]:
     reader = _arrow_reader(file)
-    count = getattr(reader, "num_record_batches", None)  # A stream does not know it.
+    # The reader of a stream does not know the number of batches.
+    count = getattr(reader, "num_record_batches", None)
     batches = reader if count is None else map(reader.get_batch, range(count))
     for batch in batches:
         chosen = batch if columns is None else batch.select(list(columns))
@@ -186,13 +187,13 @@ def _arrow_reader(file: IO[bytes]) -> Any:
     file.seek(0)
     start = file.read(len(_ARROW))
     file.seek(0)
-    # What datasets write as they go is a stream, which begins with no name.
+    # A file begins with "ARROW1". The library `datasets` writes streams, which do not.
     return ipc.open_file(file) if start == _ARROW else ipc.open_stream(file)
 
 
 @contextlib.contextmanager
 def _damaged(kind: str) -> Iterator[None]:
-    """Makes one error of the many kinds that damaged files raise."""
+    """Turns the many kinds of errors that damaged files raise into ValueError."""
     try:
         yield
     except Exception as failed:
@@ -205,7 +206,7 @@ def _value_type(kind: Any, types: Any) -> Any:
 
 
 def _is_text(kind: Any, types: Any) -> bool:
-    # The third is of pyarrow 16.
+    # The third test exists since pyarrow 16.
     tests = ("is_string", "is_large_string", "is_string_view")
     return any(getattr(types, name)(kind) for name in tests if hasattr(types, name))
 
