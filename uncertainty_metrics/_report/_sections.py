@@ -104,7 +104,7 @@ def task_of(predictions: Model) -> str:
 
 @contextlib.contextmanager
 def errors_naming(source: str) -> Iterator[None]:
-    """Turns errors into ReportError with the name of the file that has wrong numbers."""
+    """Turns errors into ReportError with the name of the file with wrong numbers."""
     try:
         # A number that overflows becomes infinite or not defined. The report shows it
         # so, or an error refuses the whole report.

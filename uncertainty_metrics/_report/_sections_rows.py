@@ -105,5 +105,5 @@ def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str
 
 
 def of_sample(size: int) -> str:
-    """Returns words for the rows behind a result that a summary cannot give."""
-    return f"of a uniform sample of {size:,} rows"
+    """Returns words that name the rows behind a result that a summary cannot give."""
+    return f"about a uniform sample of {size:,} rows"

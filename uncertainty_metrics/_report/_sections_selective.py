@@ -150,7 +150,7 @@ def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
             "low about every other time."
         )
     if rows is not model:
-        verdict = f"{verdict} The promise is {of_sample(len(correct))}."
+        verdict = f"{verdict} These numbers are {of_sample(len(correct))}."
     metrics = {
         "threshold_at_risk": (threshold, meaning),
         "coverage_at_threshold": (coverage, "Share of these examples so confident."),
