@@ -129,13 +129,13 @@ def test_classes_of_text_labels_are_in_sorted_order():
     found = um.report(ordered[LABELS], P).to_dict()
     assert of_classes(found) == ordered.tolist()
     (note,) = found["notes"]
-    assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
+    assert "classes in sorted order, as in scikit-learn: ant, cat, owl" in note
     values = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
     assert values["notes"] == []
     assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
     with pytest.raises(
-        ValueError, match="predictions are of 3 classes: pass `classes`"
+        ValueError, match="predictions have 3 classes: pass `classes`"
     ):
         um.report(few, P)
     binary = np.where(LABELS > 0, "yes", "no")
@@ -432,8 +432,8 @@ def test_p_values_hold_where_hardly_any_is_wrong():
 
 def test_labels_of_one_class():
     tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[2]
-    assert (tile["value"], tile["level"]) == ("Nothing to tell", "unclear")
-    assert tile["detail"].startswith("What came is always the same.")
+    assert (tile["value"], tile["level"]) == ("Nothing to compare", "unclear")
+    assert tile["detail"].startswith("All outcomes are the same.")
 
 
 def test_tile_of_a_comparison():
@@ -442,7 +442,7 @@ def test_tile_of_a_comparison():
     tile = found.to_dict()["tiles"][-1]
     scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
     assert tile["title"] == "Beside constant"
-    shown = f"Brier score {scores[0]:.4f} of the first and {scores[1]:.4f}"
+    shown = f"Brier score {scores[0]:.4f} for the first model and {scores[1]:.4f}"
     assert shown in tile["detail"]
     low, _, high = um.bootstrap_difference(
         um.brier_score,

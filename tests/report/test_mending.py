@@ -168,7 +168,7 @@ def test_a_calibrated_model_needs_no_mending():
     assert sum(section["needs_mending"] for section in clear) <= 3
     verdict = next(row["verdict"] for row in clear if not row["needs_mending"])
     assert verdict.startswith("No map clearly helps: the best one, ")
-    assert "which chance alone may do" in verdict
+    assert "and chance alone may do the same" in verdict
 
 
 def test_a_clear_gain_comes_before_a_larger_one_by_chance():
@@ -199,7 +199,7 @@ def test_infinite_likelihoods_leave_the_brier_score():
     section = found["mending"]
     assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
     assert section["criterion"] == "brier_score_zero_based"
-    said = "compared by the Brier score, as isotonic calibration gives some labels"
+    said = "by the Brier score, because isotonic calibration gives some labels"
     assert said in words(out)
     # With two levels of confidence no label has probability 0.
     labels = np.tile([1, 1, 1, 1, 0], 40)
@@ -212,10 +212,10 @@ def test_infinite_likelihoods_leave_the_brier_score():
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
-        (examples(49), "49 examples, where 50 are the least"),
+        (examples(49), "49 examples, but at least 50 are needed"),
         (
             {**examples(60), "sample_weight": [1000.0] + [1.0] * 59},
-            "1.1 examples once they are weighted, where 50",
+            "1.1 examples once they are weighted, but at least 50",
         ),
         (
             {"labels": np.zeros(90, int), "probabilities": np.linspace(0, 1, 90)},
@@ -250,7 +250,7 @@ def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
     monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
     section = built(arrays)["mending"]
-    note = "Of 500 examples this section takes 100, drawn at random."
+    note = "This section uses 100 of the 500 examples, drawn at random."
     assert section.pop("notes") == [note]
     chosen = np.sort(np.random.default_rng(0).permutation(500)[:100])
     alone = built({name: array[chosen] for name, array in arrays.items()})["mending"]
@@ -301,7 +301,7 @@ def test_promised_threshold(kind):
     assert equal["selective_prediction"]["promise"] == promise
     weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})
     assert weighted["selective_prediction"]["promise"] == {
-        "verdict": "Of weighted examples no threshold can be promised for new ones.",
+        "verdict": "The examples have weights, so no threshold can promise a risk.",
         "above": None,
         "metrics": {},
     }

@@ -43,9 +43,9 @@ def test_the_guide_lists_the_pictures():
 def test_the_help_lists_the_picture(task, picture, capsys):
     assert main(["report", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    of_task = words.partition("of a classifier ")[2]
-    of_classifier, _, rest = of_task.partition(" of answers ")
-    of_answers, _, of_regression = rest.partition(" or of a regression ")
+    of_task = words.partition("for a classifier ")[2]
+    of_classifier, _, rest = of_task.partition(" for answers ")
+    of_answers, _, of_regression = rest.partition(" or for a regression ")
     text = {
         "classification": of_classifier,
         "confidences": of_answers,

@@ -202,7 +202,7 @@ def test_command(rng):
     found = numbers()
     assert (found["task"], found["source"]) == ("regression", "p.npz")
     assert found["options"] == {"num_bins": 15, "seed": 0}
-    assert found["notes"] == ["Left out, as their names mean nothing here: other."]
+    assert found["notes"] == ["Left out, because the report does not know the names: other."]
     assert found["calibration"]["verdict"] in words(out)
     for section in ("scoring_rules", "pit", "sharpness", "recalibration"):
         for name, row in found[section]["metrics"].items():
@@ -261,7 +261,7 @@ def test_comparison_that_tells_nothing(rng):
     other = forecasts(rng, n=300)
     different = built(first, other)["comparison"]
     assert different["differences"] == {}
-    assert "they are not of the same examples" in different["verdict"]
+    assert "the models do not have the same examples" in different["verdict"]
     assert "targets differ" in different["examples"]
 
 

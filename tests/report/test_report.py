@@ -273,7 +273,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     assert section["interval"] == pytest.approx(expected, rel=1e-9)
     between = f"lies between {low:.4f} and {high:.4f} with 95% probability"
     assert between in section["verdict"]
-    weight = "takes a weight as that many examples, here 373 in all"
+    weight = "takes a weight w as w examples, here 373 in all"
     assert (weight in text) == (weight in "".join(found["notes"])) == weighted
     for name in ("intervals", "selective_prediction", "bayesian_ece"):
         assert found[name]["verdict"] in text
@@ -469,7 +469,7 @@ def test_an_example_alone_has_no_intervals():
         found, out = shown(one, one)
         assert found["intervals"]["metrics"] == {}
         assert found["comparison"]["differences"] == {}
-        assert "One example alone has no intervals." in out
+        assert "A single example gives no intervals." in out
     assert "from" not in out.split()
     # One example beside others of weight 0 has none either.
     one = {"labels": [1, 0], "probabilities": [0.7, 0.2], "sample_weight": [2, 0]}

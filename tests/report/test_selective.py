@@ -29,7 +29,7 @@ VERDICTS = {
     "skill": (sure(2000, skill=1), "tells right decisions from wrong ones: AUROC 0."),
     "gain": (sure(2000, skill=1), "80% lowers"),
     "none": (sure(2000), "does not clearly tell", "gives about 0.47"),
-    "no gain": (sure(2000), ", as chance alone may."),
+    "no gain": (sure(2000), ", and chance alone may do the same."),
     "misled": (
         sure(2000, skill=-1),
         "misleads",

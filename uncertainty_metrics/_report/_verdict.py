@@ -417,7 +417,7 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def as_html(report: dict[str, Any]) -> str:
-    """Returns the verdict as HTML: a list of tiles with classes for style, and notes."""
+    """Returns the verdict as HTML: tiles, whose classes give the style, and notes."""
     parts = ['<ul class="verdict" aria-label="Verdict">']
     for tile in report["tiles"]:
         title, value, detail = (
