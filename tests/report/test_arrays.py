@@ -134,9 +134,7 @@ def test_classes_of_text_labels_are_in_sorted_order():
     assert values["notes"] == []
     assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
-    with pytest.raises(
-        ValueError, match="predictions have 3 classes: pass `classes`"
-    ):
+    with pytest.raises(ValueError, match="predictions have 3 classes: pass `classes`"):
         um.report(few, P)
     binary = np.where(LABELS > 0, "yes", "no")
     assert um.report(binary, P[:, 1], classes=["no", "yes"]).to_dict()["data"]
@@ -358,7 +356,7 @@ def test_fewer_than_50_examples_are_too_few_to_say(n):
         tiles = found.to_dict()["tiles"]
         assert [tile["value"] for tile in tiles] == ["Too few to say"] * 4
         assert {tile["level"] for tile in tiles} == {"unclear"}
-        assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
+        assert f"From {n} example{'s' * (n > 1)}: " in str(found)
 
 
 def test_weights_may_leave_too_few_examples_to_say():
@@ -463,7 +461,7 @@ def test_tile_of_a_comparison():
 
 def test_notes_are_in_the_verdict():
     found = um.report(["b", "a"], [[0.5, 0.5], [0.25, 0.75]])
-    assert "Note: Classes are taken in the sorted order" in repr(found)
+    assert "Note: The columns are taken for the classes in sorted" in repr(found)
 
 
 def test_classes_in_another_order_are_the_same_examples():

@@ -127,7 +127,7 @@ RIGHT = [[0.6, 0.9], [0.9, 0.6], [0.75, 0.75]]
         (SURE, 20, "lowers the accuracy to 0.400, from a mean of 0.800 for single"),
         (RIGHT, 20, "not clearly change the accuracy: 1.000, against a mean of 1.000"),
         # Gains of few examples are not clear.
-        (UNSURE[:3], 1, "not clearly change the accuracy: 1.000, against a mean of 0.6"),
+        (UNSURE[:3], 1, "not clearly change the accuracy: 1.000, against a mean of 0."),
         (UNSURE[:3], 1, "a difference of up to about 0.385. The data cannot tell"),
     ],
 )

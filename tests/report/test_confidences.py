@@ -362,7 +362,7 @@ def test_agreement_is_the_confidence_where_there_is_no_other():
         "aurc": pytest.approx(um.aurc(correct=correct, confidences=-agreement.entropy)),
         "ece": None,
     }
-    assert "66.7% agree on average" in section["verdict"]
+    assert "On average 66.7% of the answers to a question agree" in section["verdict"]
 
 
 def test_agreement_is_shown_beside_confidences():

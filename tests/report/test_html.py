@@ -395,7 +395,7 @@ def test_names_are_escaped(reports):
     text = page_of(reports["odd"])
     assert html.escape(ODD) in text
     assert ODD not in text
-    assert "Left out, because the report does not know the names: &lt;i&gt;." in text
+    assert "Left out, because the names are not known: &lt;i&gt;." in text
     assert not {"b", "i"} & set(Page(text).tags)
 
 

@@ -501,7 +501,7 @@ def test_columns_left_out_are_noted():
     with open(name, "w") as file:
         file.write(content)
     (note,) = report.build(report.read_predictions(name))["notes"]
-    assert note == "Left out, because the report does not know the names: (no name), image."
+    assert note == "Left out, because the names are not known: (no name), image."
 
 
 def test_a_packed_file_that_unpacks_to_too_much_fails(capsys, monkeypatch):

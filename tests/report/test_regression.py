@@ -202,7 +202,7 @@ def test_command(rng):
     found = numbers()
     assert (found["task"], found["source"]) == ("regression", "p.npz")
     assert found["options"] == {"num_bins": 15, "seed": 0}
-    assert found["notes"] == ["Left out, because the report does not know the names: other."]
+    assert found["notes"] == ["Left out, because the names are not known: other."]
     assert found["calibration"]["verdict"] in words(out)
     for section in ("scoring_rules", "pit", "sharpness", "recalibration"):
         for name, row in found[section]["metrics"].items():

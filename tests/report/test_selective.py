@@ -68,7 +68,7 @@ def test_without_right_and_wrong_there_is_no_auroc(label, start, expected, n):
     assert "auroc" not in section["metrics"]
     assert section["auroc_by_chance"] is None
     assert section["verdict"].startswith(start)
-    assert section["verdict"].endswith("and no AUROC.")
+    assert section["verdict"].endswith("and there is no AUROC.")
     assert start in out
     assert "  auroc " not in out
 

@@ -127,7 +127,7 @@ def _of_model(
         names = ", ".join(name or "(no name)" for name in predictions.left_out[:_SHOWN])
         more = len(predictions.left_out) - _SHOWN
         names += f" and {more} more" if more > 0 else ""
-        notes.append(f"Left out, because the report does not know the names: {names}.")
+        notes.append(f"Left out, because the names are not known: {names}.")
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
