@@ -275,7 +275,7 @@ def test_result_is_shown_in_notebooks_and_as_text(monkeypatch):
     assert um.report(LABELS, P).summary()
 
 
-def test_report_needs_the_numpy_half_alone(capfd):
+def test_report_needs_only_the_numpy_half(capfd):
     code = (
         "import sys; sys.modules |= dict.fromkeys(('tensorflow', 'keras', 'pandas'))\n"
         "import uncertainty_metrics as um\n"
@@ -508,7 +508,7 @@ def test_tile_of_mending_a_regression(p, value, level, side):
 
 
 @each_kind
-def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
+def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     found = []
 
     def counting(values, name):

@@ -89,7 +89,7 @@ def test_ensemble(kind, weighted):
         assert f"{row['value']:.4f} {row['meaning']}" in text
     assert all(len(line) <= 88 for line in out.splitlines())
 
-    # The rest of the report is that of the mean of the members.
+    # The rest of the report is about the mean of the members.
     expected = built({"labels": labels, "probabilities": mean, **weights})
     assert expected["data"].pop("members") == 1
     assert "ensemble" not in expected
@@ -100,7 +100,7 @@ def test_ensemble(kind, weighted):
     assert found == approximately(expected)
 
 
-def test_ensemble_of_the_same_member():
+def test_ensemble_of_equal_members():
     labels, p = members(m=1).values()
     section = built({"labels": labels, "probs": np.repeat(p, 3, axis=1)})["ensemble"]
     accuracy = section["metrics"]["accuracy"]
@@ -344,7 +344,7 @@ def test_calibrated_models_are_not_ranked_by_noise():
     assert "first - second" not in out
 
 
-def test_a_loser_with_few_examples_is_told_so():
+def test_a_worse_model_with_few_examples_gets_a_remark():
     few, many = calibrated(500, 0.6, 1.0, gap=0.3), calibrated(5000, 0.6, 1.0)
     verdict = built(few, many)["comparison"]["verdict"]
     assert verdict.startswith("The second model has the lower calibration error")
@@ -389,7 +389,7 @@ OTHER_LABELS = np.where(np.isin(np.arange(60), [3, 5]), 1, 0)
     ],
 )
 @pytest.mark.first(1)
-def test_compare_says_which_examples(change, said):
+def test_comparison_says_whether_examples_are_the_same(change, said):
     first, second = examples(), {**examples(), **change}
     found, out = shown(first, second)
     section = found["comparison"]

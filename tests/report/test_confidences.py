@@ -62,7 +62,7 @@ def test_sections_have_the_numbers_of_the_library(weighted):
     assert section["mean_confidence"] == pytest.approx(mean, rel=1e-12)
     bins = um.bin_statistics(**data, num_bins=9)
     assert section["diagram"]["counts"] == bins.counts[0].tolist()
-    # Confidences below 1/2 are not turned into those of another class.
+    # Confidences below 1/2 are not turned into confidences of another class.
     assert section["diagram"]["counts"][2] > 0
     (group,) = um.calibration_by_group(**data, groups=["all"] * 400)
     assert section["means"]["accuracy - confidence"] == approximately(
@@ -137,7 +137,7 @@ def test_sections_have_the_numbers_of_the_library(weighted):
         assert found[name]["verdict"] in text
 
 
-def test_maps_are_those_of_two_classes():
+def test_maps_equal_the_maps_for_two_classes():
     data = answers(300, gap=0.25, low=0.3)
     correct, confidences = data.values()
     found = built(**data)
@@ -344,7 +344,7 @@ def test_answers_of_weight_0_are_not_read():
 SAMPLES = [["a", "a", "a"], ["a", "b", "b"], ["a", "b", "c"]]
 
 
-def test_agreement_is_the_confidence_where_there_is_no_other():
+def test_agreement_replaces_missing_confidences():
     rows = np.arange(60) % 3
     correct = rows < 1 + (np.arange(60) % 2)
     samples = [SAMPLES[row] for row in rows]
@@ -374,7 +374,7 @@ def test_agreement_is_shown_beside_confidences():
     assert section["signals"]["confidence"]["ece"] == um.ece(**data)
     assert found.to_dict()["notes"] == []
     assert "Sampled answers\n---" in found.summary()
-    # In a file the same.
+    # A file gives the same report.
     records = [
         {"correct": bool(right), "confidence": sure, "answers": of_one}
         for right, sure, of_one in zip(*data.values(), samples, strict=True)
@@ -498,5 +498,5 @@ def test_files_equal_arrays():
     assert out.startswith(f"{found.summary()}\n\nWrote of_file")
     files = [path.name for path in written]
     pictures = [picture.file for picture in _picture_table.PICTURES["confidences"]]
-    pictures.remove("drift_diagram.png")  # Which compares two sets of examples.
+    pictures.remove("drift_diagram.png")  # It needs two sets of examples.
     assert files == ["report.html", *pictures, "report.json"]

@@ -136,7 +136,7 @@ def test_venn_abers_calibration_is_tried_for_two_classes_only():
     assert likelihood < 1  # It is finite, because no probability is 0.
 
 
-def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
+def test_code_in_the_report_mends_a_miscalibrated_model():
     arrays = forecasts(factor=3)
     found, out = shown(arrays)
     section = found["mending"]
@@ -194,7 +194,7 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
     assert (section["best"], section["needs_mending"]) == ("isotonic", True)
 
 
-def test_infinite_likelihoods_leave_the_brier_score():
+def test_with_infinite_likelihoods_the_brier_score_decides():
     found, out = shown(forecasts(factor=3))
     section = found["mending"]
     assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
@@ -233,7 +233,7 @@ def test_too_few_to_say(arrays, reason):
 
 
 def test_maps_that_cannot_be_fitted_are_noted():
-    # The model is always right, and one of the three classes never comes.
+    # The model is always right, and one of the three classes has no labels.
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=80)
     logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
@@ -307,7 +307,7 @@ def test_promised_threshold(kind):
     }
 
 
-def test_no_threshold_and_no_need_of_one():
+def test_thresholds_that_allow_nothing_or_everything():
     none, out = shown(sure(30))
     promise = none["selective_prediction"]["promise"]
     assert promise["metrics"]["threshold_at_risk"]["value"] == "inf"

@@ -475,7 +475,7 @@ def noted(**given):
     return found["notes"]
 
 
-def test_labels_from_1_are_suspected(rng):
+def test_labels_that_start_at_1_are_noted(rng):
     values = rng.dirichlet([1, 1, 1], 60)
     labels = rng.integers(1, 3, 60)
     (note,) = noted(labels=labels, values=values)
@@ -487,7 +487,7 @@ def test_labels_from_1_are_suspected(rng):
     assert noted(labels=labels[:5], values=values[:5]) == []
 
 
-def test_confidences_are_suspected(rng):
+def test_confidences_in_place_of_probabilities_are_noted(rng):
     p = rng.uniform(0.5, 1, 60)
     labels = rng.integers(0, 2, 60)
     (note,) = noted(labels=labels, values=p)

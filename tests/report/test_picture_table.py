@@ -1,4 +1,4 @@
-"""The pictures of the report have one table, and what lists them says the same."""
+"""The pictures of the report have one table, and all lists agree with it."""
 
 import pathlib
 import re

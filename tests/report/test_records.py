@@ -462,7 +462,7 @@ def test_openpyxl_is_an_extra(capsys, monkeypatch):
     assert "the extra `excel`: pip install '.[excel]'" in line
 
 
-def test_what_is_left_out_is_said():
+def test_left_out_columns_are_noted():
     text = renamed(question="Who?", meta={"run": {"id": 3}, "tags": []}, empty={})
     pathlib.Path("a.jsonl").write_text(text)
     found = report.read_predictions("a.jsonl")
@@ -477,7 +477,7 @@ def test_what_is_left_out_is_said():
     assert found.left_out == ("n", "", "the sheet B")
 
 
-def test_half_of_a_surrogate_pair_is_text_that_can_be_written():
+def test_a_lone_surrogate_is_escaped():
     text = renamed(language="x").replace('"x"', '"\\ud800"')
     pathlib.Path("a.jsonl").write_text(text)
     found = report.read_predictions("a.jsonl", Choice(groups=("language",)))

@@ -151,7 +151,7 @@ def test_verdicts(factor, bias, verdict, of_pit, rng):
         assert "this one shows more than chance" in found["calibration"]["verdict"]
 
 
-def test_calibrated_models_are_rarely_blamed(monkeypatch):
+def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
     monkeypatch.setattr(_sections_intervals, "_MAX_RESAMPLES", 200)
     clear = chance = uniform = heavy = 0
     for seed in range(20):
@@ -250,7 +250,7 @@ def test_comparison(rng):
     assert section["quality"] in text
 
 
-def test_comparison_that_tells_nothing(rng):
+def test_comparison_without_a_clear_difference(rng):
     first = forecasts(rng, n=300, factor=1.5)
     same = built(first, first)["comparison"]
     assert "the interval of the difference holds 0" in same["verdict"]

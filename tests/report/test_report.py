@@ -280,7 +280,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits"])
-def test_infinite_nll_is_said_and_valid_json(kind):
+def test_infinite_nll_is_noted_and_valid_in_json(kind):
     p = np.array([[1, 0], [1, 0], [0.5, 0.5], [0, 1], [1, 0]])
     with np.errstate(divide="ignore"):
         arrays = of_kind({"labels": [0, 1, 1, 0, 1], "probabilities": p}, kind)
@@ -326,7 +326,7 @@ def test_ece_by_chance(weighted):
     assert level == pytest.approx(np.mean(eces) + 2 * np.std(eces), rel=0.05)
 
 
-def test_what_chance_explains_is_not_held_against_a_model():
+def test_deviations_by_chance_are_no_miscalibration():
     fine = built(calibrated(1000, 0.5, 1))
     off = built(calibrated(1000, 0.5, 1, gap=0.2))
     assert fine["bayesian_ece"]["interval"]["low"] > 0
@@ -347,7 +347,7 @@ CHANCE = re.compile(
 )
 
 
-def test_verdicts_on_chance_agree_with_what_they_show():
+def test_verdicts_on_chance_agree_with_their_numbers():
     # Of 160,000 decisions in one bin, with confidence 0.75, the fifth decimal decides.
     n = 160_000
     p = np.full(n, 0.75)
@@ -463,7 +463,7 @@ def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeyp
             assert row[end] == pytest.approx(drawn[name][end], abs=0.12 * width)
 
 
-def test_an_example_alone_has_no_intervals():
+def test_a_single_example_has_no_intervals():
     forecast = {"mean": np.zeros(1), "stddev": np.ones(1), "target": np.ones(1)}
     for one in (forecast, {"labels": [1], "probabilities": [0.7]}):
         found, out = shown(one, one)
@@ -554,7 +554,7 @@ def own_process(*arguments):
     return ran.returncode, ran.stdout, said
 
 
-def test_process_of_its_own_is_quiet_and_needs_no_tensorflow(shipped):
+def test_a_new_process_is_quiet_and_needs_no_tensorflow(shipped):
     np.savez("p.npz", **calibrated(100, 0.5, 1))
     compare = ("--compare", "p.npz", "--out", "compared")
     code = (

@@ -382,7 +382,7 @@ def _temperature(report: dict[str, Any]) -> Tile:
     )
 
 
-# The verdict as text and as HTML.
+# Shown.
 
 
 def as_text(report: dict[str, Any]) -> str:
