@@ -338,7 +338,7 @@ def test_calibrated_models_are_not_ranked_by_noise():
     assert section["probability_of_lower_calibration_error"]["first"] > 0.99
     assert section["verdict"].startswith("The data cannot tell")
     assert "the posterior of the first model is lower" in section["verdict"]
-    assert "as large as that of the second model" in section["verdict"]
+    assert "as large as the error of the second model" in section["verdict"]
     # Differences need the same examples.
     assert section["differences"] == {}
     assert "first - second" not in out

@@ -304,9 +304,9 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
-            "Each number is that of the first model less that of the second. The "
-            "bootstrap draws the same examples for both models. If an interval holds "
-            "0, either model may be better."
+            "Each number is a metric of the first model less the same metric of the "
+            "second. The bootstrap draws the same examples for both models. If an "
+            "interval holds 0, either model may be better."
         )
         yield intervals_table(
             "The differences", "first - second", section["differences"], show

@@ -287,8 +287,8 @@ def _verdict_of_two(
         # have different posteriors by noise alone.
         return (
             f"{_UNKNOWN}: the posterior of the {better} model is lower, {chances}, but "
-            "chance alone gives a calibrated model an error as large as that of the "
-            f"{worse} model."
+            "chance alone gives a calibrated model an error as large as the error of "
+            f"the {worse} model."
         )
     verdict = f"The {better} model has the lower calibration error, {chances}."
     if sizes[worse] < 0.8 * sizes[better]:
