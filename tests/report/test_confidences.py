@@ -415,7 +415,7 @@ def test_comparison_of_answers_to_the_same_questions():
         assert section["differences"][name] == approximately(expected)
     gap = data["correct"].mean() - other["correct"].mean()
     assert section["differences"]["accuracy"]["estimate"] == pytest.approx(gap)
-    assert "the second is right more often (accuracy 0.6" in section["quality"]
+    assert "the second model is right more often (accuracy 0.6" in section["quality"]
     tile = found.to_dict()["tiles"][-1]
     assert tile["title"] == "Beside b"
     assert tile["value"] == "The second is better calibrated"

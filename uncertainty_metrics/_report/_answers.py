@@ -165,7 +165,7 @@ def _expected(values: np.ndarray, percent: bool) -> str:
     if not np.all(np.isfinite(values)):
         return "a number in [0, 1]"
     if np.all((finite >= 0) & (finite <= 100)):
-        return "in [0, 1] (divide percent by 100; for a file, --percent does so)"
+        return "in [0, 1] (divide percent by 100; for a file, --percent does)"
     if np.all(finite <= 0):
         return "in [0, 1] (take the exponential of log-probabilities)"
     return "in [0, 1]"

@@ -38,10 +38,7 @@ _BRIER_PARTS = {
     "resolution": ("-", "How well decisions tell labels apart; high is good."),
     "reliability": ("+", "Miscalibration of each decision's mean forecast."),
     "within_bin_variance": ("+", "Spread of the forecasts of a decision."),
-    "within_bin_covariance": (
-        "-",
-        "How well this spread follows the labels; high is good.",
-    ),
+    "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
 }
 
 

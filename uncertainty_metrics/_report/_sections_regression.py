@@ -340,7 +340,7 @@ def _scoring_rules(
 ) -> dict[str, Any]:
     meanings = {
         "rmse": "Root mean squared error of the means.",
-        "crps": "Like the absolute error, but of the whole distribution.",
+        "crps": "Like absolute error, for the whole distribution.",
         "negative_log_likelihood": "In nats, of the density, so it may be negative.",
     }
     return {
@@ -418,7 +418,7 @@ def _recalibration(
     if temperature > 0:
         metrics["recalibrated_nll"] = (
             _likelihood(data, temperature),
-            "Negative log-likelihood with this factor, on the same data.",
+            "Negative log-likelihood with this factor, same data.",
         )
     return {
         "verdict": "One factor for all variances, the temperature, mends error bars "

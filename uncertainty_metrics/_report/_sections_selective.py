@@ -41,15 +41,15 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     metrics = {
         "aurc": (
             risk_coverage.mean_risk(groups),
-            f"Mean error over all coverages; {error:.4f} for a random order.",
+            f"Mean error over coverages; {error:.4f} if random.",
         ),
         "excess_aurc": (
             risk_coverage.excess_risk(groups),
-            "How much lower the aurc would be in a perfect order.",
+            "How much lower the aurc is in a perfect order.",
         ),
         "augrc": (
             risk_coverage.generalized_risk(groups),
-            f"Mean share {words.done} wrong; {error / 2:.4f} for a random order.",
+            f"Mean share {words.done} wrong; {error / 2:.4f} if random.",
         ),
         "coverage_at_risk": (
             risk_coverage.largest_coverage(groups, risk),
@@ -74,7 +74,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
         auroc = _auroc(curve)
         metrics["auroc"] = (
             auroc,
-            f"P(a right {words.one} is more confident than a wrong one).",
+            f"P(a right {words.one} is surer than a wrong one).",
         )
         by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
         # Rounded as in the report.
