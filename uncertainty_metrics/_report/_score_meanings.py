@@ -30,7 +30,7 @@ def answer_scores(
     return {
         "brier_score": (
             brier,
-            "In [0, 1], 0 is best: the mean of (confidence - right)^2.",
+            "In [0, 1], 0 is best: mean of (confidence - right)^2.",
         ),
         "negative_log_likelihood": (
             nll,
