@@ -25,6 +25,9 @@ PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
+SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
+RAY = ["ray[data]>=2.40"]
+EXCEL = ["openpyxl>=3.1"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -39,6 +42,19 @@ DOCS = [
     "mkdocs>=1.6",
     "mkdocs-material>=9.6",
     "mkdocstrings[python]>=1.0",
+]
+# What a change of one metric needs.
+DEV = [
+    *TENSORFLOW,
+    *PLOT,
+    "mpmath>=1.3",
+    "mypy>=2,<3",
+    "properscoring>=0.1",
+    "pytest>=7.4",
+    "pytest-xdist>=3.5",
+    "ruff>=0.17,<0.18",
+    "scikit-learn>=1.4",
+    "scoringrules>=0.9",
 ]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 # On a package index, links to files and pictures must lead to the repository.
@@ -75,24 +91,24 @@ setup(
         "progress": PROGRESS,
         "beam": BEAM,
         "parquet": PARQUET,
+        "spark": SPARK,
+        "ray": RAY,
+        "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
+        "dev": DEV,
         "test": [
+            *DEV,
             *PROGRESS,
             *BEAM,
             *PARQUET,
+            *EXCEL,
             *TENSORBOARD,
             *COLABS,
             *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
-            "mpmath>=1.3",
-            "mypy>=2,<3",
-            "properscoring>=0.1",
-            "pytest>=7.4",
-            "pytest-xdist>=3.5",
-            "ruff>=0.17,<0.18",
-            "scoringrules>=0.9",
+            "fairlearn>=0.10",
             "setuptools>=70.1",
         ],
         "docs": DOCS,

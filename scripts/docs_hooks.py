@@ -32,6 +32,12 @@ _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
 # Packages in both halves; each has a page of the guide and a page of the reference.
 _ROOMS = ("conformal", "regression")
+# Modules whose names are read without importing them, and the titles of their pages.
+ENGINES = {
+    f"{PACKAGE}.beam": "Apache Beam",
+    f"{PACKAGE}.ray": "Ray",
+    f"{PACKAGE}.spark": "Apache Spark",
+}
 # Pages of the site whose files are in the root of the repository, not in `docs/`.
 BESIDE = {
     "index.md": "README.md",
@@ -79,9 +85,8 @@ def _summary(docstring: str) -> str:
     return " ".join(docstring.partition("\n\n")[0].split())
 
 
-def _beam() -> list[Entry]:
-    """Returns the public names of the Beam module, without importing Beam."""
-    name = f"{PACKAGE}.beam"
+def _of_engine(name: str) -> list[Entry]:
+    """Returns the public names of a module, without importing its engine."""
     module = griffe.load(name, search_paths=[str(ROOT)])
     return [
         Entry(
@@ -134,7 +139,8 @@ def reference() -> dict[str, Pages]:
             known = sorted(inside.__all__, key=of_rooms[room].__getitem__)
             pages[room.capitalize()] = _entries(inside, known)
         found[package.__name__] = {title: page for title, page in pages.items() if page}
-    found[PACKAGE]["Apache Beam"] = _beam()
+    for name, title in ENGINES.items():
+        found[PACKAGE][title] = _of_engine(name)
     return found
 
 
@@ -242,10 +248,31 @@ def on_files(files: Any, *, config: Any) -> Any:
     return files
 
 
+def _linked_names(markdown: str, halves: dict[str, Pages]) -> str:
+    """Returns a page of tables whose public names are links to the reference."""
+    places = {}
+    for package, pages in sorted(halves.items()):  # NumPy comes last, and counts.
+        for title, entries in pages.items():
+            for entry in entries:
+                room = entry.package.rpartition(".")[2]
+                prefix = f"{room}." if room in _ROOMS else ""
+                places |= {
+                    f"{prefix}{name}": f"{_path(package, title)}#{entry.package}.{name}"
+                    for name in entry.names
+                }
+
+    def linked(found: re.Match[str]) -> str:
+        place = places.get(found[1])
+        return f"[{found[0]}]({place})" if place else found[0]
+
+    return re.sub(r"`([\w.]+)`", linked, markdown)
+
+
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) -> str:
     """Changes links to files of the repository.
 
     If a file has a page, the link leads to the page, otherwise to the file on GitHub.
+    On the page of other words, our names are links as well.
     """
     page_of_file = {file: uri for uri, file in BESIDE.items()}
     here = BESIDE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
@@ -267,7 +294,10 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) ->
     if page.file.src_uri.startswith("reference/"):
         return markdown
     links = r"```.*?```|`[^`\n]*`|\]\(([^)\s]+)\)"
-    return re.sub(links, changed, markdown, flags=re.DOTALL)
+    markdown = re.sub(links, changed, markdown, flags=re.DOTALL)
+    if page.file.src_uri == "names.md":
+        return _linked_names(markdown, config.extra["reference"])
+    return markdown
 
 
 def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:

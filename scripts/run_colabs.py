@@ -31,6 +31,7 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 EXTRAS = {
     "conformal": ("plot", "sklearn"),
     "keras_jax": ("jax,plot", "jax"),
+    "language_model": ("plot", "matplotlib"),
     "risk": ("plot", "sklearn"),
     "scikit_learn": ("plot", "sklearn"),
 }

@@ -1,6 +1,7 @@
 """Finds the function that computes a definition of `conformance/`."""
 
 import functools
+import operator
 
 import numpy as np
 
@@ -8,7 +9,8 @@ import uncertainty_metrics.numpy as um_np
 from conformance.run import VECTORS
 
 # Some definitions need options, or their function is in a subpackage. All others have
-# the name of their function. The prefix "binary_" means that P(class 1) is scored.
+# the name of their function. The prefix "binary_" means that P(class 1) is scored, the
+# prefix "confidence_" that the inputs are answers without classes.
 _L2 = {"max_prob": True, "class_conditional": False, "norm": "l2"}
 _ROOMS = {
     "conformal_quantile": "conformal",
@@ -18,10 +20,6 @@ _ROOMS = {
     "sample_pit": "regression",
     "sharpness": "regression",
 }
-
-
-# The vectors of these definitions hold only the estimate, not its interval and p-value.
-_ESTIMATES = ("calibration_intercept", "calibration_slope")
 
 
 def _estimate(of, **inputs):
@@ -39,8 +37,37 @@ def _drift(first, second):
     return drift.statistic, drift.degrees_of_freedom, drift.p_value
 
 
+def _bin_sums(of, **inputs):
+    statistics = of(**inputs)
+    return statistics.counts, statistics.score_sums, statistics.outcome_sums
+
+
+def _curve(of, **inputs):
+    curve = of(**inputs)
+    return curve.confidences, curve.accuracies, curve.gaps
+
+
+def _tested_groups(of, **inputs):
+    tested = sorted(of(**inputs).tested, key=operator.attrgetter("name"))
+    fields = ("gap", "lower", "upper", "p_value", "adjusted_p_value")
+    return [[getattr(group, field) for field in fields] for group in tested]
+
+
+# The vectors of these definitions hold a part of what the function returns.
+_PARTS = {
+    "bin_statistics": _bin_sums,
+    "calibration_by_group": _tested_groups,
+    "calibration_intercept": _estimate,
+    "calibration_slope": _estimate,
+    "reliability_curve": _curve,
+}
+
+
 def function(half, definition):
     """Returns the function of one half of the package that computes a definition."""
+    definition = definition.removeprefix("confidence_")
+    if definition == "groups_by_name":
+        return um_np.ece  # Tensors take groups as integers.
     if definition == "calibration_drift":
         return _drift
     if definition == "l2_calibration_error":
@@ -49,8 +76,8 @@ def function(half, definition):
         return functools.partial(half.brier_score, zero_based=True)
     if definition == "normal_negative_log_likelihood":
         return half.regression.negative_log_likelihood
-    if definition in _ESTIMATES:
-        return functools.partial(_estimate, getattr(half, definition))
+    if definition in _PARTS:
+        return functools.partial(_PARTS[definition], getattr(half, definition))
     if definition.startswith("binary_"):
         name = definition.removeprefix("binary_")
         return functools.partial(getattr(half, name), positive_class=True)

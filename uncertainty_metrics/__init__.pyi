@@ -28,6 +28,7 @@ from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
 from .numpy.calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
+from .numpy.sketch.summary import Summary as Summary
 from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
 from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 from .tensors.debiased_calibration import (

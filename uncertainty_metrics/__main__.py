@@ -49,6 +49,11 @@ def _run(argv: Sequence[str] | None) -> int:
     report_parser = commands.add_parser("report", help="calibration of predictions")
     report.add_arguments(report_parser)
     report_parser.set_defaults(run=report.command)
+    sketch_parser = commands.add_parser(
+        "sketch", help="a summary of predictions, which reports are made of"
+    )
+    report.add_sketch_arguments(sketch_parser)
+    sketch_parser.set_defaults(run=report.sketch_command)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:

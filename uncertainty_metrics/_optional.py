@@ -10,7 +10,9 @@ _EXTRAS = {
     **dict.fromkeys(("keras", "tensorflow_probability", "tf_keras"), "tensorflow"),
     "apache_beam": "beam",
     "matplotlib": "plot",
+    "openpyxl": "excel",
     "pyarrow": "parquet",
+    "pyspark": "spark",
     "tqdm": "progress",
 }
 

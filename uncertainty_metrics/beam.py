@@ -1,7 +1,8 @@
 """Metrics of a dataset that Apache Beam processes on many machines.
 
-`MetricsCombineFn` returns metrics, `ScoreSketchCombineFn` a sketch that answers
-questions later. No other module of the package needs or imports Beam.
+`evaluate` returns metrics, `summarize` a sketch that answers questions later; both take
+tables. `MetricsCombineFn` and `ScoreSketchCombineFn` do the same with examples or
+batches. No other module of the package needs or imports Beam.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics import _checks, _engines, _optional
 from uncertainty_metrics.numpy._inputs import as_array
-from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     beam = _optional.require("apache_beam")
 
-__all__ = ["MetricsCombineFn", "ScoreSketchCombineFn"]
+__all__ = ["MetricsCombineFn", "ScoreSketchCombineFn", "evaluate", "summarize"]
 
 _KEYS = ("labels", "predictions", "sample_weight")
 
@@ -73,40 +73,6 @@ def _batch(rows: Sequence[tuple[Any, Any, Any]]) -> tuple[np.ndarray | None, ...
     return tuple(_stacked(name, column) for name, column in columns)
 
 
-def _plain(result: Any) -> Any:
-    """Returns a result as Python numbers, lists and dicts."""
-    if isinstance(result, Mapping):
-        return {name: _plain(part) for name, part in result.items()}
-    return np.asarray(result).tolist()
-
-
-def _metrics_by_name(metrics: Any) -> dict[str, Any]:
-    """Returns a dict of metrics; raises ValueError if two have the same name."""
-    if isinstance(metrics, Mapping):
-        return dict(metrics)
-    metrics = metrics if isinstance(metrics, Iterable) else [metrics]
-    pairs = [(getattr(metric, "name", ""), metric) for metric in metrics]
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise _checks.error(
-            "metrics", "different names, or be a dict", names, verb="have"
-        )
-    return dict(pairs)
-
-
-def _template(metric: Any) -> tuple[MetricState, str | None]:
-    """Returns the empty state and the dtype of a metric, to make it on a worker."""
-    if not hasattr(metric, "get_state"):
-        raise TypeError(
-            "`metrics` must be Keras metrics of uncertainty_metrics. Received: "
-            f"{type(metric).__name__}"
-        )
-    state = metric.get_state()
-    empty = {"invalid": np.zeros([], np.int64)}
-    state = dataclasses.replace(state, arrays=empty, classes=None)
-    return state, "float64" if metric.dtype == "float64" else None
-
-
 @dataclasses.dataclass
 class _Accumulator:
     """The sum over a part of the data.
@@ -121,31 +87,20 @@ class _Accumulator:
 
 
 class _Batching(beam.CombineFn):
-    """Adds up elements in batches; subclasses define the totals that are added."""
+    """Adds up elements in batches."""
 
-    def __init__(self, batch_size: int, batched: bool):
+    def __init__(self, totals: _engines.Totals, batch_size: int, batched: bool):
         _checks.boolean("batched", batched)
         # With `batched`, each element is an update.
         self._limit = (
             1 if batched else _checks.positive_integer("batch_size", batch_size)
         )
+        self._totals = totals
         self._batched = batched
-
-    def _empty_total(self) -> Any:
-        """Returns the total of no data."""
-        raise NotImplementedError
-
-    def _total_of_batch(self, *batch: Any) -> Any:
-        """Returns the total of labels, predictions and weights."""
-        raise NotImplementedError
-
-    def _sum(self, total: Any, more: Any) -> Any:
-        """Returns the sum of two totals; may change the first in place."""
-        raise NotImplementedError
 
     def create_accumulator(self) -> _Accumulator:
         """Returns the accumulator of no data."""
-        return _Accumulator(self._empty_total(), [])
+        return _Accumulator(self._totals.empty(), [])
 
     def add_input(self, accumulator: _Accumulator, element: Any) -> _Accumulator:
         """Adds an example, or a batch."""
@@ -156,7 +111,7 @@ class _Batching(beam.CombineFn):
         """Returns the accumulator of all parts of the data."""
         merged = self.create_accumulator()
         for accumulator in accumulators:
-            merged.total = self._sum(merged.total, accumulator.total)
+            merged.total = self._totals.sum(merged.total, accumulator.total)
             merged.elements += accumulator.elements
             self._add_waiting(merged, self._limit)
         return merged
@@ -170,10 +125,14 @@ class _Batching(beam.CombineFn):
         while len(accumulator.elements) >= minimum:
             rows = accumulator.elements[: self._limit]
             batch = rows[0] if self._batched else _batch(rows)
-            more = self._total_of_batch(*batch)
-            accumulator.total = self._sum(accumulator.total, more)
+            more = self._totals.of_batch(*batch)
+            accumulator.total = self._totals.sum(accumulator.total, more)
             del accumulator.elements[: self._limit]
         return accumulator
+
+    def extract_output(self, accumulator: _Accumulator) -> Any:
+        """Returns the result of all parts of the data."""
+        return self._totals.result(self._add_waiting(accumulator, 1).total)
 
 
 class MetricsCombineFn(_Batching):
@@ -238,74 +197,8 @@ class MetricsCombineFn(_Batching):
         batched: bool = False,
         return_states: bool = False,
     ):
-        super().__init__(batch_size, batched)
-        _checks.boolean("return_states", return_states)
-        self._return_states = return_states
-        self._templates = {
-            name: _template(metric)
-            for name, metric in _metrics_by_name(metrics).items()
-        }
-        self._check_axes()
-        self._metrics_by_columns: dict[
-            tuple[int, ...], dict[str, keras.metrics.Metric]
-        ] = {}
-
-    def _check_axes(self) -> None:
-        """Raises ValueError if a metric would take examples for members."""
-        for name, (state, _) in self._templates.items():
-            if not self._batched and state.config.get("ensemble_axis") == 0:
-                raise _checks.error(
-                    "metrics",
-                    "an `ensemble_axis` other than 0, unless `batched=True`",
-                    f"{name!r} with ensemble_axis=0",
-                    verb="have",
-                )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_metrics_by_columns": {}}
-
-    def _reset_metrics(self, predictions: Any) -> dict[str, keras.metrics.Metric]:
-        """Returns metrics in their initial state, for the columns of predictions."""
-        # Metrics are reused, since making them takes longer than an update. But some
-        # keep the number of classes of their first batch, and groups may differ in it.
-        columns = np.shape(predictions)[1:][-1:]
-        if columns not in self._metrics_by_columns:
-            self._metrics_by_columns[columns] = self._new_metrics({})
-        for metric in self._metrics_by_columns[columns].values():
-            metric.reset_state()
-        return self._metrics_by_columns[columns]
-
-    def _new_metrics(
-        self, states: Mapping[str, MetricState]
-    ) -> dict[str, keras.metrics.Metric]:
-        """Returns new metrics with these states; empty ones for missing states."""
-        return {
-            name: states.get(name, empty).to_metric(dtype=dtype)
-            for name, (empty, dtype) in self._templates.items()
-        }
-
-    def _empty_total(self) -> dict[str, MetricState]:
-        return {}
-
-    def _total_of_batch(self, *batch: Any) -> dict[str, MetricState]:
-        metrics = self._reset_metrics(batch[1])
-        for metric in metrics.values():
-            metric.update_state(*batch)
-        return {name: metric.get_state() for name, metric in metrics.items()}
-
-    def _sum(
-        self, total: dict[str, MetricState], more: Mapping[str, MetricState]
-    ) -> dict[str, MetricState]:
-        return total | {
-            name: total.get(name, 0) + state for name, state in more.items()
-        }
-
-    def extract_output(self, accumulator: _Accumulator) -> dict[str, Any]:
-        """Returns a dict of the values, or of the states, of the metrics by name."""
-        metrics = self._new_metrics(self._add_waiting(accumulator, 1).total)
-        if self._return_states:
-            return {name: metric.get_state() for name, metric in metrics.items()}
-        return {name: _plain(metric.result()) for name, metric in metrics.items()}
+        totals = _engines.MetricTotals(metrics, return_states, rows_first=not batched)
+        super().__init__(totals, batch_size, batched)
 
 
 class ScoreSketchCombineFn(_Batching):
@@ -356,27 +249,133 @@ class ScoreSketchCombineFn(_Batching):
         batched: bool = False,
         from_logits: bool = False,
     ):
-        super().__init__(batch_size, batched)
-        if not isinstance(sketch, ScoreSketch | None):
-            raise TypeError(
-                f"`sketch` must be a `ScoreSketch`. Received: {type(sketch).__name__}"
-            )
-        self._config = {} if sketch is None else sketch.config
-        _checks.boolean("from_logits", from_logits)
-        self._name = "logits" if from_logits else "probabilities"
+        super().__init__(
+            _engines.SketchTotals(sketch, from_logits), batch_size, batched
+        )
 
-    def _empty_total(self) -> ScoreSketch:
-        return ScoreSketch(**self._config)
 
-    def _total_of_batch(self, *batch: Any) -> ScoreSketch:
-        labels, predictions, weights = batch
-        sketch = self._empty_total()
-        sketch.update(labels, sample_weight=weights, **{self._name: predictions})
-        return sketch
+def evaluate(
+    dataset: beam.PCollection,
+    metrics: keras.metrics.Metric
+    | Iterable[keras.metrics.Metric]
+    | Mapping[str, keras.metrics.Metric],
+    *,
+    labels: str | None = "label",
+    probabilities: str | Sequence[str] = "probabilities",
+    sample_weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    return_states: bool = False,
+) -> beam.PCollection:
+    """Metrics of a collection of tables, of all rows or of each group.
 
-    def _sum(self, total: ScoreSketch, more: ScoreSketch) -> ScoreSketch:
-        return total + more
+    Args:
+      dataset: a collection of pyarrow tables, as from `beam.io.ReadFromParquetBatched`.
+        `rows | beam.BatchElements() | beam.Map(pyarrow.Table.from_pylist)` makes tables
+        of dicts.
+      metrics: a Keras metric of this package, or a list or a dict of them. The results
+        have the names of the metrics, or the keys of the dict. Only the class and the
+        options of the metrics are used, not their states: workers make new metrics,
+        with the Keras that they load.
+      labels: the column of the labels; None for metrics that need none.
+      probabilities: the column of the predictions that the metrics take: numbers, or
+        lists of K numbers; or the K columns of the classes.
+      sample_weight: the column of the weights; by default every row weighs 1.
+      by: the column of the groups, or several columns; no real numbers.
+      return_states: whether to return the `MetricState` of each metric instead of its
+        value. States can be saved, and added to the states of other runs.
 
-    def extract_output(self, accumulator: _Accumulator) -> ScoreSketch:
-        """Returns the sketch of all parts of the data."""
-        return self._add_waiting(accumulator, 1).total
+    Returns:
+      A collection of one dict of the results by name: floats, or lists and dicts of
+      floats where `result` returns arrays and dicts. Without rows, the results of new
+      metrics. With `by`, a collection of pairs of a group, which is a value or a tuple
+      of the values of several columns, and such a dict.
+
+    Raises:
+      ValueError: two metrics have one name. In the pipeline: a value is missing, or is
+        not as the metrics expect it.
+      TypeError: an argument, or an element of the collection, is not as described.
+
+    Example:
+      >>> import apache_beam as beam
+      >>> import pyarrow as pa
+      >>> import uncertainty_metrics as um
+      >>> from uncertainty_metrics.beam import evaluate
+      >>> columns = {"label": [0, 1, 0], "p": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]}
+      >>> with beam.Pipeline() as pipeline:
+      ...     tables = pipeline | beam.Create([pa.table(columns)])
+      ...     values = evaluate(
+      ...         tables, {"ece": um.ExpectedCalibrationError()}, probabilities="p"
+      ...     )
+      ...     _ = values | beam.Map(lambda values: print(round(values["ece"], 6)))
+      0.333333
+    """
+    columns = _engines.Columns(labels, probabilities, sample_weight, by)
+    totals = _engines.MetricTotals(metrics, return_states)
+    return _combined(dataset, totals, columns)
+
+
+def summarize(
+    dataset: beam.PCollection,
+    sketch: ScoreSketch | None = None,
+    *,
+    labels: str = "label",
+    probabilities: str | Sequence[str] = "probabilities",
+    sample_weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    from_logits: bool = False,
+) -> beam.PCollection:
+    """`ScoreSketch` of a collection of tables, of all rows or of each group.
+
+    The sketch has the same bits however Beam divides the rows, and needs no Keras.
+
+    Args:
+      dataset: a collection of pyarrow tables, as for `evaluate`.
+      sketch: a sketch with the options to use; its content is not used. By default
+        `ScoreSketch()`, which scores decisions.
+      labels: the column of the labels.
+      probabilities: the column of the predictions: P(class 1), or lists of K numbers;
+        or the K columns of the classes.
+      sample_weight: the column of the weights; by default every row weighs 1.
+      by: the column of the groups, or several columns; no real numbers.
+      from_logits: whether predictions are logits.
+
+    Returns:
+      A collection of one `ScoreSketch`. With `by`, a collection of pairs of a group,
+      which is a value or a tuple of the values of several columns, and its sketch.
+
+    Raises:
+      ValueError: in the pipeline, a value is missing, or is not as a sketch expects it.
+      TypeError: an argument, or an element of the collection, is not as described.
+
+    Example:
+      >>> import apache_beam as beam
+      >>> import pyarrow as pa
+      >>> from uncertainty_metrics.beam import summarize
+      >>> columns = {"label": [0, 1, 0], "p": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]}
+      >>> with beam.Pipeline() as pipeline:
+      ...     tables = pipeline | beam.Create([pa.table(columns)])
+      ...     sketch = summarize(tables, probabilities="p")
+      ...     _ = sketch | beam.Map(lambda sketch: print(round(sketch.ece(), 6)))
+      0.333333
+    """
+    columns = _engines.Columns(labels, probabilities, sample_weight, by)
+    return _combined(dataset, _engines.SketchTotals(sketch, from_logits), columns)
+
+
+def _combined(
+    dataset: beam.PCollection, totals: _engines.Totals, columns: _engines.Columns
+) -> beam.PCollection:
+    """Returns the result of all rows, or pairs of a group and its result."""
+    if not isinstance(dataset, beam.PCollection):
+        raise _checks.type_error("dataset", "a `beam.PCollection`", dataset)
+    combine_fn = _Batching(totals, 1, batched=True)
+    # Beam wants another label for each step of a pipeline.
+    number = len(dataset.pipeline.applied_labels)
+    batches = dataset | f"Batches {number}" >> beam.FlatMap(columns.batches)
+    if columns.by is not None:
+        return batches | f"Combine {number}" >> beam.CombinePerKey(combine_fn)
+    return (
+        batches
+        | f"Values {number}" >> beam.Values()
+        | f"Combine {number}" >> beam.CombineGlobally(combine_fn)
+    )

@@ -88,7 +88,7 @@ def test_fit_and_evaluate(rows, rng):
     assert model.jit_compile == (BACKEND == "jax")
     features, labels, weights = examples(rows[0], rng)
     batches = {"batch_size": 32, "verbose": 0}
-    told = model.fit(features, labels, sample_weight=weights, **batches).history
+    history = model.fit(features, labels, sample_weight=weights, **batches).history
     logs = model.evaluate(
         features, labels, sample_weight=weights, return_dict=True, **batches
     )
@@ -102,7 +102,7 @@ def test_fit_and_evaluate(rows, rng):
         else:
             parts = [found]
             # Nothing is trained: the loss has no gradient.
-            logged = [logs[name], told[name][-1]]
+            logged = [logs[name], history[name][-1]]
             np.testing.assert_allclose(logged, float(found), rtol=1e-6)
         # test_metrics.py compares the values of eager batches with NumPy.
         alone = make_for_graph(row, row.metric_cases[0][0])

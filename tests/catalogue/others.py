@@ -6,7 +6,7 @@ import numpy as np
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import penalty_references, references
+from tests import calibrators, penalty_references, references
 from tests.catalogue.classifiers import camel
 from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
@@ -480,17 +480,18 @@ def _fitted(room, rng):
     return room.TemperatureScaling().fit(labels, logits)
 
 
-def _calibrator(name, **options):
+def _calibrator(make):
     """Makes the row of a calibrator, whose class is the same in both halves."""
+    name = type(make()).__name__
 
-    def make(room, rng):
+    def fitted(room, rng):
         logits = rng.normal(size=(60, 3))
         labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
         if name.startswith("Ensemble"):
             logits = logits[:, None] + rng.normal(size=(60, 4, 3))
-        return getattr(room, name)(**options).fit(labels, logits)
+        return make().fit(labels, logits)
 
-    return ObjectRow(name, make=make)
+    return ObjectRow(name, make=fitted)
 
 
 def _fitted_forecasts(room, rng):
@@ -533,10 +534,17 @@ def _distances(room, rng):
 
 
 def _sketched(room, rng):
-    sketch = room.ScoreSketch()
+    return _updated(room.ScoreSketch(), rng)
+
+
+def _summed(room, rng):
+    return _updated(room.Summary(), rng)
+
+
+def _updated(sums, rng):
     made = data(rng)
-    sketch.update(made.labels, made.predictions)
-    return sketch
+    sums.update(made.labels, made.predictions)
+    return sums
 
 
 def _monitored(room, rng):
@@ -556,17 +564,18 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("Summary", make=_summed),
     ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
-    _calibrator("VectorScaling"),
-    _calibrator("MatrixScaling", regularization="odir"),
-    _calibrator("PlattScaling"),
-    _calibrator("BetaCalibration"),
-    _calibrator("IsotonicCalibration"),
-    _calibrator("HistogramBinning", num_bins=5),
-    _calibrator("EnsembleTemperatureScaling"),
+    # Each class has one row. `TemperatureScaling` has one class in each half.
+    *(
+        _calibrator(make)
+        for key, make in calibrators.CLASSES.items()
+        if key not in ("temperature", "matrix")
+    ),
+    _calibrator(um_np.EnsembleTemperatureScaling),
     ObjectRow("VennAbersCalibration", make=_with_two_classes),
     ObjectRow(
         "CensoredCalibrationError",

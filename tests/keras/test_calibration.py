@@ -283,6 +283,32 @@ def test_predictions_of_another_number_of_classes_raise(rng):
         metric.update_state([0, 1], np.full([2, 4], 1 / 4))
 
 
+# Metrics that take whether each answer is right, and the confidence in it.
+OF_CONFIDENCES = {
+    "AveragedTwoBinCalibrationError": "atb",
+    "DebiasedCalibrationError": "debiased_calibration_error",
+    "ExpectedCalibrationError": "ece",
+    "KolmogorovSmirnovCalibrationError": "ks_calibration_error",
+    "KuiperCalibrationError": "kuiper_calibration_error",
+    "MaximumCalibrationError": "mce",
+    "RootMeanSquaredCalibrationError": "rmsce",
+    "SmoothCalibrationError": "smece",
+}
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("name", OF_CONFIDENCES)
+def test_metrics_take_confidences_without_classes(name, rng):
+    confidences = rng.integers(0, 17, 90) / 16  # Each has a cell of its own.
+    correct = rng.random(90) < confidences**2
+    metric = getattr(um, name)(positive_class=True)
+    for part in range(3):
+        metric.update_state(correct[part::3], confidences[part::3])
+    function = getattr(um_np, OF_CONFIDENCES[name])
+    expected = function(correct=correct, confidences=confidences)
+    assert float(metric.result()) == pytest.approx(expected, abs=2e-5)
+
+
 @pytest.mark.tensors
 def test_positive_class_needs_two_classes(rng):
     metric = um.ExpectedCalibrationError(positive_class=True)

@@ -168,13 +168,13 @@ def test_a_wrong_batch_changes_no_metric(batch):
     collection, untouched = (um.MetricCollection(make()) for _ in range(2))
     collection.update_state(*batch)
     before = collection.get_state()
-    told = {
+    messages = {
         "in \\[0, 1\\]": (labels, predictions + 1),
         "`sample_weight`": (labels, predictions, -weights - 1),
         "`y_true`": (labels + 7, predictions),
         "have 3 classes": (labels, predictions[:, :2]),
     }
-    for word, wrong in told.items():
+    for word, wrong in messages.items():
         for each in (collection, untouched):
             if each is untouched and "classes" in word:
                 continue
@@ -188,7 +188,6 @@ def test_a_wrong_batch_changes_no_metric(batch):
 @pytest.mark.tensors
 def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     labels, predictions, _ = batch
-    # The calibration error alone reads only decisions, and would accept this batch.
     predictions = np.where(np.arange(3) == labels[:, None], predictions, 1e9)
     collection = um.MetricCollection(make(), name="all")
     tf.function(collection.update_state)(labels, np.float32(predictions))
@@ -200,6 +199,18 @@ def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     collection.reset_state()
     collection.update_state(*batch)
     assert floats(collection.result()) == one_by_one(make(), batch)
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_compiled_batch_that_is_wrong_for_one_metric_makes_all_nan(order, batch):
+    labels, predictions, _ = batch
+    labels = np.where(np.arange(len(labels)) == 3, -1, labels)
+    metrics = [um.ExpectedCalibrationError(ignore_index=-1), um.BrierScore()]
+    collection = um.MetricCollection(metrics[::order])
+    tf.function(collection.update_state)(labels, predictions)
+    with pytest.warns(RuntimeWarning, match="NaN"):
+        assert all(map(np.isnan, value(collection.result())))
 
 
 @pytest.mark.tensors

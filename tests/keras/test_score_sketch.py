@@ -80,6 +80,15 @@ def test_metrics_of_adaptive_bins_give_their_sketch(name, weighted, rng):
     assert metric.sketch + metric.sketch == sketch + sketch
 
 
+def test_each_class_of_an_example_counts_as_a_score(rng):
+    metric = um.DebiasedCalibrationError(max_prob=False, class_conditional=False)
+    for labels, p, weights in batches(rng, weighted=True):
+        metric.update_state(labels, p, weights)
+    assert metric.sketch._content.sums.count == 2 * 700
+    error = metric.sketch.debiased_calibration_error()
+    assert error == pytest.approx(float(metric.result()), abs=2e-5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["AURC", "RiskAtCoverage"])
 def test_rank_metrics_give_their_sketch(name, weighted, rng):
@@ -169,12 +178,12 @@ def test_states_of_version_1_0_are_read(bits, rng):
     state = dataclasses.replace(old.get_state(), config=config)
     expected = um.RootMeanSquaredCalibrationError(sketch_bits=bits)
     assert _older_grids.default_bits(1) == ((7, 2), (10,))
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         expected.set_state(state)
         sketch = um.numpy.ScoreSketch.from_state(state)
-    assert len(told) == 2 * (bits is None)
-    assert all("wider cells" in str(each.message) for each in told)
+    assert len(caught) == 2 * (bits is None)
+    assert all("wider cells" in str(each.message) for each in caught)
     assert sketch == expected.sketch
     assert sketch.rmsce() == pytest.approx(float(expected.result()), rel=1e-5)
 

@@ -1,5 +1,6 @@
 """`calibration_drift`: its values by a naive loop, its level, its table and picture."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -151,6 +152,11 @@ def test_bins_with_equal_outcomes_are_left_out():
     assert np.isnan(drift.z).all()
     assert drift.to_dict()["z"] == [None]
     assert drift.ece_difference == pytest.approx(0.2)
+    # Sums of weights may have rounding errors, so that the share is not exactly 1 or 0.
+    for label, share in ((1, 1 - 1e-12), (0, 1e-12)):
+        equal = um.bin_statistics([label] * 6, [0.7] * 6, positive_class=True)
+        nearly = dataclasses.replace(equal, outcome_sums=share * equal.counts)
+        assert um.calibration_drift(equal, nearly).degrees_of_freedom == 0
     # If certain forecasts become wrong, D is finite.
     options = {"positive_class": True, "num_bins": 1}
     ones = um.bin_statistics([1] * 50, [1.0] * 50, **options)

@@ -49,6 +49,14 @@ def test_loaded_monitors_continue_as_if_they_were_not_saved(kind, tmp_path):
     assert again.alarm == monitor.alarm
 
 
+def test_a_monitor_is_saved_right_after_its_alarm():
+    monitor = um.CalibrationMonitor()
+    while monitor.alarm is None:
+        monitor.update(labels=[1], probs=[0.1])
+    again = um.CalibrationMonitor.load(io.BytesIO(saved(monitor)))
+    assert again.alarm == again.num_examples == monitor.alarm
+
+
 def test_a_monitor_without_examples_is_saved_with_its_options():
     monitor = um.CalibrationMonitor(0.2, mode="change")
     again = um.CalibrationMonitor.load(io.BytesIO(saved(monitor)))

@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy.conformal import classifier
 
 conformal = um.conformal
 
@@ -42,8 +43,10 @@ def test_quantile_has_the_rank_of_exact_arithmetic(rng):
         conformal.conformal_quantile([0.0, math.nan], 0.1)
 
 
+@pytest.mark.parametrize("rows", [60, 7])  # In a block.
 @pytest.mark.parametrize(("score", "randomized"), SCORES)
-def test_sets_equal_a_naive_loop(score, randomized, rng):
+def test_sets_equal_a_naive_loop(score, randomized, rows, rng, monkeypatch):
+    monkeypatch.setattr(classifier, "_BLOCK", 5 * rows)
     p = rng.multinomial(8, np.full(5, 0.2), 60) / 8  # With ties, and exact sums.
     y = rng.integers(0, 5, 60)
     given = {"penalty": 0.25, "k_reg": 2}
@@ -177,7 +180,9 @@ def test_an_interval_holds_the_target_that_determined_its_width():
 
 def test_coverage_counts_targets_at_the_ends_of_intervals():
     sets = np.array([0.0, 0.0, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])
-    assert conformal.coverage([0.0, 1.0, 2.0, -1.0], sets) == 0.5
+    targets = [0.0, 1.0, 2.0, -1.0]
+    assert conformal.coverage(targets, sets) == 0.5
+    assert conformal.coverage(targets, sets, sample_weight=[3, 1, 1, 0]) == 0.8
 
 
 def test_an_interval_whose_ends_cross_has_width_0():
@@ -197,7 +202,8 @@ def test_groups_have_quantiles_of_their_own(rng):
         np.testing.assert_array_equal(
             model.predict(p[:5], groups=[name] * 5), alone.predict(p[:5])
         )
-    assert model.predict(p[:5], groups=["d"] * 5).all()
+    # Unknown groups, before, between and after the known ones.
+    assert model.predict(p[:5], groups=["", "A", "aa", "bb", "d"]).all()
     with pytest.raises(ValueError, match=r"`groups` must be given"):
         model.predict(p)
 

@@ -8,6 +8,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from studies import adaptive_errors, risk_control, weighted_coverage
+from uncertainty_metrics.numpy.conformal import classifier
 
 conformal = um.conformal
 
@@ -131,7 +132,10 @@ def drawn_weights(rng, n):
     return weights, rng.integers(0, 2, n), new_weights
 
 
-def test_weighted_sets_hold_the_classes_with_scores_up_to_the_quantile(rng):
+def test_weighted_sets_hold_the_classes_with_scores_up_to_the_quantile(
+    rng, monkeypatch
+):
+    monkeypatch.setattr(classifier, "_BLOCK", 5 * 7)  # Blocks of 7 rows.
     p, y = rng.multinomial(8, np.full(5, 0.2), 60) / 8, rng.integers(0, 5, 60)
     weights, groups, new_weights = drawn_weights(rng, 60)
     own = 1 - p[np.arange(60), y]
@@ -248,10 +252,17 @@ def test_risk_control_of_misses_is_the_conformal_quantile(rng):
 def test_rounding_of_losses_and_of_their_sum_does_not_count():
     # The sum of ten times 0.1 is below 1; 0.1 + 0.2 is above 0.3.
     losses = np.full((9, 2), [0.1 + 0.2, 0.3])
-    assert conformal.conformal_risk_control(losses[:, ::-1], 0.37) == 0
     tenth = np.full((10**4 - 1, 1), 0.1)
-    assert conformal.conformal_risk_control(tenth, 0.10009) == 0
-    assert conformal.conformal_risk_control(tenth, 0.10009 - 1e-12) is None
+    for bound in (1.0, 2.0**-60, 2.0**60):  # A factor that is exact.
+
+        def control(losses, alpha, bound=bound):
+            return conformal.conformal_risk_control(
+                losses * bound, alpha * bound, bound=bound
+            )
+
+        assert control(losses[:, ::-1], 0.37) == 0
+        assert control(tenth, 0.10009) == 0
+        assert control(tenth, 0.10009 - 1e-12) is None
 
 
 @pytest.mark.parametrize(
@@ -368,6 +379,16 @@ def test_aggregated_rates_are_the_algorithm_of_the_paper(alpha, rng):
         adaptive.update(score)
         naive.step(recent, score)
         assert adaptive.mean_error == naive.misses / (t + 1)
+
+
+def test_aggregated_level_is_0_where_the_level_of_the_slowest_rate_is_exactly_0():
+    adaptive = conformal.AdaptiveConformal(0.5, rate="aggregated")
+    recent = np.arange(50.0)
+    for _ in range(1000):  # Then the level is 0.5 + 0.001 (0.5 * 1000 - 1000).
+        adaptive.update(np.nextafter(adaptive.quantile(recent), math.inf))
+    assert adaptive.mean_error == 1
+    assert adaptive.alpha_t == 0
+    assert adaptive.quantile(recent) == math.inf
 
 
 def test_the_published_aggregation_can_miss_twice_alpha_and_ours_cannot():

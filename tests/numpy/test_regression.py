@@ -181,6 +181,18 @@ def test_evaluate_calibration_has_the_values_of_all_metrics(rng):
     assert all(isinstance(value, float) for value in values.values())
 
 
+def test_examples_that_the_mask_or_the_weight_leaves_out_may_be_nan(rng):
+    data, place = make(rng), np.arange(60)
+    options = {"mask": place % 2 > 0, "sample_weight": place % 3}
+    kept = place[options["mask"] & (options["sample_weight"] > 0)]
+    holes = [np.where(np.isin(place, kept), values, np.nan) for values in data]
+    expected = regression.evaluate_calibration(
+        *(values[kept] for values in data), sample_weight=kept % 3
+    )
+    found = regression.evaluate_calibration(*holes, **options)
+    assert found == pytest.approx(expected, rel=1e-14)
+
+
 def test_metrics_of_calibrated_and_of_too_narrow_forecasts(rng):
     n = 20000
     means, variances, targets = data = make(rng, n)

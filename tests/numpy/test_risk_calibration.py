@@ -182,7 +182,15 @@ def percentiles(values, weights, shares):
 
 
 # Kind of the risks -> number of knots.
-KNOTS = {"continuous": 5, "one large group": 4, "a larger group": 3, "few": 0}
+KNOTS = {
+    "continuous": 5,
+    "one large group": 4,
+    "a larger group": 3,
+    "few": 0,
+    "5 risks": 5,
+    "4 risks": 4,
+    "3 risks": 3,
+}
 
 
 def crowded(rng, case):
@@ -198,6 +206,9 @@ def crowded(rng, case):
         weights = np.ones_like(weights)
     if case == "few":
         p = np.where(p < 0.5, 0.2, 0.7)
+    if case.endswith(" risks"):
+        number = int(case[0])
+        p[order] = np.repeat(np.linspace(0.1, 0.9, number), 300 // number)
     return labels, p, weights
 
 
@@ -222,6 +233,16 @@ def test_index_equals_least_squares_on_another_basis(rng, case):
     ]
     found = um.integrated_calibration_index(labels, p, sample_weight=weights)
     np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_index_does_not_depend_on_the_rounding_of_sums_of_weights(rng):
+    # If the median is between two distances, the sum of the weights up to the lower one
+    # is half of all weights, but for rounding.
+    labels, p, _ = drawn(rng, n=100)
+    expected = um.integrated_calibration_index(labels, p)
+    for unit in (0.1, 1 / 3):
+        found = um.integrated_calibration_index(labels, p, sample_weight=[unit] * 100)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 def test_band_equals_standard_errors_from_the_information(rng):

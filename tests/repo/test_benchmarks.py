@@ -228,7 +228,7 @@ class FakeWorker:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("1x5", "1.04x5", None),
         ("2x5", "2.2x5", r"nll-50000x1000: \*\*.* takes 1.100 of before"),
@@ -236,15 +236,15 @@ class FakeWorker:
     ],
 )
 def test_comparison_reports_slower_calls_and_other_values(
-    before, after, told, monkeypatch, capsys
+    before, after, message, monkeypatch, capsys
 ):
     monkeypatch.setattr(compare, "Worker", FakeWorker)
     monkeypatch.setattr(run.Foreign, "_read", lambda self: (0, 0))
     monkeypatch.setattr(run, "_PAUSE", 0)
-    ends = contextlib.nullcontext() if told is None else pytest.raises(SystemExit)
+    ends = contextlib.nullcontext() if message is None else pytest.raises(SystemExit)
     with ends as error:
         compare.main([before, after, "--cases", "nll"])
-    assert told is None or re.search(told, str(error.value), re.MULTILINE)
+    assert message is None or re.search(message, str(error.value), re.MULTILINE)
     ratio = float(after.split("x")[0]) / float(before.split("x")[0])
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [float(row.split("|")[3]) for row in rows] == [round(ratio, 3)] * len(rows)

@@ -14,7 +14,7 @@ from scripts import run_colabs
 NAMES = (
     *("calibration", "beyond_bins", "training", "ensemble"),
     *("regression", "abstention", "distributed"),
-    *("scikit_learn", "risk", "conformal", "keras_jax"),
+    *("scikit_learn", "risk", "conformal", "keras_jax", "language_model"),
 )
 LARGEST = 1_000_000  # Bytes.
 MACHINE_PATH = re.compile(

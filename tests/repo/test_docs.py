@@ -1,7 +1,9 @@
 """The documentation builds without a warning, with all names and pictures, offline."""
 
 import ast
+import html
 import html.parser
+import json
 import os
 import pathlib
 import re
@@ -21,6 +23,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 pytestmark = pytest.mark.exhaustive  # `.ci/run` runs it beside other steps.
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
 from scripts import docs_docstrings, docs_gallery, docs_hooks  # noqa: E402
+from tests.repo.test_public_names import other_words  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -86,23 +89,27 @@ def pages(site):
 
 def public_names():
     """Returns all public names, each with its package."""
-    beam = ast.parse((ROOT / "uncertainty_metrics" / "beam.py").read_text())
-    (of_beam,) = (
-        ast.literal_eval(node.value)
-        for node in beam.body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
-    )
-    names = {f"uncertainty_metrics.beam.{name}" for name in of_beam}
+    names = set()
+    for engine in docs_hooks.ENGINES:
+        path = ROOT / f"{engine.replace('.', '/')}.py"
+        module = ast.parse(path.read_text())
+        (public,) = (
+            ast.literal_eval(node.value)
+            for node in module.body
+            if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
+        )
+        names |= {f"{engine}.{name}" for name in public}
     for package in catalogue.modules(um, um_np):
         names |= {f"{package.__name__}.{name}" for name in package.__all__}
     return names
 
 
 def test_public_names_and_no_others_have_a_place(pages):
-    name = re.compile(r"uncertainty_metrics\.((numpy|conformal|regression|beam)\.)*\w+")
+    rooms = "numpy|conformal|regression|beam|ray|spark"
+    name = re.compile(rf"uncertainty_metrics\.(({rooms})\.)*\w+")
     places = set().union(*(page.ids for page in pages.values())) - {None}
     ours = set(filter(name.fullmatch, places))
-    assert ours - {"uncertainty_metrics.beam"} == public_names()
+    assert ours - set(docs_hooks.ENGINES) == public_names()
 
 
 def test_docstrings_are_on_the_pages(site):
@@ -135,6 +142,17 @@ def test_search_works_from_the_disk(site, tmp_path):
         text=True,
     )
     assert re.search(r"md-search-result__meta\">\d+ matching", run.stdout)
+
+
+def test_search_finds_other_words_for_the_names(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    texts = [
+        html.unescape(entry["text"]).lower()
+        for entry in index["docs"]
+        if entry["location"].startswith("names.html")
+    ]
+    for word in other_words():
+        assert any(word.lower() in text for text in texts), word
 
 
 def test_pages_show_headings_and_formulas(pages):

@@ -4,6 +4,7 @@ import contextlib
 import doctest
 import importlib.util
 import io
+import json
 import pathlib
 import pkgutil
 import re
@@ -14,6 +15,7 @@ import pytest
 
 import uncertainty_metrics
 import uncertainty_metrics.numpy as um
+from scripts import make_language_model_logs
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -29,7 +31,11 @@ PAGES = [
 
 
 # Tools that we work with, but need nowhere: examples of them run where they are.
-TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "prometheus_client", "wandb")
+TOOLS = (
+    *("apache_beam", "dask", "duckdb", "evaluate", "keras_tuner", "lm_eval", "mlflow"),
+    *("polars", "prometheus_client", "pyspark", "ray", "wandb"),
+)
+ENGINES = {"uncertainty_metrics.ray": "ray", "uncertainty_metrics.spark": "pyspark"}
 
 
 def is_missing_a_tool(code):
@@ -55,6 +61,8 @@ def module_names():
 
 @pytest.mark.parametrize("name", module_names())
 def test_docstring_examples(name):
+    if name in ENGINES:
+        pytest.importorskip(ENGINES[name])
     module = importlib.import_module(name)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     assert doctest.testmod(module, optionflags=flags).failed == 0
@@ -85,6 +93,23 @@ def test_examples_of_a_page_run_as_printed(page, monkeypatch):
         with contextlib.redirect_stdout(printed):
             exec(compile(code, page, "exec"), names)
         assert printed.getvalue() == output
+
+
+def test_logs_of_the_documents_are_those_that_the_script_makes():
+    for name, text in make_language_model_logs.files().items():
+        path = make_language_model_logs.FOLDER / name
+        assert path.read_text("utf-8") == text, name
+        assert path.stat().st_size < 150_000
+
+
+def test_answers_in_the_logs_are_right_where_arithmetic_says_so():
+    for name in ("answers.jsonl", "answers_of_other_prompt.jsonl"):
+        text = (make_language_model_logs.FOLDER / name).read_text("utf-8")
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert len({line["question"] for line in lines}) == len(lines)
+        for line in lines:
+            assert line["correct"] == (eval(line["question"]) == int(line["answer"]))
+            assert 0 <= line["confidence"] <= 1
 
 
 def test_replacements_give_the_values_of_the_former_package(rng):

@@ -12,10 +12,16 @@ import uncertainty_metrics.numpy as um_np
 from scripts import stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
-from uncertainty_metrics.keras import _base, _declared
+from uncertainty_metrics.keras import _base, _options
 
 ROOT = pathlib.Path(__file__).parents[2]
-GUIDE = {path.stem: path.read_text() for path in (ROOT / "docs").rglob("*.md")}
+# The page of other words leads to the names, but describes none of them.
+WORDS = ROOT / "docs" / "names.md"
+GUIDE = {
+    path.stem: path.read_text()
+    for path in (ROOT / "docs").rglob("*.md")
+    if path != WORDS
+}
 
 MODULES = catalogue.modules(um, um_np)
 HALVES = {"tensors": um, "numpy": um_np}
@@ -74,12 +80,24 @@ def test_functions_whose_rows_have_no_reference_have_tests():
 def test_every_keras_metric_says_which_values_are_better():
     for name, value in public(um).items():
         if inspect.isclass(value) and issubclass(value, _base.SumsMetric):
-            _declared.check_direction(value)
+            _options.check_direction(value)
             row = next((r for r in catalogue.METRICS if r.metric == name), None)
             if row is not None and value._has_direction:
                 assert {"up": "larger", "down": "smaller"}[value._direction] == (
                     row.better
                 ), name
+
+
+def test_every_public_name_is_in_the_changelog():
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)`", (ROOT / "CHANGELOG.md").read_text()))
+    for module in MODULES:
+        aliases = {}
+        for name in module.__all__:
+            aliases.setdefault(getattr(module, name), set()).add(name)
+        for names in aliases.values():
+            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
+                f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
+            )
 
 
 def test_every_public_name_exists():
@@ -121,11 +139,37 @@ def test_package_catalogue_guide_and_reference_have_the_same_names():
             name
             for page in pages
             for entry in page
-            if entry.package != "uncertainty_metrics.beam"
+            if entry.package not in docs_hooks.ENGINES
             for name in entry.names
         }
         assert described == listed
         assert listed <= tables
+
+
+def other_words():
+    """Returns the names here of each word for them elsewhere."""
+    rows = [line.split("|") for line in WORDS.read_text().splitlines() if "|" in line]
+    return {
+        word.strip(): re.findall(r"`([\w.]+)`", row[2])
+        for row in rows
+        if not row[1].startswith((" Your", "---"))
+        for word in row[1].split(",")
+    }
+
+
+def test_other_words_lead_to_public_names():
+    halves = [public(half) for half in HALVES.values()]
+    found = other_words()
+    assert len(found) >= 40
+    for word, names in found.items():
+        for name in names:
+            assert any(name in half for half in halves), f"{word}: {name}"
+    for word in (
+        *("confidence calibration", "verbalised confidence", "selective generation"),
+        *("P(True)", "reliability curve", "hallucination detection", "sufficiency"),
+        *("calibration-in-the-large", "semantic uncertainty", "predictive parity"),
+    ):
+        assert found[word], word
 
 
 def public_objects():

@@ -58,6 +58,26 @@ def members(n=120, m=4, classes=3, seed=0):
     return {"labels": labels, "probabilities": p}
 
 
+def answers(n=400, gap=0.0, seed=0, low=0.1):
+    """Returns answers that are right with the probability of confidence - gap."""
+    rng = np.random.default_rng(seed)
+    confidences = rng.uniform(low, 1, n)
+    return {
+        "correct": rng.random(n) < confidences - gap,
+        "confidences": confidences,
+    }
+
+
+def unfair(n=2000, seed=0):
+    """Returns answers, too sure in one language, and the languages and topics."""
+    rng = np.random.default_rng(seed)
+    language = rng.choice(["English", "Finnish", "Thai"], n)
+    confidences = rng.uniform(0.4, 1, n)
+    p = confidences - np.where(language == "Thai", 0.25, 0)
+    groups = {"language": language, "topic": rng.choice(["law", "medicine"], n)}
+    return {"correct": rng.random(n) < p, "confidences": confidences}, groups
+
+
 def of_kind(arrays, kind):
     """Returns the predictions as logits or, of two classes, as P(class 1)."""
     labels, p = arrays.values()
@@ -164,6 +184,10 @@ def lines_of(text, *start):
     return [
         line for line in text.splitlines() if line.split()[: len(start)] == [*start]
     ]
+
+
+def tiles(found):
+    return {tile["title"]: tile for tile in found["tiles"]}
 
 
 def values(section):

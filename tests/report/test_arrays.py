@@ -130,9 +130,9 @@ def test_classes_of_text_labels_are_in_sorted_order():
     assert of_classes(found) == ordered.tolist()
     (note,) = found["notes"]
     assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
-    told = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
-    assert told["notes"] == []
-    assert of_classes(told) == NAMES.tolist()
+    values = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
+    assert values["notes"] == []
+    assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
     with pytest.raises(
         ValueError, match="predictions are of 3 classes: pass `classes`"
@@ -299,12 +299,18 @@ def tiles_of(*arguments, **options):
     return um.report(*arguments, **options).to_dict()["tiles"]
 
 
-def test_accuracy_tile():
-    tile = tiles_of(MANY, P_OF_MANY)[0]
-    right = int(np.sum(P_OF_MANY.argmax(axis=1) == MANY))
-    low, high = stats.binomtest(right, 80).proportion_ci(method="wilson")
-    share = np.bincount(MANY).max() / 80
-    assert tile["value"] == f"{right / 80:.1%}"
+@pytest.mark.parametrize(("weights", "n"), [([1], 80), ([1, 3], 64)])
+def test_accuracy_tile(weights, n):
+    weights = np.repeat(weights, 80 // len(weights))
+    tile = tiles_of(MANY, P_OF_MANY, sample_weight=weights)[0]
+    accuracy = np.average(P_OF_MANY.argmax(axis=1) == MANY, weights=weights)
+    # Wilson's ends are the rates p with |accuracy - p| = z sqrt(p (1 - p) / n).
+    z = stats.norm.ppf(0.975)
+    low, high = sorted(
+        np.roots([n + z**2, -(2 * n * accuracy + z**2), n * accuracy**2])
+    )
+    share = np.bincount(MANY, weights).max() / weights.sum()
+    assert tile["value"] == f"{accuracy:.1%}"
     assert f"95% interval {low:.1%} to {high:.1%}." in tile["detail"]
     assert f"most frequent class: {share:.1%}." in tile["detail"]
     expected = "good" if low > share else "bad" if high < share else "unclear"
@@ -355,6 +361,14 @@ def test_fewer_than_50_examples_are_too_few_to_say(n):
         assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
 
 
+def test_weights_may_leave_too_few_examples_to_say():
+    weights = np.repeat([1.0, 0.01], 40)  # As much as 40.8 equal weights.
+    tiles = tiles_of(
+        MANY, P_OF_MANY, sample_weight=weights, compare={"other": P_OF_MANY[::-1]}
+    )
+    assert [tile["value"] for tile in tiles] == ["Too few to say"] * 5
+
+
 def test_50_examples_are_enough_to_say():
     tiles = um.report(np.arange(50) % 2, np.full(50, 0.9)).to_dict()["tiles"]
     assert "Too few to say" not in [tile["value"] for tile in tiles[:3]]
@@ -373,6 +387,18 @@ def test_tiles_of_good_and_bad_models():
     mean, stddev, target = forecasts(np.random.default_rng(1), factor=0.5).values()
     tiles = tiles_of(target, means=mean, stddevs=stddev)
     assert [tile["value"] for tile in tiles[1::2]] == ["Underconfident", "Would help"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "level"),
+    [(1.5, 1.9, "good"), (1.5, 2.5, "unclear"), (2.1, 2.5, "bad")],
+)
+def test_error_is_judged_by_its_interval(low, high, level):
+    mean, stddev, target = forecasts(np.random.default_rng(1), n=60).values()
+    found = um.report(target, means=mean, stddevs=stddev).to_dict()
+    found["scoring_rules"]["constant"]["stddev"] = 2.0
+    found["intervals"]["metrics"]["rmse"] |= {"low": low, "high": high}
+    assert _verdict.tiles(found, "regression")[0]["level"] == level
 
 
 @pytest.mark.parametrize(

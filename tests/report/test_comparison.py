@@ -312,7 +312,7 @@ def test_paired_differences(weighted):
     rows = found["comparison"]["differences"]
     expected = {*found["intervals"]["metrics"], "ece"} - {"calibration_error"}
     assert {*rows} == expected
-    assert "Where one holds 0, either may be better." in words(out)
+    assert "If an interval holds 0, either model may be better." in words(out)
     for name, row in rows.items():
         sides = found["comparison"]["numbers"][name]
         assert row["estimate"] == pytest.approx(sides["first"] - sides["second"])

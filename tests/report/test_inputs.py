@@ -324,19 +324,19 @@ def hide(monkeypatch, package):
 
 
 @pytest.mark.parametrize(
-    ("package", "arguments", "told"),
+    ("package", "arguments", "message"),
     [
         ("pyarrow", ["p.parquet"], "error: p.parquet: This needs pyarrow"),
         ("matplotlib", [], "error: This needs matplotlib"),
     ],
 )
 def test_missing_packages_name_their_extra(
-    package, arguments, told, capsys, monkeypatch
+    package, arguments, message, capsys, monkeypatch
 ):
     pathlib.Path("p.parquet").write_bytes(b"PAR1")
     hide(monkeypatch, package)
     line = fails(capsys, *arguments)
-    assert line.startswith(told)
+    assert line.startswith(message)
     extra = {"pyarrow": "parquet", "matplotlib": "plot"}[package]
     assert f"the extra `{extra}`: pip install '.[{extra}]'" in line
 
@@ -375,9 +375,9 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": ".csv.gz, .tsv.gz, or be - for standard input. Received: '.pkl'",
-    "folder.csv": "folder.csv: Is a directory",
-    "folder.parquet": "folder.parquet: Is a directory",
+    "no.pkl": ".arrow, .xlsx, or be - for standard input. Received: '.pkl'",
+    "folder.csv": "folder.csv: there is no file of predictions",
+    "folder.parquet": "folder.parquet: there is no file of predictions",
     "good.npz --out taken": "error: taken: cannot write there",
     "good.npz --out taken/below": "taken/below: cannot write",
     "--num-bins 0": "--help",

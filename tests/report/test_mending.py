@@ -167,7 +167,7 @@ def test_a_calibrated_model_needs_no_mending():
     ]
     assert sum(section["needs_mending"] for section in clear) <= 3
     verdict = next(row["verdict"] for row in clear if not row["needs_mending"])
-    assert verdict.startswith("Nothing clearly needs mending: the best map, ")
+    assert verdict.startswith("No map clearly helps: the best one, ")
     assert "which chance alone may do" in verdict
 
 
@@ -183,10 +183,15 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
         name: {"negative_log_likelihood": nll.mean()} for name, nll in found.items()
     }
     section = {"scores": scores}
-    _sections_mending._judge(section, each, None)
+    _sections_mending._judge(section, each, None, "labels")
     gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
     assert section["gains"]["isotonic"] == pytest.approx(gain)
     assert (section["best"], section["needs_mending"]) == ("vector", True)
+    # Among clear gains the largest comes first, even if it is the least precise.
+    each["isotonic"]["negative_log_likelihood"] = 3.8 + 0.8 * sign
+    _sections_mending._judge(section, each, None, "labels")
+    assert section["gains"]["isotonic"]["low"] == pytest.approx(0.04)
+    assert (section["best"], section["needs_mending"]) == ("isotonic", True)
 
 
 def test_infinite_likelihoods_leave_the_brier_score():
@@ -297,6 +302,7 @@ def test_promised_threshold(kind):
     weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})
     assert weighted["selective_prediction"]["promise"] == {
         "verdict": "Of weighted examples no threshold can be promised for new ones.",
+        "above": None,
         "metrics": {},
     }
 

@@ -44,6 +44,11 @@ def test_the_help_lists_the_picture(task, picture, capsys):
     assert main(["report", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     of_task = words.partition("of a classifier ")[2]
-    of_classifier, _, of_regression = of_task.partition(" or of a regression ")
-    text = {"classification": of_classifier, "regression": of_regression}[task]
+    of_classifier, _, rest = of_task.partition(" of answers ")
+    of_answers, _, of_regression = rest.partition(" or of a regression ")
+    text = {
+        "classification": of_classifier,
+        "confidences": of_answers,
+        "regression": of_regression,
+    }[task]
     assert f"{picture.file} {picture.shows}" in text

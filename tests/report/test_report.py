@@ -40,8 +40,9 @@ from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._calibration_spec import CalibrationSpec, grid
 from uncertainty_metrics._report import (
     _picture_table,
-    _sections_classifier,
+    _sections_calibration,
     _sections_intervals,
+    _sections_posterior,
     _sections_selective,
 )
 from uncertainty_metrics.numpy import _inputs, resampling
@@ -49,11 +50,13 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-# The files of the shipped predictions, which are those of no ensemble.
+# The files of the shipped predictions: they have no groups, are of no ensemble, and are
+# not compared with other examples.
 PICTURES = tuple(
     picture.file
     for picture in _picture_table.PICTURES["classification"]
-    if picture is not _picture_table.ENSEMBLE
+    if picture
+    not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
@@ -351,7 +354,7 @@ def test_verdicts_on_chance_agree_with_what_they_show():
     found = []
     for right in range(120_000, 120_600, 20):
         here = report.Predictions("", np.arange(n) < right, "probabilities", p)
-        section = _sections_classifier._bayesian_ece(here, right / n - 0.75, 10)
+        section = _sections_posterior.bayesian_ece(here, right / n - 0.75, 10)
         ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
         level = section["p_value"]
         # By chance the ECE is |N(0, v)|; 10,000 draws give p up to an error.
@@ -370,15 +373,17 @@ def test_verdicts_on_chance_agree_with_what_they_show():
 def test_values_that_look_like_chance_count_as_chance(auroc, monkeypatch):
     monkeypatch.setattr(_sections_selective, "_auroc", lambda curve: auroc)
     monkeypatch.setattr(_sections_selective, "_auroc_by_chance", lambda *_: 0.5324)
-    data = _inputs.examples(**calibrated(100, 0.5, 1))
-    verdict = _sections_selective.selective_prediction(data, 100.0)["verdict"]
+    model = read(calibrated(100, 0.5, 1))
+    verdict = _sections_selective.selective_prediction(model)["verdict"]
     assert verdict.startswith("Confidence does not clearly tell")
     # Neither is a gap of 0.0304 clearly above a limit of 0.0303.
     accuracy = 0.75
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
     assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
-    side, verdict = _sections_classifier._verdict(accuracy, accuracy + gap, 800.0)
+    side, verdict = _sections_calibration.verdict_on_gap(
+        accuracy, accuracy + gap, 800.0
+    )
     assert side == ""
     assert verdict.startswith("Neither clearly")
 
@@ -444,11 +449,11 @@ def test_bins_from_a_shared_sort_equal_separate_bins(n, classes, dtype):
 @weighted_or_not
 def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeypatch):
     weights = np.arange(2000) % 5 / 4 if weighted else None
-    data = _inputs.examples(**examples(2000), sample_weight=weights)
-    given = data, _sections_intervals.scores_of(data), 15
-    drawn = _sections_intervals.intervals(*given)["metrics"]
+    labels, p = examples(2000).values()
+    model = report.Predictions("", labels, "probabilities", p, weights)
+    drawn = _sections_intervals.intervals(model, 15)["metrics"]
     monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 100)
-    normal = _sections_intervals.intervals(*given)["metrics"]
+    normal = _sections_intervals.intervals(model, 15)["metrics"]
     assert list(normal) == list(drawn)
     for name, row in normal.items():
         assert row["estimate"] == pytest.approx(drawn[name]["estimate"], rel=1e-9)

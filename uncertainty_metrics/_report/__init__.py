@@ -19,8 +19,15 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
                         size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
                         And from which confidence on to decide at a promised risk
-  ensemble              only where a file holds the predictions of several members, the
-                        mean of which is what all other sections are of
+  groups                only of examples with groups: the calibration of each, and
+                        which are miscalibrated
+  ensemble              only of the predictions of several members: what averaging them
+                        changed; all other sections are of their mean
+
+Answers with confidences have the same sections, without classes, and
+
+  sampled_answers       only of questions with several sampled answers: does their
+                        agreement tell right answers from wrong ones?
 
 Those of a regression:
 
@@ -42,7 +49,12 @@ is not defined, such as the mean of nothing.
 
 from __future__ import annotations
 
-from uncertainty_metrics._report._command import add_arguments, command
+from uncertainty_metrics._report._command import (
+    add_arguments,
+    add_sketch_arguments,
+    command,
+    sketch_command,
+)
 from uncertainty_metrics._report._files import read_predictions
 from uncertainty_metrics._report._pictures import draw
 from uncertainty_metrics._report._predictions import (
@@ -67,6 +79,7 @@ __all__ = [
     "Report",
     "ReportError",
     "add_arguments",
+    "add_sketch_arguments",
     "as_json",
     "build",
     "command",
@@ -74,6 +87,7 @@ __all__ = [
     "read_predictions",
     "render",
     "report",
+    "sketch_command",
     "visible",
     "write",
 ]

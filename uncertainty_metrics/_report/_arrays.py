@@ -9,9 +9,16 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report import _names
+from uncertainty_metrics._report._answers import answers_of
 from uncertainty_metrics._report._classes import classified
 from uncertainty_metrics._report._names import Choice, listed
-from uncertainty_metrics._report._predictions import Kind, Model, Regression, Spread
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Kind,
+    Model,
+    Regression,
+    Spread,
+)
 from uncertainty_metrics.numpy import _inputs
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
@@ -23,6 +30,7 @@ def model_of(
     given: Mapping[str, Any],
     sample_weight: Any,
     classes: Sequence[Any] | None,
+    groups: Any = None,
 ) -> Model:
     """Returns the predictions that the arguments of `um.report` hold.
 
@@ -32,6 +40,7 @@ def model_of(
       given: predictions, by the names of the arguments.
       sample_weight: or None.
       classes: names of the classes, or None.
+      groups: attributes of the examples, or None.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -40,21 +49,32 @@ def model_of(
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
+    if {"correct", "confidences", "answers"} & {*names}:
+        return _answers(name, labels, given, weight, groups)
+    if labels is None:
+        raise ValueError(
+            "Either `labels` with predictions, or `correct` with `confidences` must be "
+            f"given. Received: {listed(names)}"
+        )
     if len(names) == 2 and names[0] == "means" and names[1] in _SPREADS:
         kind = _SPREADS[names[1]]
         mean, spread, target = (
             _inputs.as_array(key, _flat(value))
             for key, value in (*sorted(given.items()), ("labels", labels))
         )
+        if groups is not None:
+            raise _checks.error("groups", "None for a regression", "groups")
         return Regression(name, mean, kind, spread, target, weight)
     if names not in (["probabilities"], ["logits"]):
         raise ValueError(
             "Either `probabilities`, or `logits`, or `means` with `stddevs` or "
-            f"`variances` must be given. Received: {listed(names)}"
+            "`variances`, or `correct` with `confidences` must be given. Received: "
+            f"{listed(names)}"
         )
     kind_: Kind = "logits" if names == ["logits"] else "probabilities"
-    _check_order(labels, given[kind_])
-    labels = _labels(labels)
+    _check_order("labels", labels, given[kind_])
+    _check_groups_order("labels", labels, groups)
+    labels = _labels("labels", labels)
     values = _inputs.as_array(kind_, _of_frame(given[kind_]))
     notes: list[str] = []
     found: tuple[str, ...] = ()
@@ -85,7 +105,55 @@ def model_of(
         Choice(),
         sample_weight=weight,
         notes=tuple(notes),
+        groups=_groups(groups),
     )
+
+
+def _answers(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    weight: np.ndarray | None,
+    groups: Any,
+) -> Confidences:
+    """Returns answers with confidences, of the arguments `correct`, `confidences` and
+    `answers`, as far as they were given.
+    """
+    if labels is not None or "correct" not in given or len(given) == 1:
+        names = [*(["labels"] if labels is not None else []), *given]
+        raise ValueError(
+            "`correct` must be given with `confidences`, or with `answers`, and "
+            f"without `labels`. Received: {listed(names)}"
+        )
+    correct = _labels("correct", given["correct"])
+    _check_groups_order("correct", given["correct"], groups)
+    confidences = samples = None
+    if "confidences" in given:
+        values = _inputs.as_array("confidences", _of_frame(given["confidences"]))
+        confidences = "confidences", values
+        _check_order("correct", given["correct"], given["confidences"])
+    if "answers" in given:
+        samples = "answers", list(_of_frame(given["answers"]))
+    return answers_of(
+        name,
+        ("correct", correct),
+        confidences,
+        samples,
+        lambda index: f"example {index}",
+        sample_weight=weight,
+        groups=_groups(groups),
+    )
+
+
+def _groups(groups: Any) -> dict[str, Any]:
+    """Returns the attributes of the examples by name: a mapping or a data frame has
+    several, anything else is the values of one.
+    """
+    if groups is None:
+        return {}
+    if isinstance(groups, Mapping) or hasattr(groups, "columns"):
+        return {str(name): _of_frame(groups[name]) for name in groups}
+    return {str(getattr(groups, "name", None) or "group"): _of_frame(groups)}
 
 
 def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -96,6 +164,10 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     if isinstance(predictions, Mapping):
         return predictions
+    if "correct" in given:
+        pair = isinstance(predictions, tuple) and len(predictions) == 2
+        correct, confidences = predictions if pair else (given["correct"], predictions)
+        return {"correct": correct, "confidences": confidences}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
         return {kind: predictions}
@@ -115,7 +187,16 @@ def _of_frame(value: Any) -> Any:
     return value.to_numpy() if hasattr(value, "to_numpy") else value
 
 
-def _check_order(labels: Any, predictions: Any) -> None:
+def _check_groups_order(name: str, labels: Any, groups: Any) -> None:
+    """Raises ValueError if pandas groups have the index of the labels in two orders."""
+    columns = groups.values() if isinstance(groups, dict) else [groups]
+    for column in columns:
+        _check_order(name, labels, column, "groups")
+
+
+def _check_order(
+    name: str, labels: Any, predictions: Any, others: str = "predictions"
+) -> None:
     """Raises ValueError if two of pandas have one index in two orders."""
     first: Any
     second: Any
@@ -126,8 +207,8 @@ def _check_order(labels: Any, predictions: Any) -> None:
         return
     if set(first) == set(second):
         raise ValueError(
-            "`labels` and the predictions must be in one order. Received: the same "
-            "index in two orders; pass `labels.loc[predictions.index]`, or arrays "
+            f"`{name}` and the {others} must be in one order. Received: the same "
+            f"index in two orders; pass `{name}.loc[{others}.index]`, or arrays "
             "(`.to_numpy()`) if the order is right and the index is not"
         )
 
@@ -139,18 +220,18 @@ def _flat(value: Any) -> Any:
     return value[:, 0] if is_column else value
 
 
-def _labels(labels: Any) -> np.ndarray:
+def _labels(name: str, labels: Any) -> np.ndarray:
     """Returns labels, which may be text."""
     if np.ma.is_masked(labels):
-        return _inputs.as_array("labels", labels)  # Which says so.
+        return _inputs.as_array(name, labels)  # Which says so.
     try:
         array = np.asarray(_of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
-        return _inputs.as_array("labels", labels)
-    array = _names.text_array(array)
+        return _inputs.as_array(name, labels)
+    array = _names.text_array(array, name)
     if array.ndim == 2 and array.shape[1] == 1 and _names.is_text(array):
         array = array[:, 0]
-    return array if _names.is_text(array) else _inputs.as_array("labels", array)
+    return array if _names.is_text(array) else _inputs.as_array(name, array)
 
 
 def _by_columns(

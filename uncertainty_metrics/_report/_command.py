@@ -6,23 +6,33 @@ import argparse
 import contextlib
 import dataclasses
 import importlib.resources
+import io
 import os
+import pathlib
 import re
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
+from uncertainty_metrics._report import _streams
 from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
 from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._picture_table import PICTURES
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
+from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
 
 SHIPPED = "digits_predictions.npz"
 
 _MAX_BINS = 10_000
+_FILES = (
+    "labels and predictions, or answers and confidences: .csv, .tsv, .jsonl, .json, "
+    ".parquet, .feather, .arrow, .xlsx or .npz; text may be packed, .csv.gz. One file, "
+    "or several of the same columns; a pattern such as 'shards/*.parquet'; a folder"
+)
 # Seconds of quiet, before what takes long says where it is.
 _PATIENCE = 5.0
 
@@ -74,7 +84,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
         "parts, negative log-likelihood, their intervals, what mending would give,\n"
         "and how well confidence tells right decisions from wrong ones; of an\n"
-        "ensemble, what averaging gives. Or of a regression: coverage of its\n"
+        "ensemble, what averaging gives. Or of the answers of a language model, an\n"
+        "expert or an alarm that says how sure it is: the same, and from which\n"
+        "confidence on it may answer alone. Of groups of examples, for whom the model\n"
+        "is wrong more often than it says. Or of a regression: coverage of its\n"
         "intervals, PIT, CRPS, negative log-likelihood, sharpness, and the\n"
         "temperature that would mend its variances. Writes\n"
         "\n"
@@ -86,6 +99,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "\n"
         f"{_listed('classification')}\n"
         "\n"
+        "of answers\n"
+        "\n"
+        f"{_listed('confidences')}\n"
+        "\n"
         "or of a regression\n"
         "\n"
         f"{_listed('regression')}\n"
@@ -94,39 +111,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument(
-        "file",
-        nargs="?",
+        "files",
+        nargs="*",
         metavar="FILE",
-        help="labels and predictions: .csv, .tsv, .csv.gz, .parquet, .npz, or - for "
-        "standard input (default: predictions of handwritten digits that come with the "
-        "package)",
+        help=f"{_FILES}; or - for standard input; or what the command `sketch` wrote. "
+        "Several files are read part by part: numbers are of all rows, and what needs "
+        "rows is of a sample of 200,000 (default: predictions of handwritten digits "
+        "that come with the package)",
     )
-    for option, metavar, text in (
-        ("--label", "NAME", "the column or array of labels"),
-        (
-            "--probabilities",
-            "NAMES",
-            "the columns of predictions in the order of the classes, with commas "
-            "between, or a pattern such as 'p_*'; or the array",
-        ),
-        ("--positive-class", "LABEL", "of two classes, the label that is class 1"),
-    ):
-        parser.add_argument(option, metavar=metavar, help=text)
-    parser.add_argument(
-        "--classes",
-        type=_names,
-        metavar="NAMES",
-        help="the labels in the order of the columns of predictions, commas between",
-    )
+    _add_choices(parser)
     parser.add_argument(
         "--compare",
         metavar="OTHER_FILE",
+        action="append",
+        default=[],
         help="predictions of another model, at best of the same examples in the same "
         "order: shows both models side by side, the probability that each has the "
-        "lower calibration error, and both in the pictures. Two regressions "
-        "compare likewise. Without FILE they are compared with "
-        "the handwritten digits, which makes sense as an example, or for predictions "
-        "of these digits",
+        "lower calibration error, and both in the pictures. Of other examples, such as "
+        "those of another week, it says whether the calibration has changed. Two "
+        "regressions compare likewise. For several files, say it several times. "
+        "Without FILE they are compared with the handwritten digits, which makes sense "
+        "as an example, or for predictions of these digits",
     )
     parser.add_argument(
         "--out",
@@ -144,50 +149,171 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command `sketch` to its parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = (
+        "Writes a summary of predictions: what a report needs, in a file of some\n"
+        "hundred kilobytes that holds no prediction. `report` takes such files: of\n"
+        "several it reports the sum, and with --compare whether calibration has\n"
+        "changed. `um.Summary` says what exactly they hold."
+    )
+    parser.epilog = FILE_FORMAT
+    parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
+    _add_choices(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="SUMMARY.npz", help="the file to write"
+    )
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say what the names in a file mean."""
+    for option, metavar, text in (
+        ("--label", "NAME", "the column or array of labels"),
+        (
+            "--probabilities",
+            "NAMES",
+            "the columns of predictions in the order of the classes, with commas "
+            "between, or a pattern such as 'p_*'; or the array",
+        ),
+        ("--positive-class", "LABEL", "of two classes, the label that is class 1"),
+        (
+            "--correct",
+            "NAME",
+            "of answers, the column or array that says whether each is right",
+        ),
+        (
+            "--confidence",
+            "NAME",
+            "of answers, the column or array that says how sure each is",
+        ),
+    ):
+        parser.add_argument(option, metavar=metavar, help=text)
+    parser.add_argument(
+        "--percent",
+        action="store_true",
+        help="the confidences of answers are percent: they are divided by 100",
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column or array that is an attribute of the examples, such as their "
+        "language: reports the calibration of each of its values; for several "
+        "attributes, say it several times",
+    )
+    parser.add_argument(
+        "--classes",
+        type=_names,
+        metavar="NAMES",
+        help="the labels in the order of the columns of predictions, commas between",
+    )
+
+
 class _Progress:
     """Says on stderr what is done, once it takes long."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
+        self._is_terminal = sys.stderr.isatty()
 
     def __call__(self, text: str) -> None:
         now = time.monotonic()
-        if now - self._last > _PATIENCE:
+        if now - self._last > (1.0 if self._is_terminal else _PATIENCE):
             self._last = now
-            print(f"... {visible(text)}", file=sys.stderr, flush=True)
+            # On a terminal each line takes the place of the one before.
+            start, end = ("\r\x1b[K", "") if self._is_terminal else ("... ", "\n")
+            print(f"{start}{visible(text)}", end=end, file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        """Clears the line of a terminal."""
+        if self._is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def command(arguments: argparse.Namespace) -> int:
     """Runs the command; returns the exit code: 0, 2 for what the user can fix, or 1
     where nobody reads what it prints.
     """
+    return _told(_run, arguments)
+
+
+def sketch_command(arguments: argparse.Namespace) -> int:
+    """Runs the command `sketch`; returns the exit code, as `command` does."""
+    return _told(_sketch, arguments)
+
+
+def _told(
+    run: Callable[[argparse.Namespace, _Progress], str], arguments: argparse.Namespace
+) -> int:
+    """Prints what a command returns, or the error; returns the exit code."""
+    progress = _Progress()
     try:
-        text = _run(arguments)
+        text = run(arguments, progress)
     except ReportError as wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2
     except MemoryError:
         print("error: there is not enough memory", file=sys.stderr)
         return 2
+    finally:
+        progress.done()
     return _show(text)
 
 
-def _run(arguments: argparse.Namespace) -> str:
-    """Returns what to print."""
-    tell = _Progress()
-    choice = Choice(
+def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
+    """Writes a summary; returns what to print."""
+    paths = _streams.files_of(arguments.files)
+    summary = _streams.read_stream(paths, _choice(arguments), tell).summary()
+    content = io.BytesIO()
+    summary.save(content)
+    path = pathlib.Path(arguments.out)
+    write_files(path.parent, {path.name: content.getvalue()})
+    size = len(content.getvalue()) / 1000
+    return (
+        f"Wrote {visible(str(path))}: {summary.num_examples:,} examples in {size:,.0f} "
+        "kB"
+    )
+
+
+def _choice(arguments: argparse.Namespace) -> Choice:
+    return Choice(
         arguments.label,
         arguments.probabilities,
         arguments.classes,
         arguments.positive_class,
+        arguments.correct,
+        arguments.confidence,
+        arguments.percent,
+        tuple(dict.fromkeys(arguments.group)),
     )
-    if arguments.file is None:
-        model = _read_shipped()
-    else:
-        model = read_predictions(arguments.file, choice, tell)
-    other = None
-    if arguments.compare is not None:
-        other = read_predictions(arguments.compare, choice, tell)
+
+
+def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
+    """Returns what files hold, or the sum of summaries."""
+    if files == ["-"]:
+        return read_predictions("-", choice, tell)
+    paths = _streams.files_of(files)
+    summaries = [*_streams.summaries_of(paths)]
+    found = [summary for summary in summaries if summary is not None]
+    if found and len(found) < len(paths):
+        raise ReportError(
+            "files must be all of predictions, or all written by the command `sketch`. "
+            f"Received: {len(found)} of {len(paths)} are summaries"
+        )
+    if found:
+        return _streams.of_summaries(paths, found)
+    if len(paths) == 1 and not _streams.is_large(paths[0]):
+        return read_predictions(paths[0], choice, tell)
+    return _streams.read_stream(paths, choice, tell).result()
+
+
+def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
+    """Writes a report; returns what to print."""
+    choice = _choice(arguments)
+    model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
+    other = _read(arguments.compare, choice, tell) if arguments.compare else None
     report = Report(model, arguments.num_bins, other, tell)
     written = report.save(arguments.out)
     return "\n".join(

@@ -1,4 +1,4 @@
-"""The calibration report as a document: sections of texts, tables and pictures.
+"""The calibration report as a document: chapters of texts, tables and pictures.
 
 It reads the dict of a report, and computes nothing. What shows the document, as text or
 as a page, knows of blocks only.
@@ -13,61 +13,92 @@ from uncertainty_metrics._report import _picture_table
 from uncertainty_metrics._report._blocks import (
     SIDES,
     Block,
+    Chapter,
     Code,
     Facts,
-    Section,
     Table,
     Text,
-    data_section,
-    intervals_section,
+    data_chapter,
+    intervals_chapter,
     intervals_table,
     metrics_table,
     model,
     number,
     significant,
 )
-from uncertainty_metrics._report._document_regression import regression_sections
+from uncertainty_metrics._report._document_regression import regression_chapters
+from uncertainty_metrics._report._sections_rows import of_sample
+
+# Of more groups the table shows those with the smallest p-values.
+_SHOWN_GROUPS = 40
+_OF_GROUPS = ("lower", "upper", "mean_score", "mean_outcome")
+_ON_MULTIPLICITY = (
+    "Many groups are many chances to find something. The p-values are adjusted for the "
+    "number of groups that are tested, here {tested} (Holm): a calibrated model has a "
+    "finding in at most 5% of data sets, however the groups overlap. Each interval is "
+    "that of a group by itself. A group without a finding may still be miscalibrated, "
+    "by less than its interval shows; and a group that was chosen after a look at the "
+    "outcomes has no such guarantee."
+)
 
 
-def sections(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of a report."""
+def chapters(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a report."""
     if report["task"] == "regression":
-        found = regression_sections(report)
+        shown = regression_chapters(report)
     else:
-        found = _classifier_sections(report)
+        shown = _chapters_of_decisions(report)
     if "comparison" in report:
-        found.append(Section("Comparison of two models", [*_comparison(report)]))
-    return found
+        shown.append(Chapter("Comparison of two models", [*_comparison(report)]))
+    return shown
 
 
-def _classifier_sections(report: dict[str, Any]) -> list[Section]:
-    found = [
+def _chapters_of_decisions(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a classifier, or of answers with confidences."""
+    shown = [
         _calibration(report),
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
-        intervals_section(report["intervals"]),
-        _mending(report),
+        intervals_chapter(report["intervals"]),
+        *([_mending(report)] if "mending" in report else []),
         _selective_prediction(report),
     ]
+    if "groups" in report:
+        shown.append(_groups(report))
+    if "sampled_answers" in report:
+        shown.append(_sampled_answers(report["sampled_answers"]))
     if "ensemble" in report:
-        found.append(_ensemble(report))
-    return [*found, _data(report)]
+        shown.append(_ensemble(report))
+    return [*shown, _data(report)]
 
 
-def _data(report: dict[str, Any]) -> Section:
-    calibration = report["calibration"]
-    facts = {
-        "classes": report["data"]["classes"],
+def _data(report: dict[str, Any]) -> Chapter:
+    calibration, data = report["calibration"], report["data"]
+    facts = {}
+    if "classes" in data:
+        facts["classes"] = data["classes"]
+    elif "distinct_confidences" in data:
+        facts["distinct confidences"] = data["distinct_confidences"]
+        if data["questions"] is not None:
+            facts["questions by"] = data["questions"]
+    if "basis" in report:
+        facts["rows of the sample"] = f"{report['basis']['sample']:,}"
+    facts |= {
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
     }
-    return data_section(report, facts)
+    return data_chapter(report, facts)
 
 
-def _calibration(report: dict[str, Any]) -> Section:
+def _calibration(report: dict[str, Any]) -> Chapter:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
+    means: list[Block] = []
+    if "means" in section:
+        caption = "How often right, and how sure"
+        means.append(intervals_table(caption, "mean", section["means"]))
     blocks: list[Block] = [
         Text(section["verdict"]),
+        *means,
         _picture_table.RELIABILITY.block(report),
         metrics_table("Calibration errors", "metric", section["metrics"]),
         Text(
@@ -82,82 +113,88 @@ def _calibration(report: dict[str, Any]) -> Section:
             for name, row in section["classes"].items()
         ]
         blocks += [
-            Text("Of the probability of each class, and its share of the labels:"),
+            Text("The errors of the probability of each class, and its share:"),
             Table("Errors of single classes", "class", columns, rows),
         ]
-    return Section("Calibration", blocks)
+    return Chapter("Calibration", blocks)
 
 
-def _posterior(report: dict[str, Any]) -> Section:
+def _posterior(report: dict[str, Any]) -> Chapter:
     verdict = Text(report["bayesian_ece"]["verdict"])
     picture = _picture_table.POSTERIORS.block(report)
-    return Section("Posterior of the ECE", [verdict, picture])
+    return Chapter("Posterior of the ECE", [verdict, picture])
 
 
-def _scoring_rules(section: dict[str, Any]) -> Section:
+def _scoring_rules(section: dict[str, Any]) -> Chapter:
     parts = [
         (f"{row['sign']} {name}", number(row["value"]), row["meaning"])
         for name, row in section["brier_parts"].items()
     ]
     total = ("= brier_score", number(section["sum_of_brier_parts"]), "")
     columns = ("value", "meaning")
-    return Section(
-        "Scoring rules",
-        [
-            metrics_table("Proper scoring rules", "score", section["metrics"]),
+    blocks: list[Block] = [
+        metrics_table("Proper scoring rules", "score", section["metrics"])
+    ]
+    if parts:
+        blocks += [
             Text("The Brier score is made up of:"),
             Table("Parts of the Brier score", "part", columns, [*parts, total]),
-        ],
-    )
+        ]
+    return Chapter("Scoring rules", blocks)
 
 
-def _selective_prediction(report: dict[str, Any]) -> Section:
+def _selective_prediction(report: dict[str, Any]) -> Chapter:
     section = report["selective_prediction"]
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]
     rows = promise["metrics"]
-    title = "At a promised risk"
-    promised = [metrics_table(title, "threshold", rows)] if rows else []
+    caption = "At a promised risk"
     blocks: list[Block] = [
         Text(section["verdict"]),
         _picture_table.RISK_COVERAGE.block(report),
         table,
-        Text(promise["verdict"]),
-        *promised,
     ]
-    return Section("Selective prediction", blocks)
+    if promise["verdict"]:
+        blocks.append(Text(promise["verdict"]))
+    if rows:
+        blocks.append(metrics_table(caption, "threshold", rows))
+    title = "Selective prediction"
+    if report["task"] == "confidences":
+        title = "Answering and abstaining"
+    return Chapter(title, blocks)
 
 
-def _mending(report: dict[str, Any]) -> Section:
+def _mending(report: dict[str, Any]) -> Chapter:
     section = report["mending"]
-    blocks: list[Any] = [Text(section["verdict"])]
+    blocks: list[Any] = [*_sampled(report), Text(section["verdict"])]
     if section["best"] is not None:
         blocks.append(_picture_table.MENDED.block(report))
     if section["scores"]:
-        columns = ("negative_log_likelihood", "brier_score_zero_based", "ece")
         rows = [
-            (name, *(number(row[column]) for column in columns))
+            (name, *map(number, row.values()))
             for name, row in section["scores"].items()
         ]
+        _, brier, _ = next(iter(section["scores"].values()))
         blocks += [
             Text(
-                "Negative log-likelihood (NLL), brier_score_zero_based and ece of "
-                f"{section['examples']} examples, cross-validated: a map is fitted to "
-                f"all of {section['folds']} folds but that of the example."
+                f"Negative log-likelihood (NLL), {brier} and ece of "
+                f"{section['examples']} examples, cross-validated: the map that mends "
+                f"an example was fitted to the {section['folds'] - 1} of "
+                f"{section['folds']} folds that do not hold it."
             ),
             Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
         ]
     if section["gains"]:
         blocks += [
             Text(
-                f"What each map takes off {section['criterion']}, less and plus two "
-                "standard errors:"
+                f"How much each map lowers {section['criterion']}, with two standard "
+                "errors to each side:"
             ),
             intervals_table("What maps gain", "gain", section["gains"]),
         ]
     if section["code"]:
         mean = ""
-        if report["data"]["members"] > 1:
+        if report["data"].get("members", 1) > 1:
             mean = ", of the mean of the probabilities of the members"
         blocks += [
             Text(
@@ -171,10 +208,64 @@ def _mending(report: dict[str, Any]) -> Section:
     if sets["metrics"]:
         table = metrics_table("Conformal sets", "sets", sets["metrics"])
         blocks += [Text(sets["verdict"]), table]
-    return Section("What mending would give", blocks)
+    return Chapter("What mending would give", blocks)
 
 
-def _ensemble(report: dict[str, Any]) -> Section:
+def _sampled(report: dict[str, Any]) -> list[Text]:
+    """Returns a sentence for a chapter on the sample of a stream."""
+    if "basis" not in report:
+        return []
+    return [Text(f"This section is {of_sample(report['basis']['sample'])}.")]
+
+
+def _groups(report: dict[str, Any]) -> Chapter:
+    section = report["groups"]
+    rows = [
+        (
+            row["name"],
+            f"{row['gap']:.3f}",
+            _p_value(row["adjusted_p_value"]),
+            *(f"{row[key]:.3f}" for key in _OF_GROUPS),
+            f"{row['size']:.6g}",
+        )
+        for row in section["rows"][:_SHOWN_GROUPS]
+    ]
+    blocks: list[Block] = [
+        *_sampled(report),
+        Text(section["verdict"]),
+        _picture_table.GROUPS.block(report),
+        Table(
+            "Accuracy less confidence of each group",
+            "group",
+            ("gap", "p (Holm)", "from", "to", "confidence", "accuracy", "size"),
+            rows,
+        ),
+    ]
+    more = len(section["rows"]) - len(rows)
+    if more:
+        blocks.append(Text(f"{more} more groups are in report.json."))
+    if section["tested"]:
+        blocks.append(Text(_ON_MULTIPLICITY.format(**section)))
+    return Chapter("Groups", blocks)
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return "too small"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _sampled_answers(section: dict[str, Any]) -> Chapter:
+    columns = ("auroc", "aurc", "ece")
+    rows = [
+        (name, *(number(row[column]) for column in columns))
+        for name, row in section["signals"].items()
+    ]
+    table = Table("Signs of a right answer", "sign", columns, rows)
+    return Chapter("Sampled answers", [Text(section["verdict"]), table])
+
+
+def _ensemble(report: dict[str, Any]) -> Chapter:
     section = report["ensemble"]
     columns = ("mean", "lowest", "highest", "ensemble")
     rows = [
@@ -188,10 +279,10 @@ def _ensemble(report: dict[str, Any]) -> Section:
         Table("The ensemble and its members", title, columns, rows),
         metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
     ]
-    return Section("Ensemble", blocks)
+    return Chapter("Ensemble", blocks)
 
 
-def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
+def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     section = report["comparison"]
     show = significant if report["task"] == "regression" else number
     models = (model(report), model(section["other"]))
@@ -208,12 +299,61 @@ def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
         SIDES,
         [(name, *(show(row[side]) for side in SIDES)) for name, row in rows.items()],
     )
+    if "drift" in section:
+        yield from _drift(report)
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
-            "The first less the second, with intervals by the bootstrap of the same "
-            "examples for both. Where one holds 0, either may be better."
+            "The first model less the second. The bootstrap of the intervals draws the "
+            "same examples for both. If an interval holds 0, either model may be "
+            "better."
         )
         yield intervals_table(
             "The differences", "first - second", section["differences"], show
         )
+    if "groups" in report and "groups" in section["other"]:
+        yield _groups_of_two(report["groups"], section["other"]["groups"])
+
+
+def _drift(report: dict[str, Any]) -> Iterator[Block]:
+    section = report["comparison"]["drift"]
+    yield Text(section["verdict"])
+    yield _picture_table.DRIFT.block(report)
+    yield Table(
+        "Accuracy less confidence in each bin",
+        "confidence",
+        ("first", "second", "z"),
+        [
+            (
+                f"{row['from']:.3f} to {row['to']:.3f}",
+                f"{row['first']:+.4f}",
+                f"{row['second']:+.4f}",
+                "-" if row["z"] is None else f"{row['z']:.1f}",
+            )
+            for row in section["bins"]
+        ],
+    )
+
+
+def _groups_of_two(first: dict[str, Any], second: dict[str, Any]) -> Table:
+    """Returns the gaps of the groups that both models have."""
+    others = {row["name"]: row for row in second["rows"]}
+    pairs = [
+        (row, others[row["name"]]) for row in first["rows"] if row["name"] in others
+    ]
+    return Table(
+        "Accuracy less confidence of each group, and p (Holm)",
+        "group",
+        ("first", "p", "second", "p"),
+        [
+            (
+                pair[0]["name"],
+                *(
+                    cell
+                    for row in pair
+                    for cell in (f"{row['gap']:.3f}", _p_value(row["adjusted_p_value"]))
+                ),
+            )
+            for pair in pairs[:_SHOWN_GROUPS]
+        ],
+    )

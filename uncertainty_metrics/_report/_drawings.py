@@ -5,39 +5,73 @@ Models are a dict: from their names in legends, "" of a single model, to predict
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
-from uncertainty_metrics._report._predictions import Predictions, Regression
-from uncertainty_metrics._report._sections_classifier import ece_draws
-from uncertainty_metrics._report._sections_ensemble import examples_of
+from uncertainty_metrics._report._decisions import decisions_of, examples_of
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Predictions,
+    Regression,
+    Rows,
+    Stream,
+    rows_of,
+)
+from uncertainty_metrics._report._sections_drift import statistics_of
+from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
+from uncertainty_metrics._report._sections_posterior import ece_draws
 from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
+from uncertainty_metrics.numpy import _wilson
+from uncertainty_metrics.numpy.calibration.calibration_by_group import (
+    CalibrationByGroup,
+)
 
 # In inches: on a phone this is the width of the screen, and so text is read there, too.
 _WIDTH = 4.5
+# Letters of the name of a group, beyond which it would leave no room for its gap.
+_LONGEST = 28
 
 
-def _examples(models: dict[str, Predictions]) -> Any:
-    """Returns what a diagram takes as the labels of one model, or of some."""
-    given = {name: examples_of(model) for name, model in models.items()}
-    return given.get("", given)
+def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
+    """Returns the arguments by which diagrams take one model, or some."""
+    given: dict[str, dict[str, Any]] = {
+        name: decisions_of(model).arguments
+        if isinstance(model, Confidences | Stream)
+        else {"labels": examples_of(model)}
+        for name, model in models.items()
+    }
+    names = next(iter(given.values()))
+    by_argument = {key: {name: given[name][key] for name in given} for key in names}
+    return {key: values.get("", values) for key, values in by_argument.items()}
 
 
-def draw_reliability(models: dict[str, Predictions], num_bins: int) -> Any:
+def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws reliability diagrams, of all models in one."""
+    if any(isinstance(model, Stream) for model in models.values()):
+        if len(models) > 1:
+            return draw_drift(models, num_bins)
+        (model,) = models.values()
+        return _drawn(
+            6.2,
+            _draw_curve,
+            curve=_curve_of(model, num_bins),
+            title="Reliability diagram",
+        )
     return _drawn(
         6.2,
         um.reliability_diagram,
-        labels=_examples(models),
+        **_arguments(models),
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
@@ -45,20 +79,60 @@ def draw_reliability(models: dict[str, Predictions], num_bins: int) -> Any:
     )
 
 
-def draw_risk_coverage(models: dict[str, Predictions]) -> Any:
+def _curve_of(model: Decided, num_bins: int) -> Any:
+    """Returns the reliability curve of all rows of a stream, with error bars."""
+    from uncertainty_metrics.visualization import reliability_curves
+
+    curve = reliability_curves.curve_from_statistics(statistics_of(model, num_bins))
+    sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
+    ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
+    bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
+    return dataclasses.replace(curve, error_bars=bars)
+
+
+def _draw_curve(ax: Any, curve: Any, title: str) -> None:
+    from uncertainty_metrics.visualization import reliability
+
+    reliability.draw_reliability(curve, title=title, ax=ax)
+
+
+def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
+    """Draws the reliability of two sets of examples, and the bins that changed."""
+    return _drawn(
+        6.2,
+        lambda ax, **options: um.drift_diagram(
+            *(statistics_of(model, num_bins) for model in models.values()),
+            ax=ax,
+            **options,
+        ),
+        names=list(models),
+        title="Reliability in both",
+    )
+
+
+def _rows_of_each(models: Mapping[str, Decided]) -> dict[str, Rows]:
+    """Returns the models row by row, where they have rows."""
+    each_rows = {name: rows_of(model) for name, model in models.items()}
+    return {name: rows for name, rows in each_rows.items() if rows is not None}
+
+
+def draw_risk_coverage(models: dict[str, Decided]) -> Any:
     """Draws risk-coverage curves, of all models in one diagram."""
+    has_stream = any(isinstance(model, Stream) for model in models.values())
     return _drawn(
         4.6,
         um.risk_coverage_diagram,
-        labels=_examples(models),
-        confidence_band=INTERVAL_LEVEL,
+        **_arguments(models),
+        # The cells of a stream do not say how many examples are as confident.
+        confidence_band=None if has_stream else INTERVAL_LEVEL,
         title="Risk-coverage diagram",
     )
 
 
-def draw_mended(models: dict[str, Predictions], num_bins: int) -> Any:
+def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws a diagram before and after the best map, where a model has one."""
-    found = {name: mended(model, num_bins) for name, model in models.items()}
+    each_rows = _rows_of_each(models)
+    mended_models = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
     return _panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
@@ -68,16 +142,57 @@ def draw_mended(models: dict[str, Predictions], num_bins: int) -> Any:
             consistency_band=INTERVAL_LEVEL,
             **options,
         ),
-        {name: of_model for name, of_model in found.items() if of_model.drawn},
+        {name: of_model for name, of_model in mended_models.items() if of_model.drawn},
         "Before and after mending",
     )
 
 
-def draw_posteriors(models: dict[str, Predictions], num_bins: int) -> Any:
+def draw_posteriors(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws the posteriors of the ECE, of all models in one diagram."""
     draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
     title = f"Posterior of the ECE, {num_bins} bins"
     return _drawn(4.4, um.posterior_diagram, samples=draws, title=title)
+
+
+def draw_groups(models: dict[str, Decided]) -> Any:
+    """Draws the gaps of the groups, for each model that has groups.
+
+    If there is a single attribute, the title has its name, and groups their values.
+    """
+    from uncertainty_metrics.visualization import _series
+    from uncertainty_metrics.visualization.groups import MOST_GROUPS
+
+    rows = _rows_of_each(models)
+    attributes = {_series.plain(name) for each in rows.values() for name in each.groups}
+    alone = attributes.pop() if len(attributes) == 1 else ""
+    mended_models = {name: table_of(each) for name, each in rows.items() if each.groups}
+    most = max(len(table) for table in mended_models.values())
+    return _panels(
+        1.7 + 0.27 * min(most, MOST_GROUPS),
+        lambda table, **options: _draw_groups(table, f"{alone}=", **options),
+        mended_models,
+        f"Calibration by {_shortened(alone) or 'group'}",
+    )
+
+
+def _draw_groups(table: CalibrationByGroup, prefix: str, ax: Any, title: str) -> None:
+    um.calibration_by_group_diagram(table, ax=ax, title=title)
+    # Names of groups leave the Axes narrow, so the label reaches below the names.
+    ax.set_xlabel(
+        "Accuracy less mean confidence\n"
+        r"overconfident $\leftarrow$   $\rightarrow$ underconfident",
+        loc="right",
+    )
+    names = [text.get_text().removeprefix(prefix) for text in ax.get_yticklabels()]
+    ax.set_yticklabels([_shortened(name) for name in names])
+
+
+def _shortened(name: str) -> str:
+    """Returns a name whose middle is left out if it is long."""
+    if len(name) <= _LONGEST:
+        return name
+    half = (_LONGEST - len("...")) // 2
+    return f"{name[:half]}...{name[-half:]}"
 
 
 def draw_ensembles(models: dict[str, Predictions], num_bins: int) -> Any:
@@ -87,7 +202,11 @@ def draw_ensembles(models: dict[str, Predictions], num_bins: int) -> Any:
         lambda model, **options: um.ensemble_calibration_diagram(
             **model.arguments, num_bins=num_bins, **options
         ),
-        {name: model for name, model in models.items() if model.members > 1},
+        {
+            name: model
+            for name, model in models.items()
+            if isinstance(model, Predictions) and model.members > 1
+        },
         "Calibration of the ensemble",
     )
 
@@ -174,7 +293,9 @@ def _panels(
     limits = np.array([[ax.get_xlim(), ax.get_ylim()] for ax in panels])
     lows, highs = limits.min(axis=(0, 2)), limits.max(axis=(0, 2))
     for ax in panels:
-        ax.set(xlim=(lows[0], highs[0]), ylim=(lows[1], highs[1]))
+        ends = lows[1], highs[1]
+        inverted = ax.yaxis_inverted()
+        ax.set(xlim=(lows[0], highs[0]), ylim=ends[::-1] if inverted else ends)
     return figure
 
 

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import io
 import pathlib
 import sys
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
 import numpy as np
 
-from uncertainty_metrics._report import _names, _tables
+from uncertainty_metrics._report import _names
+from uncertainty_metrics._report._answer_names import AnswerNames, names_of
+from uncertainty_metrics._report._answers import answers_of
+from uncertainty_metrics._report._arrow_tables import ArrowTable, ParquetTable
 from uncertainty_metrics._report._classes import classified
-from uncertainty_metrics._report._names import Choice, among, listed
+from uncertainty_metrics._report._names import Choice, among, existing, listed
 from uncertainty_metrics._report._predictions import (
     Kind,
     Model,
+    Questions,
     Regression,
     ReportError,
     silent,
 )
+from uncertainty_metrics._report._table_models import (
+    both,
+    model_of_table,
+    plan_of,
+    reals,
+    refuse_groups,
+    weights_in,
+)
+from uncertainty_metrics._report._tables import CsvTable, Table
+from uncertainty_metrics._report._text_files import GZIP
+from uncertainty_metrics._report._value_tables import ExcelTable, RecordTable
 from uncertainty_metrics.numpy import _archive
 
 FILE_FORMAT = """\
@@ -27,7 +45,12 @@ FILE and OTHER_FILE are each one of
 
   .csv, .tsv  a header line, then one example a line; between the columns commas,
         semicolons or tabs; .csv.gz and .tsv.gz as well
-  .parquet    the same columns; needs pyarrow
+  .jsonl, .ndjson
+        JSON, one example a line; with .gz after it as well
+  .json       a list of such examples; .json.gz as well
+  .parquet, .feather, .arrow
+        the same columns; need pyarrow
+  .xlsx       the same columns, on the first sheet; needs openpyxl
   .npz        arrays. Pickled objects are never loaded
   -           any of these on standard input
 
@@ -37,7 +60,8 @@ Of a classifier the columns are, in any case of letters,
                     booleans
   p0, p1, ...       (or p_0, prob_0, probability_0, class_0, 0) a probability of each
                     class; or a column for each class that is called as the class, with
-                    `p_`, `prob_` or `probability_` before it or not
+                    `p_`, `prob_` or `probability_` before it or not; in JSON also a
+                    list `probabilities`
   logit_0, ...      or a logit of each class
   p, prob, probability, logit
                     or, for two classes, that of class 1 alone
@@ -49,6 +73,22 @@ perhaps `classes`, the names of the classes. Labels have shape [...], prediction
 ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
 report is that of the mean of their probabilities.
 
+Of answers (of a language model, an expert, an alarm) the columns or arrays are
+
+  correct           (or is_correct, accuracy, acc, exact_match, or score if it is 0
+                    or 1) whether the answer is right: true or false, or 1 and 0
+  confidence        (or conf, certainty, probability) how sure it is, in [0, 1], or
+                    with --percent in [0, 100]
+  filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
+                    log-likelihoods of the options of multiple-choice questions, whose
+                    softmax is the confidence; `acc` says whether the answer is right
+  answers           optional, in JSON or Arrow: a list of several sampled answers to the
+                    question, as many for each; without `confidence` their agreement is
+                    the confidence
+  id                (or question_id, doc_id, question, prompt) optional, which question
+                    it is, for --compare
+  sample_weight     optional
+
 Of a regression the arrays or columns, of one shape, are
 
   mean              what was predicted
@@ -58,8 +98,10 @@ Of a regression the arrays or columns, of one shape, are
   sample_weight     optional
 
 Other arrays and columns are left out, and the report says so. Where names leave open
-what is meant, an error lists what was found, and --label, --probabilities, --classes
-and --positive-class tell.
+what is meant, an error lists what was found, and --label, --probabilities, --classes,
+--positive-class, --correct and --confidence tell. --group names an attribute of the
+examples, such as their language, by which the calibration is reported group by group.
+In .json and .jsonl the field `subject` of an object `doc` is the column `doc.subject`.
 """
 
 _ARRAYS: dict[str, Kind] = {
@@ -69,14 +111,25 @@ _ARRAYS: dict[str, Kind] = {
     "logits": "logits",
 }
 _CLASSES = ("classes", "class_names")
-_ENDINGS = {
+ENDINGS = {
     ".npz": "npz",
     ".parquet": "parquet",
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), "csv"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    **dict.fromkeys((".jsonl.gz", ".ndjson.gz", ".json.gz"), "json"),
+    **dict.fromkeys((".feather", ".arrow"), "arrow"),
+    ".xlsx": "excel",
+}
+TABLES: dict[str, Callable[..., Table]] = {
+    "parquet": ParquetTable,
+    "csv": CsvTable,
+    "json": RecordTable,
+    "arrow": ArrowTable,
+    "excel": ExcelTable,
 }
 _STDIN = "standard input"
-# What is missing of a sum of 1 where there are other classes.
-_OFF = 0.01
+# Bytes that tell the format of standard input; the second is a file of every .xlsx.
+_START, _EXCEL = 4096, b"[Content_Types].xml"
 
 
 def read_predictions(
@@ -98,41 +151,65 @@ def read_predictions(
       ReportError: it cannot be read, or an array or a column is missing.
     """
     choice = choice or Choice()
-    source = _STDIN if str(path) == "-" else _source(pathlib.Path(path))
-    try:
+    source = _STDIN if str(path) == "-" else source_of(pathlib.Path(path))
+    with errors_of(source):
         if str(path) == "-":
             content = io.BytesIO(sys.stdin.buffer.read())
             return _read(source, content, _format_of(content), choice, tell)
-        kind = _kind_of(pathlib.Path(path))
+        kind = kind_of(pathlib.Path(path))
         with open(path, "rb") as file:
             return _read(source, file, kind, choice, tell)
+
+
+@contextlib.contextmanager
+def errors_of(source: str) -> Iterator[None]:
+    """Makes errors name the file that cannot be read."""
+    try:
+        yield
     except ReportError:
         raise
     except OSError as failed:
         raise ReportError(f"{source}: {failed.strerror or failed}") from None
-    except (ImportError, ValueError) as wrong:
+    except (ImportError, TypeError, ValueError) as wrong:
         raise ReportError(f"{source}: {wrong}") from None
 
 
-def _source(path: pathlib.Path) -> str:
+def is_summary(path: pathlib.Path) -> bool:
+    """Says if an archive is one that a `Summary` was saved to, or damaged so."""
+    with open(path, "rb") as file:
+        try:
+            return "header" in _archive.Archive(file).names
+        except ValueError:  # Which the reader of predictions tells.
+            return False
+
+
+def source_of(path: pathlib.Path) -> str:
     """Returns the name of a file as text that any encoding of Unicode can hold."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _kind_of(path: pathlib.Path) -> str:
-    for ending, kind in _ENDINGS.items():
+def kind_of(path: pathlib.Path) -> str:
+    for ending, kind in ENDINGS.items():
         if path.name.lower().endswith(ending):
             return kind
     raise ValueError(
-        f"the name must end in {', '.join(_ENDINGS)}, or be - for standard input. "
+        f"the name must end in {', '.join(ENDINGS)}, or be - for standard input. "
         f"Received: {path.suffix!r}"
     )
 
 
-def _format_of(content: IO[bytes]) -> str:
+def _format_of(content: io.BytesIO) -> str:
     """Returns the format of what begins so."""
-    start = content.read(4)
-    return {b"PK\x03\x04": "npz", b"PAR1": "parquet"}.get(start, "csv")
+    start = content.read(_START)
+    known = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARRO": "arrow"}
+    kind = known.get(start[:4], "csv")
+    if kind == "npz":
+        return "excel" if _EXCEL in content.getvalue() else "npz"
+    if start.startswith(GZIP):
+        with contextlib.suppress(zlib.error):  # Which its reader tells.
+            start = zlib.decompressobj(wbits=31).decompress(start, _START)
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    return "json" if text.startswith((b"{", b"[")) else kind
 
 
 def _read(
@@ -143,113 +220,40 @@ def _read(
     tell: Callable[[str], None],
 ) -> Model:
     if kind == "npz":
-        return _read_npz(source, file, choice)
-    table: _tables.Table
-    if kind == "parquet":
-        table = _tables.ParquetTable(file, tell)
-    else:
-        table = _tables.CsvTable(file, tell)
-    return _of_table(source, table, choice)
-
-
-def _weights(header: list[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_names.WEIGHTS,))[:1]
-
-
-def _both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
-    return ValueError(
-        f"this may be a regression, by {listed(regression)}, or a classifier, by "
-        f"{listed(predictions)}: leave out one of them, or choose with --probabilities"
-    )
-
-
-# Tables.
-
-
-def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
-    header = table.header
-    label = _names.label_of(header, choice)
-    regression = None if choice.probabilities else _names.regression_of(header)
-
-    def values() -> list[str]:
-        labels, _ = table.read(label, [])
-        return _names.texts(np.unique(_names.text_array(labels)))
-
-    # The labels of a regression name no columns.
-    columns = _names.columns_of(header, label, choice, None if regression else values)
-    if regression and columns:
-        raise _both(regression, columns.names)
-    if columns:
-        predictions = columns.names
-    elif regression:
-        predictions = list(regression)
-    else:
-        raise ValueError(
-            "the file must have columns of probabilities (p0, p1, ..., or the names of "
-            "the classes), of logits (logit_0, ...), or `mean` with one of `variance`, "
-            "`std` and `stddev`; or choose columns with --probabilities. Received: "
-            f"{listed(header)}"
-        )
-    weights = _weights(header)
-    names = [*predictions, *weights]
-    _tables.check_once(header, [label, *names])
-    used = {label, *names}
-    left_out = tuple(name for name in header if name not in used)
-    labels, numbers = table.read(label, names)
-    weight = numbers[:, -1] if weights else None
-    if columns:
-        found = numbers[:, : len(predictions)]
-        if columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
-            raise ValueError(
-                f"the columns {listed(predictions)} have names of labels, but their "
-                "rows do not sum to 1: name the columns of all classes with "
-                "--classes. "
-                f"Received: {listed(header)}"
-            )
-        return classified(
-            source,
-            labels,
-            columns.kind,
-            found[:, 0] if columns.alone else found,
-            columns.classes,
-            choice,
-            sample_weight=weight,
-            left_out=left_out,
-        )
-    mean, spread = numbers[:, 0], numbers[:, 1]
-    kind = _names.SPREADS[predictions[1].lower()]
-    target = _reals(label, labels)
-    return Regression(source, mean, kind, spread, target, weight, left_out)
-
-
-def _reals(name: str, labels: np.ndarray) -> np.ndarray:
-    if _names.is_text(labels):
-        raise ValueError(f"`{name}` of a regression must hold numbers. Received: text")
-    return labels
+        return read_npz(source, file, choice)
+    table = TABLES[kind](file, tell)
+    return model_of_table(source, table, plan_of(table, choice))
 
 
 # Archives.
 
 
-def _read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
+def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
     names = list(dict.fromkeys(archive.names))  # One of them may be there twice.
+    groups = [existing(name, names, "array") for name in choice.groups]
+
+    def is_binary(name: str) -> bool:
+        return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
+
+    if found := names_of(names, choice, "array", is_binary):
+        return _answers_of_npz(source, archive, names, found, choice)
     label = _names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _names.regression_of(names)
     predictions = _prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise _both(regression, predictions)
-    weights = _weights(names)
+        raise both(regression, predictions)
+    weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
-    wanted = [label, *(regression or predictions), *weights, *classes]
+    wanted = [label, *(regression or predictions), *weights, *classes, *groups]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
+        refuse_groups(groups)
         mean, spread = regression
         kind = _names.SPREADS[spread.lower()]
-        target = _reals(label, arrays[label])
+        target = reals(label, arrays[label])
         return Regression(
             source, arrays[mean], kind, arrays[spread], target, weight, left_out
         )
@@ -266,6 +270,36 @@ def _read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         choice,
         sample_weight=weight,
         left_out=left_out,
+        groups={name: arrays[name] for name in groups},
+    )
+
+
+def _answers_of_npz(
+    source: str,
+    archive: _archive.Archive,
+    names: list[str],
+    found: AnswerNames,
+    choice: Choice,
+) -> Model:
+    weights = weights_in(names)
+    wanted = [name for name in (*found, *weights, *choice.groups) if name]
+    arrays = archive.read(dict.fromkeys(wanted))
+
+    def named(name: str | None) -> tuple[str, np.ndarray] | None:
+        return (name, arrays[name]) if name else None
+
+    questions = named(found.questions)
+    return answers_of(
+        source,
+        (found.correct, _names.text_array(arrays[found.correct])),
+        named(found.confidence),
+        named(found.samples),
+        lambda index: f"example {index}",
+        percent=choice.percent,
+        sample_weight=arrays[weights[0]] if weights else None,
+        left_out=tuple(sorted(set(names) - set(wanted))),
+        groups={name: arrays[name] for name in choice.groups},
+        questions=questions and Questions(questions[0], questions[1].tolist()),
     )
 
 

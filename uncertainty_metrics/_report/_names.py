@@ -38,12 +38,31 @@ class Choice(NamedTuple):
         and with commas between; `*` and `?` stand for others. Or that of an array.
       classes: names of the classes, in the order of the predictions.
       positive_class: of two classes, the label that is class 1.
+      correct: name of the column or array that says whether answers are right.
+      confidence: name of the column or array that says how sure they are.
+      percent: whether confidences are percent.
+      groups: names of attributes of the examples.
     """
 
     label: str | None = None
     probabilities: str | None = None
     classes: tuple[str, ...] | None = None
     positive_class: str | None = None
+    correct: str | None = None
+    confidence: str | None = None
+    percent: bool = False
+    groups: tuple[str, ...] = ()
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether the user says that a file holds answers with confidences."""
+        return self.correct is not None or self.confidence is not None or self.percent
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the user says that a file holds the predictions of a classifier."""
+        given = (self.label, self.probabilities, self.classes, self.positive_class)
+        return any(value is not None for value in given)
 
 
 class Columns(NamedTuple):
@@ -84,7 +103,7 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
       ValueError: there is none, or more than one.
     """
     if choice.label is not None:
-        return _existing(choice.label, header, kind)
+        return existing(choice.label, header, kind)
     found = among(header, LABELS)
     if len(found) == 1:
         return found[0]
@@ -96,7 +115,8 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     nameless = header and all(map(_is_number, header))
     raise ValueError(
         f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        f"it with --label. Received: {listed(header)}"
+        "it with --label; answers have `correct` and `confidence` instead. Received: "
+        f"{listed(header)}"
         + ("; the first line must hold the names of the columns" if nameless else "")
     )
 
@@ -105,7 +125,7 @@ def _is_number(name: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
 
 
-def _existing(name: str, header: Iterable[str], kind: str) -> str:
+def existing(name: str, header: Iterable[str], kind: str) -> str:
     header = list(header)
     if name not in header:
         raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
@@ -227,7 +247,7 @@ def _chosen(
         elif matching := fnmatch.filter(others, part):
             found += matching
         else:
-            _existing(part, others, "column")
+            existing(part, others, "column")
     if len(found) == 1:
         if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
             raise ValueError(
@@ -312,9 +332,9 @@ def words(names: np.ndarray) -> list[str]:
     return texts(np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names)
 
 
-def text_array(labels: np.ndarray) -> np.ndarray:
+def text_array(labels: np.ndarray, name: str = "labels") -> np.ndarray:
     """Returns labels, objects as what they are, bytes as text, and of it `true` and
-    `false` as booleans.
+    `false` as booleans. Errors call them by their name.
 
     Raises:
       ValueError: objects are of several types.
@@ -324,7 +344,7 @@ def text_array(labels: np.ndarray) -> np.ndarray:
         plain = np.array(labels.tolist())
         if len(kinds) > 1 or plain.dtype == object:
             raise ValueError(
-                "labels must be all numbers, all text or all booleans. Received: "
+                f"{name} must be all numbers, all text or all booleans. Received: "
                 "missing ones, or several types"
             )
         labels = plain

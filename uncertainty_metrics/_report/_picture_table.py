@@ -6,11 +6,13 @@ the help of the command lists it, and a test compares docs/report.md with the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from uncertainty_metrics._report import _blocks, _drawings
 from uncertainty_metrics._report._blocks import number
+from uncertainty_metrics._report._predictions import Predictions, rows_of
+from uncertainty_metrics._report._sections_comparison import drifts
 from uncertainty_metrics._report._sections_mending import mended
 
 
@@ -23,7 +25,8 @@ class ReportPicture(NamedTuple):
       draw: returns the figure of the models by name and a number of bins.
       alt: returns what is to be seen, for who cannot see it, of the dict of a report.
       caption: returns how to read it, of the dict of a report.
-      is_drawn: whether the first model, with a number of bins, has this picture.
+      is_drawn: whether the models, the first of which the report is of, have this
+        picture with a number of bins.
     """
 
     file: str
@@ -31,11 +34,19 @@ class ReportPicture(NamedTuple):
     draw: Callable[[dict[str, Any], int], Any]
     alt: Callable[[dict[str, Any]], str]
     caption: Callable[[dict[str, Any]], str]
-    is_drawn: Callable[[Any, int], bool] = lambda model, num_bins: True
+    is_drawn: Callable[[Sequence[Any], int], bool] = lambda models, num_bins: True
 
     def block(self, report: dict[str, Any]) -> _blocks.Picture:
         """Returns the picture as a block of the document of a report."""
         return _blocks.Picture(self.file, self.alt(report), self.caption(report))
+
+
+def _has_map(rows: Any, num_bins: int) -> bool:
+    return rows is not None and bool(mended(rows, num_bins).drawn)
+
+
+def _has_groups(rows: Any) -> bool:
+    return rows is not None and bool(rows.groups)
 
 
 def _compares(report: dict[str, Any]) -> bool:
@@ -119,7 +130,23 @@ MENDED = ReportPicture(
         "Accuracy against confidence, before and after, on examples that the map was "
         "not fitted to. In the band is what chance leaves a calibrated model."
     ),
-    is_drawn=lambda model, num_bins: bool(mended(model, num_bins).drawn),
+    is_drawn=lambda models, num_bins: _has_map(rows_of(models[0]), num_bins),
+)
+
+GROUPS = ReportPicture(
+    "calibration_by_group_diagram.png",
+    "of groups, accuracy less confidence in each, with its interval",
+    lambda models, num_bins: _drawings.draw_groups(models),
+    alt=lambda report: (
+        "Accuracy less mean confidence of each group, with its interval. "
+        f"{report['groups']['verdict']}"
+    ),
+    caption=lambda report: (
+        "A group left of 0 is overconfident: the model is right less often than it "
+        "says. Groups in color are miscalibrated beyond chance, with all groups "
+        "considered. Each interval is that of its group alone."
+    ),
+    is_drawn=lambda models, num_bins: _has_groups(rows_of(models[0])),
 )
 
 ENSEMBLE = ReportPicture(
@@ -134,7 +161,24 @@ ENSEMBLE = ReportPicture(
         "Above 0 is underconfident, below it overconfident. Averaging lowers "
         "confidence: it mends members below 0, and harms those above."
     ),
-    is_drawn=lambda model, num_bins: model.members > 1,
+    is_drawn=lambda models, num_bins: (
+        isinstance(models[0], Predictions) and models[0].members > 1
+    ),
+)
+
+DRIFT = ReportPicture(
+    "drift_diagram.png",
+    "of other examples than those of the first, where their calibration differs",
+    _drawings.draw_drift,
+    alt=lambda report: (
+        "Accuracy against confidence in both, with intervals. "
+        f"{report['comparison']['drift']['verdict']}"
+    ),
+    caption=lambda report: (
+        "Accuracy against confidence, with intervals, of both sets of examples. Shaded "
+        "are the bins that differ by more than chance."
+    ),
+    is_drawn=lambda models, num_bins: len(models) > 1 and drifts(models[0], models[1]),
 )
 
 COVERAGE = ReportPicture(
@@ -188,6 +232,9 @@ ERRORS = ReportPicture(
 
 # The pictures of each task, in the order of the files.
 PICTURES: dict[str, tuple[ReportPicture, ...]] = {
-    "classification": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, ENSEMBLE),
+    "classification": (
+        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, ENSEMBLE, DRIFT),
+    ),
+    "confidences": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, DRIFT),
     "regression": (COVERAGE, PIT_HISTOGRAM, ERRORS),
 }

@@ -36,7 +36,7 @@ def draw(
         figures = {
             picture.file: picture.draw(models, num_bins)
             for picture in PICTURES[task_of(predictions)]
-            if picture.is_drawn(predictions, num_bins)
+            if picture.is_drawn([*models.values()], num_bins)
         }
         for figure in figures.values():
             for _ in range(2):  # A layout that is the same in every file.

@@ -10,8 +10,9 @@ import numpy as np
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import (
-    _sections_classifier,
     _sections_comparison,
+    _sections_decisions,
+    _sections_posterior,
     _sections_regression,
     _verdict,
 )
@@ -20,11 +21,19 @@ from uncertainty_metrics._report._predictions import (
     Model,
     Regression,
     ReportError,
+    is_of_answers,
+    rows_of,
     silent,
 )
 from uncertainty_metrics.version import __version__
 
 _SHOWN = 50  # Names of columns that are left out.
+# What an error calls a file of each task.
+_SPELLED = {
+    "classification": "classification",
+    "confidences": "file of confidences",
+    "regression": "regression",
+}
 
 
 def build(
@@ -60,12 +69,12 @@ def build(
     task = task_of(predictions)
     if other is not None and task_of(other) != task:
         raise ReportError(
-            f"{other.source}: a {task_of(other)} cannot be compared with a {task}, "
-            f"{predictions.source}"
+            f"{other.source}: a {_SPELLED[task_of(other)]} cannot be compared with a "
+            f"{_SPELLED[task]}, {predictions.source}"
         )
-    options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_classifier.SEED}
-    if task == "classification":
-        options |= _sections_classifier.options(num_bins)
+    options: dict[str, Any] = {"num_bins": num_bins, "seed": _sections_posterior.SEED}
+    if task != "regression":
+        options |= _sections_decisions.options(num_bins)
     report = {
         "package": "uncertainty_metrics",
         "version": __version__,
@@ -87,7 +96,9 @@ def build(
 
 def task_of(predictions: Model) -> str:
     """Returns the task of predictions, as the report names it."""
-    return "regression" if isinstance(predictions, Regression) else "classification"
+    if isinstance(predictions, Regression):
+        return "regression"
+    return "confidences" if is_of_answers(predictions) else "classification"
 
 
 @contextlib.contextmanager
@@ -118,8 +129,10 @@ def _of_model(
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
+            notes += predictions.notes
         else:
-            of_task = _sections_classifier.sections(predictions, num_bins, tell)
-            notes += [*predictions.notes, *of_task["notes"]]
+            of_task = _sections_decisions.sections(predictions, num_bins, tell)
+            rows = rows_of(predictions)
+            notes += [*(rows.notes if rows is not None else ()), *of_task["notes"]]
         of_task["tiles"] = _verdict.tiles(of_task, task_of(predictions))
     return {"source": predictions.source, **of_task, "notes": notes}

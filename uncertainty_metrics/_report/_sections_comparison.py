@@ -12,10 +12,18 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report import _sections_regression
 from uncertainty_metrics._report._blocks import SIDES
-from uncertainty_metrics._report._predictions import Model, Predictions, Regression
-from uncertainty_metrics._report._sections_classifier import ece_draws
-from uncertainty_metrics._report._sections_ensemble import examples_of
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Model,
+    Predictions,
+    Regression,
+    Stream,
+    is_of_answers,
+)
+from uncertainty_metrics._report._sections_drift import can_drift, drift
 from uncertainty_metrics._report._sections_intervals import differences
+from uncertainty_metrics._report._sections_posterior import ece_draws
 from uncertainty_metrics._report._sections_rows import is_clear
 
 # The probability from which on a comparison names a winner.
@@ -38,6 +46,20 @@ _OF_CLASSIFIERS = {
     "aurc": "selective_prediction",
     "coverage_at_risk": "selective_prediction",
 }
+_OF_CONFIDENCES = {
+    "examples": ("data", "examples"),
+    "accuracy": ("calibration", "accuracy"),
+    "mean_confidence": ("calibration", "mean_confidence"),
+    "ece": "calibration",
+    "bayesian_ece_mean": ("bayesian_ece", "mean"),
+    "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
+    "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
+    "brier_score": "scoring_rules",
+    "negative_log_likelihood": "scoring_rules",
+    "aurc": "selective_prediction",
+    "excess_aurc": "selective_prediction",
+    "coverage_at_risk": "selective_prediction",
+}
 _OF_REGRESSIONS = {
     "examples": ("data", "examples"),
     "ece": "calibration",
@@ -48,6 +70,7 @@ _OF_REGRESSIONS = {
     "sharpness": "sharpness",
     "temperature": "recalibration",
 }
+_SPELLED = {"accuracy": "accuracy", "aurc": "AURC"}
 _UNKNOWN = "The data cannot tell which model has the lower calibration error"
 _NO_BETTER = "A lower calibration error does not make a better model: "
 
@@ -62,27 +85,39 @@ def comparison(
     predictions: Model, other: Model, models: dict[str, dict[str, Any]], num_bins: int
 ) -> dict[str, Any]:
     """Returns the section; `models` are what is said of each, which are of one task."""
-    of_regression = isinstance(predictions, Regression)
-    places: dict[str, Any] = _OF_REGRESSIONS if of_regression else _OF_CLASSIFIERS
+    places, tested, compared = _of_task(predictions)
     numbers = {
         name: {side: _number(model, name, place) for side, model in models.items()}
         for name, place in places.items()
     }
     same_examples, examples = _examples(predictions, other)
-    tested = "calibration" if of_regression else "bayesian_ece"
+    drifted = {}
+    if drifts(predictions, other):
+        drifted["drift"] = drift((predictions, other), num_bins)
     by_chance = {
         side: not is_clear(model[tested]["p_value"]) for side, model in models.items()
     }
-    compared: Callable[..., dict[str, Any]] = (
-        _compared_regressions if of_regression else _compared_classifiers
-    )
     return {
         "same_examples": same_examples,
         "examples": examples,
         "numbers": numbers,
         **compared((predictions, other), numbers, by_chance, same_examples, num_bins),
+        **drifted,
         "other": models["second"],
     }
+
+
+def _of_task(
+    model: Model,
+) -> tuple[dict[str, Any], str, Callable[..., dict[str, Any]]]:
+    """Returns the numbers that are compared, the section with the p-value of the test
+    of calibration, and the function that compares two models.
+    """
+    if isinstance(model, Regression):
+        return _OF_REGRESSIONS, "calibration", _compared_regressions
+    if is_of_answers(model):
+        return _OF_CONFIDENCES, "bayesian_ece", _compared_confidences
+    return _OF_CLASSIFIERS, "bayesian_ece", _compared_classifiers
 
 
 def _compared_classifiers(
@@ -92,20 +127,48 @@ def _compared_classifiers(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
+    return {
+        **_calibrated_better(models, numbers, by_chance, num_bins),
+        "differences": differences(*models, num_bins) if same_examples else {},
+        "quality": _quality(numbers, same_examples),
+    }
+
+
+def _compared_confidences(
+    models: tuple[Confidences, Confidences],
+    numbers: dict[str, dict[str, Any]],
+    by_chance: dict[str, bool],
+    same_examples: bool,
+    num_bins: int,
+) -> dict[str, Any]:
+    of_differences = differences(*models, num_bins) if same_examples else {}
+    return {
+        **_calibrated_better(models, numbers, by_chance, num_bins),
+        "differences": of_differences,
+        "quality": _quality_of_confidences(numbers, of_differences),
+    }
+
+
+def _calibrated_better(
+    models: tuple[Decided, Decided],
+    numbers: dict[str, dict[str, Any]],
+    by_chance: dict[str, bool],
+    num_bins: int,
+) -> dict[str, Any]:
+    """Returns how probable it is that each has the lower calibration error, which one
+    clearly has, or None, and the verdict.
+    """
     draws = [ece_draws(model, num_bins) for model in models]
     lower = {
         "first": um.probability_of_lower_calibration_error(*draws),
         "second": um.probability_of_lower_calibration_error(*draws[::-1]),
     }
-    found = {}
-    if same_examples:
-        first, second = map(examples_of, models)
-        found = differences(first, second, num_bins)
+    better, worse = sorted(SIDES, key=lambda side: -lower[side])
+    clear = lower[better] >= _CLEAR and not by_chance[worse]
     return {
-        "differences": found,
         "probability_of_lower_calibration_error": lower,
+        "better_calibrated": better if clear else None,
         "verdict": _verdict_of_two(lower, by_chance, numbers["examples"]),
-        "quality": _quality(numbers, same_examples),
     }
 
 
@@ -116,18 +179,22 @@ def _compared_regressions(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
-    found = {}
+    of_differences = {}
     if same_examples:
-        found = _sections_regression.differences(*models, num_bins)
+        of_differences = _sections_regression.differences(*models, num_bins)
     return {
-        "differences": found,
-        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, found),
-        "quality": _quality_of_regressions(found),
+        "differences": of_differences,
+        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, of_differences),
+        "quality": _quality_of_regressions(of_differences),
     }
 
 
 def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     """Says whether two files are of the same examples, by what came and weights."""
+    if isinstance(predictions, Stream) or isinstance(other, Stream):
+        return False, "Other examples, as of files that are read part by part."
+    if isinstance(predictions, Confidences) and isinstance(other, Confidences):
+        return _questions(predictions, other)
     key = "target" if isinstance(predictions, Regression) else "labels"
     first, second = (np.ravel(getattr(model, key)) for model in (predictions, other))
     if isinstance(predictions, Predictions) and isinstance(other, Predictions):
@@ -148,6 +215,41 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     return (
         True,
         f"The same examples: both files hold the same {name} in the same order.",
+    )
+
+
+def drifts(first: Model, second: Model) -> bool:
+    """Says whether a comparison asks if calibration has changed: of other examples."""
+    return not _examples(first, second)[0] and can_drift(first, second)
+
+
+def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
+    """Says whether two files are of answers to the same questions.
+
+    Whether answers are right differs between models, so only a column that tells the
+    questions apart can show it.
+    """
+    sizes = len(first.correct), len(second.correct)
+    if sizes[0] != sizes[1]:
+        return False, f"Other questions: {sizes[0]} and {sizes[1]} of them."
+    if not _same_weights(first.sample_weight, second.sample_weight):
+        return False, "As many questions, but other weights."
+    asked = {each.questions and each.questions.name.lower() for each in (first, second)}
+    if first.questions is None or second.questions is None or len(asked) > 1:
+        return True, (
+            "As many answers, so they are taken for answers to the same questions in "
+            "the same order: no column of both files tells which questions they are."
+        )
+    name = first.questions.name
+    pairs = zip(first.questions.values, second.questions.values, strict=True)
+    different = sum(one != other for one, other in pairs)
+    if different:
+        return False, (
+            f"As many questions, but {different} of the {sizes[0]} values of `{name}` "
+            "differ: other questions, or in another order."
+        )
+    return True, (
+        f"The same questions: both files hold the same `{name}` in the same order."
     )
 
 
@@ -210,33 +312,65 @@ def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
     return f"{_NO_BETTER}on these examples {_scores('Brier score', *said)}"
 
 
+def _quality_of_confidences(
+    numbers: dict[str, dict[str, Any]], of_differences: dict[str, dict[str, Any]]
+) -> str:
+    """Says which of two models is right more often, and which ranks its answers better,
+    if the data show it.
+    """
+    if not of_differences:
+        return (
+            f"{_NO_BETTER}compare accuracies and AURC, on the same questions; those of "
+            "other questions differ by the questions, too."
+        )
+    accuracy = _which("is right more often", "accuracy", -1, numbers, of_differences)
+    aurc = _which("errs less where it is surest", "aurc", 1, numbers, of_differences)
+    return f"{_NO_BETTER}{accuracy}, and {aurc}."
+
+
+def _which(
+    what: str,
+    name: str,
+    sign: int,
+    numbers: dict[str, dict[str, Any]],
+    of_differences: dict[str, dict[str, Any]],
+) -> str:
+    """Says which model is better by a metric, larger ones worse if the sign is 1."""
+    values = " and ".join(f"{float(numbers[name][side]):.4f}" for side in SIDES)
+    said = f"({_SPELLED[name]} {values})"
+    if _holds_zero(of_differences[name]):
+        return f"neither clearly {what} {said}"
+    better = SIDES[sign * of_differences[name]["estimate"] > 0]
+    return f"the {better} {what} {said}"
+
+
 def _verdict_of_regressions(
     errors: dict[str, Any],
     by_chance: dict[str, bool],
-    found: dict[str, dict[str, Any]],
+    of_differences: dict[str, dict[str, Any]],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
-    if not found:
+    if not of_differences:
         return f"{_UNKNOWN}: they are not of the same examples."
     if by_chance[worse]:
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
-    if _holds_zero(found["ece"]):
+    if _holds_zero(of_differences["ece"]):
         return f"{_UNKNOWN}: the interval of the difference holds 0."
     return f"The {better} model has the lower calibration error."
 
 
-def _quality_of_regressions(found: dict[str, dict[str, Any]]) -> str:
+def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
     """Says what the scoring rules say of two models."""
-    if not found:
+    if not of_differences:
         return (
             f"{_NO_BETTER}compare CRPS and negative log-likelihood, on the same "
             "examples."
         )
     said = (
         "not clearly different"
-        if _holds_zero(found[name])
-        else _lower_for(found[name]["estimate"] >= 0)
+        if _holds_zero(of_differences[name])
+        else _lower_for(of_differences[name]["estimate"] >= 0)
         for name in ("crps", "negative_log_likelihood")
     )
     return f"{_NO_BETTER}{_scores('CRPS', *said)}"

@@ -43,15 +43,6 @@ def averaged(predictions: Predictions) -> np.ndarray:
         return mean.astype(values.dtype) if _inputs.is_floating(values) else mean
 
 
-@remembered
-def examples_of(predictions: Predictions) -> Any:
-    """Returns the checked examples, of one model. Functions take them as labels, and
-    find decisions and probabilities but once.
-    """
-    values = averaged(predictions)
-    return _inputs.examples(**{**predictions.arguments, predictions.kind: values})
-
-
 def _sums_to_one(probabilities: np.ndarray, axis: int) -> bool:
     sums = probabilities.sum(axis=axis, dtype=np.float64)
     return bool(np.all(np.abs(sums - 1) < _inputs.ROW_SUM_TOLERANCE))
@@ -124,17 +115,17 @@ def _weights(predictions: Predictions) -> np.ndarray:
 def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
     """Returns the mean uncertainties of the examples, and the members' disagreement."""
     weights = _weights(predictions)
-    kept = weights > 0
+    counted = weights > 0
     values = np.moveaxis(predictions.values, 1, -2)
     members: dict[str, Any] = {
-        predictions.kind: values.reshape(-1, *values.shape[-2:])[kept]
+        predictions.kind: values.reshape(-1, *values.shape[-2:])[counted]
     }
     model, total, expected = (
-        np.average(of_examples, weights=weights[kept])
+        np.average(of_examples, weights=weights[counted])
         for of_examples in um.model_uncertainty(**members)
     )
     disagreement = np.average(
-        um.ensemble_disagreement(**members), weights=weights[kept]
+        um.ensemble_disagreement(**members), weights=weights[counted]
     )
     classes = max(values.shape[-1], 2)
     return rows(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._predictions import Predictions, remembered
-from uncertainty_metrics._report._sections_ensemble import examples_of
-from uncertainty_metrics._report._sections_intervals import row
+from uncertainty_metrics._report._decisions import decisions_of, examples_of, words_of
+from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _rows
 
@@ -29,19 +29,20 @@ _STANDARD_ERRORS = 2.0
 _MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "temperature": (um.TemperatureScaling, "temperature scaling"),
     "vector": (um.VectorScaling, "vector scaling"),
+    "platt": (um.PlattScaling, "Platt scaling"),
+    "beta": (um.BetaCalibration, "beta calibration"),
     "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
     "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
+    "histogram": (um.HistogramBinning, "histogram binning"),
 }
-_ONLY_TWO_CLASSES = ("venn_abers",)
-_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
-    "negative_log_likelihood": (
-        um.negative_log_likelihood,
-        {},
-        "negative log-likelihood",
-    ),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}, "Brier score"),
+_OF_CLASSES = ("temperature", "vector", "isotonic")
+_OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
+_OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
+_LIKELIHOOD = "negative_log_likelihood"
+_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    _LIKELIHOOD: (um.negative_log_likelihood, {}),
+    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
 }
-_LIKELIHOOD, _BRIER = _SCORES
 
 
 class Mended(NamedTuple):
@@ -49,9 +50,11 @@ class Mended(NamedTuple):
 
     Attributes:
       section: what the report says, for strict JSON.
-      data: labels [N] and weights, by the names of the arguments.
-      kind: "logits" or "probabilities".
-      forecasts: of the model as it is and of each map, [N, K], by their names.
+      data: labels [N], or whether answers are right, and weights, by the names of the
+        arguments.
+      kind: the argument of the forecasts: "logits", "probabilities" or "confidences".
+      forecasts: of the model as it is and of each map, [N, K], or [N] of answers, by
+        their names.
     """
 
     section: dict[str, Any]
@@ -79,15 +82,16 @@ def folds_of(size: int) -> np.ndarray:
 
 
 @remembered
-def mended(predictions: Predictions, num_bins: int) -> Mended:
+def mended(model: Rows, num_bins: int) -> Mended:
     """Returns the section and the forecasts that its picture shows.
 
     Args:
-      predictions: labels and predictions.
+      model: a classifier, or answers with confidences.
       num_bins: number of bins of the ECE.
     """
-    examples = examples_of(predictions)
-    labels, kind, weights = examples.labels, predictions.kind, examples.weights
+    examples = examples_of(model)
+    labels, kind, weights = examples.labels, examples.name, examples.weights
+    of_answers = isinstance(model, Confidences)
     section: dict[str, Any] = {
         "folds": FOLDS,
         "examples": 0,
@@ -98,12 +102,13 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
         "sets": {"verdict": "", "metrics": {}},
         "notes": [],
     }
-    reason = _too_few(labels, weights)
+    reason = _too_few(labels, weights, of_answers)
     if reason:
         section["verdict"] = f"Too few to say: {reason}."
         return Mended(section, {}, kind, {})
 
-    chosen, given = _chosen(labels, examples.num_classes), examples.predictions
+    given = decisions_of(model).confidences if of_answers else examples.predictions
+    chosen = _chosen(labels, examples.num_classes)
     if len(chosen) < len(labels):
         section["notes"].append(
             f"Of {len(labels)} examples this section takes {len(chosen)}, drawn at "
@@ -115,47 +120,78 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
     # The fits take a weight as that many examples; for the rest only ratios count.
     data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
     folds = folds_of(len(labels))
-    forecasts: dict[str, Any] = {AS_IT_IS: given}
-    for name, (calibrator, title) in _MAPS.items():
-        if name in _ONLY_TWO_CLASSES and examples.num_classes != 2:
-            continue
-        if name != "temperature" and examples.num_classes > _MAX_CLASSES:
-            section["notes"].append(
-                f"There is no {title}: it would take long of more than {_MAX_CLASSES} "
-                "classes."
-            )
-            continue
-        try:
-            forecasts[name] = _cross_validated(calibrator, data, {kind: given}, folds)
-        except (ValueError, RuntimeError) as wrong:
-            section["notes"].append(f"There is no {title}: {wrong}")
+    forecasts = {AS_IT_IS: given, **_mapped(model, data, {kind: given}, folds, section)}
     if weights is not None:
         weights = weights / weights.max()
-        data["sample_weight"] = weights
+    scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
+    if of_answers:
+        scored = {"correct": labels == 1, "sample_weight": weights}
+    found = Mended(section, scored, "confidences" if of_answers else kind, forecasts)
     each = {
-        name: {
-            score: metric(labels, **{kind: of_map}, **options, aggregate=False)
-            for score, (metric, options, _) in _SCORES.items()
-        }
+        name: _scores(labels, kind, of_map, of_answers)
         for name, of_map in forecasts.items()
     }
     for name, of_map in forecasts.items():
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
-        } | {"ece": um.ece(**data, **{kind: of_map}, num_bins=num_bins)}
-    _judge(section, each, weights)
+        } | {"ece": um.ece(**found.data, **{found.kind: of_map}, num_bins=num_bins)}
+    _judge(section, each, weights, words_of(model).came)
     if section["best"] is not None:
-        of_many = predictions.members > 1
-        name = "mean" if of_many else kind
-        given_as = "probabilities" if of_many else kind
-        section["code"] = _code(section["best"], given_as, name, weights is not None)
-    p = _rows.softmax(given) if kind == "logits" else given
-    section["sets"] = _sets(labels, p, folds)
-    return Mended(section, data, kind, forecasts)
+        section["code"] = _code(section["best"], model, kind)
+    if not of_answers:
+        p = _rows.softmax(given) if kind == "logits" else given
+        section["sets"] = _sets(labels, p, folds)
+    return found
 
 
-def _too_few(labels: np.ndarray, weights: np.ndarray | None) -> str:
+def _mapped(
+    model: Rows,
+    data: dict[str, Any],
+    given: dict[str, np.ndarray],
+    folds: np.ndarray,
+    section: dict[str, Any],
+) -> dict[str, np.ndarray]:
+    """Returns the cross-validated forecasts of each map that can be fitted, and notes
+    in the section why others cannot.
+    """
+    found = {}
+    for name in _maps_of(model):
+        calibrator, title = _MAPS[name]
+        if name != "temperature" and examples_of(model).num_classes > _MAX_CLASSES:
+            section["notes"].append(
+                f"There is no {title}: it would take long of more than {_MAX_CLASSES} "
+                "classes."
+            )
+            continue
+        try:
+            found[name] = _cross_validated(calibrator, data, given, folds)
+        except (ValueError, RuntimeError) as wrong:
+            section["notes"].append(f"There is no {title}: {wrong}")
+    return found
+
+
+def _maps_of(model: Rows) -> tuple[str, ...]:
+    """Returns the names of the maps that may mend a model."""
+    if isinstance(model, Confidences):
+        return _OF_ANSWERS
+    return _OF_TWO_CLASSES if examples_of(model).num_classes == 2 else _OF_CLASSES
+
+
+def _scores(
+    labels: np.ndarray, kind: str, forecasts: np.ndarray, of_answers: bool
+) -> dict[str, np.ndarray]:
+    """Returns the likelihood and the Brier score of each example."""
+    if of_answers:
+        scores = scores_of_answers(labels, forecasts)
+        return {name: scores[name] for name in (_LIKELIHOOD, "brier_score")}
+    return {
+        name: metric(labels, **{kind: forecasts}, **options, aggregate=False)
+        for name, (metric, options) in _SCORES.items()
+    }
+
+
+def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -> str:
     """Returns why cross-validation tells nothing, or nothing."""
     weights = np.ones(len(labels)) if weights is None else weights / weights.max()
     size = float(weights.sum() ** 2 / (weights**2).sum())  # Kish's.
@@ -165,6 +201,8 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None) -> str:
         examples = "example" if shown == 1 else "examples"
         return f"{shown:g} {examples}{of_weights}, where {_LEAST} are the least"
     if np.sum(np.bincount(labels) > 1) < 2:
+        if of_answers:
+            return "fewer than two answers are right, or fewer than two are wrong"
         return "fewer than two classes have two labels"
     return ""
 
@@ -191,21 +229,22 @@ def _cross_validated(
 ) -> np.ndarray:
     """Returns the forecasts of each fold by the map of all others."""
     (kind, values), weights = *given.items(), data["sample_weight"]
-    found = np.empty_like(values)
+    mended_values = np.empty_like(values)
     for rest, fold in _splits(folds):
         fitted = calibrator().fit(
             data["labels"][rest],
             **{kind: values[rest]},
             sample_weight=None if weights is None else weights[rest],
         )
-        found[fold] = fitted.transform(**{kind: values[fold]})
-    return found
+        mended_values[fold] = fitted.transform(**{kind: values[fold]})
+    return mended_values
 
 
 def _judge(
     section: dict[str, Any],
     each: dict[str, dict[str, np.ndarray]],
     weights: np.ndarray | None,
+    came: str,
 ) -> None:
     """Adds the best map, what each one gains and whether that is clear."""
     maps = [name for name in each if name != AS_IT_IS]
@@ -213,7 +252,8 @@ def _judge(
         section["verdict"] = "No map can be fitted to these examples."
         return
     finite = all(np.all(np.isfinite(each[name][_LIKELIHOOD])) for name in each)
-    criterion = _LIKELIHOOD if finite else _BRIER
+    # The Brier score has another name of classes than of answers.
+    criterion = _LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
     ends = {}
     for name in maps:
         gain = each[AS_IT_IS][criterion] - each[name][criterion]
@@ -228,7 +268,8 @@ def _judge(
     best = max(maps, key=lambda name: (_is_clear(ends[name]), ends[name][1]))
     section["best"] = best
     section["needs_mending"] = _is_clear(ends[best])
-    title, score = _MAPS[best][1], _SCORES[criterion][2]
+    title = _MAPS[best][1]
+    score = "negative log-likelihood" if finite else "Brier score"
     before, after = (section["scores"][name][criterion] for name in (AS_IT_IS, best))
     if section["needs_mending"]:
         verdict = (
@@ -237,11 +278,11 @@ def _judge(
         )
     else:
         verdict = (
-            f"Nothing clearly needs mending: the best map, {title}, takes the {score} "
+            f"No map clearly helps: the best one, {title}, takes the {score} "
             f"from {before:.4f} to {after:.4f} on examples that it was not fitted to, "
             "which chance alone may do"
         )
-    why = "" if finite else _why_brier(each)
+    why = "" if finite else _why_brier(each, came)
     section["verdict"] = f"{verdict}.{why}"
 
 
@@ -249,7 +290,7 @@ def _is_clear(ends: tuple[float, float, float]) -> bool:
     return round(ends[0], 4) > 0  # As it is shown.
 
 
-def _why_brier(each: dict[str, dict[str, np.ndarray]]) -> str:
+def _why_brier(each: dict[str, dict[str, np.ndarray]], came: str) -> str:
     infinite = [
         "the model as it is" if name == AS_IT_IS else _MAPS[name][1]
         for name in each
@@ -258,19 +299,25 @@ def _why_brier(each: dict[str, dict[str, np.ndarray]]) -> str:
     verb = "gives" if len(infinite) == 1 else "give"
     return (
         f" Maps are compared by the Brier score, as {' and '.join(infinite)} {verb} "
-        "some labels probability 0, and so an infinite likelihood."
+        f"some {came} probability 0, and so an infinite likelihood."
     )
 
 
-def _code(best: str, kind: str, name: str, weighted: bool) -> list[str]:
+def _code(best: str, model: Rows, kind: str) -> list[str]:
     """Returns the lines that mend forecasts, with the names of a file's arrays.
 
     Those of an ensemble, the mean of the probabilities, are no array of it.
     """
+    labels, name = "labels", kind
+    if isinstance(model, Confidences):
+        labels, name = "correct", "confidences"
+    elif model.members > 1:
+        kind, name = "probabilities", "mean"
     calibrator = _MAPS[best][0]
     fit = f"scaling = um.{getattr(calibrator, '__name__', '')}().fit("
-    data = f"labels, {kind}={name}"
+    data = f"{labels}, {kind}={name}"
     weights = ", sample_weight=sample_weight"
+    weighted = model.sample_weight is not None
     return [
         "import uncertainty_metrics.numpy as um",
         *([fit, f"    {data}{weights}", ")"] if weighted else [f"{fit}{data})"]),

@@ -68,10 +68,20 @@ def against_constant(
     freedom = 1 - float(shares @ shares)
     spread = float(shares**2 @ (gains - gain) ** 2)
     error = (spread / freedom) ** 0.5 if freedom > 0 else math.inf
+    means = float(shares @ model), float(shares @ constant)
+    return gain_over_constant(*means, gain, error)
+
+
+def gain_over_constant(
+    model: float, constant: float, gain: float, error: float
+) -> dict[str, float]:
+    """Returns what `against_constant` does, of the two means, the gain and its standard
+    error.
+    """
     z = abs(gain) / error if error > 0 else math.inf if abs(gain) > 1e-12 else 0.0
     return {
-        "model": float(shares @ model),
-        "constant": float(shares @ constant),
+        "model": model,
+        "constant": constant,
         "gain": gain,
         "p_value": math.erfc(z / 2**0.5),
     }
@@ -83,3 +93,8 @@ def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str
         name: {"value": float(value), "meaning": meaning}
         for name, (value, meaning) in metrics.items()
     }
+
+
+def of_sample(size: int) -> str:
+    """Returns of which rows a finding is that needs rows."""
+    return f"of a uniform sample of {size:,} rows"

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._sections_rows import rows
+from uncertainty_metrics._report._decisions import (
+    Words,
+    decisions_of,
+    examples_of,
+    words_of,
+)
+from uncertainty_metrics._report._predictions import Decided, Predictions, rows_of
+from uncertainty_metrics._report._sections_rows import of_sample
+from uncertainty_metrics._report._sections_rows import rows as rows_of_table
 from uncertainty_metrics._results import RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
 
 # The parameters of the metrics, which stand in the options of the report.
@@ -23,19 +30,13 @@ SELECTIVE_OPTIONS = {
 _MAX_POINTS = 100
 
 
-def selective_prediction(
-    examples: _inputs.Examples, sample_size: float
-) -> dict[str, Any]:
-    """Returns the section.
-
-    Args:
-      examples: labels, predictions and weights.
-      sample_size: number of examples, or the effective one of weighted examples.
-    """
+def selective_prediction(model: Decided) -> dict[str, Any]:
+    """Returns the section."""
     risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
-    scores, correct, weights = risk_coverage.of_examples(examples)
+    words = words_of(model)
+    scores, correct, weights, of_logits = _ranked(model)
     groups = _ranking.groups(scores, correct, weights)
-    curve = risk_coverage.curve_of(scores, groups, examples.name == "logits")
+    curve = risk_coverage.curve_of(scores, groups, of_logits)
     error = float(curve.risks[-1])
     metrics = {
         "aurc": (
@@ -44,15 +45,15 @@ def selective_prediction(
         ),
         "excess_aurc": (
             risk_coverage.excess_risk(groups),
-            "What of it a perfect order would save.",
+            "How much lower the aurc is in a perfect order.",
         ),
         "augrc": (
             risk_coverage.generalized_risk(groups),
-            f"Mean share decided wrong; at random {error / 2:.4f}.",
+            f"Mean share {words.done} wrong; at random {error / 2:.4f}.",
         ),
         "coverage_at_risk": (
             risk_coverage.largest_coverage(groups, risk),
-            f"Share decided if the error may be {risk:.0%}.",
+            f"Share {words.done} if the error may be {risk:.0%}.",
         ),
         "risk_at_coverage": (
             risk_coverage.risk_from(groups, coverage),
@@ -60,61 +61,97 @@ def selective_prediction(
         ),
         "oracle_collaborative_accuracy": (
             risk_coverage.oracle_accuracy(groups, fraction),
-            f"If an oracle decides the least confident {fraction:.0%}.",
+            f"If an oracle {words.do}s the least confident {fraction:.0%}.",
         ),
     }
     by_chance = None
     if error in (0, 1):
         verdict = (
-            f"{'Every' if error else 'No'} decision is wrong, so there is nothing for "
-            "confidence to tell apart, and no AUROC."
+            f"{'Every' if error else 'No'} {words.one} is wrong, so there is nothing "
+            "for confidence to tell apart, and no AUROC."
         )
     else:
         auroc = _auroc(curve)
-        metrics["auroc"] = (auroc, "P(a right decision is surer than a wrong one).")
-        by_chance = _auroc_by_chance(error, sample_size)
+        metrics["auroc"] = (
+            auroc,
+            f"P(a right {words.one} is surer than a wrong one).",
+        )
+        by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
         # As they are shown.
         clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
-        verdict = f"{_skill(auroc, by_chance, clear)} {_gain(curve, coverage, clear)}"
+        verdict = " ".join(
+            [
+                _skill(auroc, by_chance, clear, words),
+                _gain(curve, coverage, clear, words),
+            ]
+        )
     return {
         "verdict": verdict,
-        "metrics": rows(metrics),
+        "metrics": rows_of_table(metrics),
         "auroc_by_chance": by_chance,
-        "promise": _promise(examples, risk, delta),
+        "risk": risk,
+        "promise": _promise(model, risk, delta),
         "curve": _thinned(curve),
     }
 
 
-def _promise(examples: _inputs.Examples, risk: float, delta: float) -> dict[str, Any]:
+def _ranked(
+    model: Decided,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Returns scores, outcomes and weights [n], the arguments of `_ranking.groups`, and
+    whether the scores are log-odds.
+
+    The scores of logits differ even where probabilities round to 1.
+    """
+    if isinstance(model, Predictions):
+        examples = examples_of(model)
+        return *risk_coverage.of_examples(examples), examples.name == "logits"
+    correct, scores, weights, _ = decisions_of(model)
+    return _ranking.floating(scores), correct, weights, False
+
+
+def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
     """Returns the confidence from which on new examples have at most that risk."""
-    weights = examples.weights
+    rows = rows_of(model)
+    if rows is None:
+        return {"verdict": "", "above": None, "metrics": {}}
+    words, (correct, scores, weights, _) = words_of(model), decisions_of(rows)
     if weights is not None and np.any(weights != weights[0]):
         verdict = "Of weighted examples no threshold can be promised for new ones."
-        return {"verdict": verdict, "metrics": {}}
-    given: Any = examples
-    threshold = um.threshold_at_risk(given, risk=risk, delta=delta)
-    _, scores = examples.decided
+        return {"verdict": verdict, "above": None, "metrics": {}}
+    threshold = um.threshold_at_risk(
+        correct=correct, confidences=scores, risk=risk, delta=delta
+    )
+    threshold = max(threshold, 0.0)  # Which is -inf where all may be decided.
     coverage = float(np.mean(scores >= threshold))
-    promise = f"at most {risk:.0%} of new decisions are wrong"
+    promise = f"at most {risk:.0%} of new {words.one}s are wrong"
     sure = f"with {1 - delta:.0%} probability"
+    doing, do = words.doing.capitalize(), words.do.capitalize()
+    meaning, above = f"{do} nothing.", None
     if threshold == np.inf:
         verdict = f"No threshold promises, {sure}, that {promise}: too many errors, or "
         verdict += "too few examples."
     else:
-        where = "Deciding everything"
+        where, meaning = f"{doing} everything", f"{do} everything."
         if threshold:
-            where = f"Deciding where the confidence is at least {threshold:.6g}"
+            # The threshold is the next number above a confidence, and looks like it.
+            dtype = scores.dtype
+            above = float(np.nextafter(dtype.type(threshold), dtype.type(-1)))
+            where = f"{doing} where the confidence is above {above:.6g}"
+            meaning = f"{do} where the confidence is above {above:.6g}."
         verdict = (
-            f"{where}, {promise}, {sure} over the draw of these examples; that decides "
+            f"{where}, {promise}, {sure} over the draw of these examples; that is "
             f"{coverage:.1%} of them. The threshold of coverage_at_risk has no such "
             "promise: made for these examples, it is too low for new ones about every "
             "other time."
         )
+    if rows is not model:
+        verdict = f"{verdict} The promise is {of_sample(len(correct))}."
     metrics = {
-        "threshold_at_risk": (threshold, "Decide where the confidence is >= this."),
-        "coverage_at_threshold": (coverage, "Share of these examples it decides."),
+        "threshold_at_risk": (threshold, meaning),
+        "coverage_at_threshold": (coverage, "Share of these examples there."),
     }
-    return {"verdict": verdict, "metrics": rows(metrics)}
+    return {"verdict": verdict, "above": above, "metrics": rows_of_table(metrics)}
 
 
 def _auroc(curve: RiskCoverageCurve) -> float:
@@ -135,26 +172,26 @@ def _auroc_by_chance(error: float, sample_size: float) -> float:
     return min(0.5 + 2 * ((right + wrong + 1) / (12 * right * wrong)) ** 0.5, 1.0)
 
 
-def _skill(auroc: float, by_chance: float, clear: bool) -> str:
+def _skill(auroc: float, by_chance: float, clear: bool, words: Words) -> str:
     """Says in a sentence if confidence tells right from wrong, if the data show it."""
     if not clear:
         return (
-            "Confidence does not clearly tell right decisions from wrong ones: AUROC "
-            f"{auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} to "
+            f"Confidence does not clearly tell right {words.one}s from wrong ones: "
+            f"AUROC {auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} to "
             f"{by_chance:.3f}."
         )
     if auroc > 0.5:
         return (
-            f"Confidence tells right decisions from wrong ones: AUROC {auroc:.3f}, "
+            f"Confidence tells right {words.one}s from wrong ones: AUROC {auroc:.3f}, "
             f"where chance alone gives up to about {by_chance:.3f}."
         )
     return (
-        "Confidence misleads, as wrong decisions tend to be the surer ones: AUROC "
+        f"Confidence misleads, as wrong {words.one}s tend to be the surer ones: AUROC "
         f"{auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} or more."
     )
 
 
-def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool) -> str:
+def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) -> str:
     """Says in a sentence what leaving out the least confident examples gives."""
     reached = np.argmax(curve.coverages * _ranking.ROUND_UP >= coverage)
     if reached == len(curve.risks) - 1:
@@ -171,7 +208,8 @@ def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool) -> str:
         chance = "" if clear else ", as chance alone may"
         change = f"{verb} the error from {before} to {after}{chance}"
     share = 100 * curve.coverages[reached]
-    return f"Deciding only the most confident {share:.3g}% {change}."
+    doing = words.doing.capitalize()
+    return f"{doing} only the most confident {share:.3g}% {change}."
 
 
 def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:

@@ -1,35 +1,28 @@
-"""Tables of files, .csv and .parquet: their columns, read as they are asked for."""
+"""Tables of text, .csv and .tsv: their columns, read as they are asked for."""
 
 from __future__ import annotations
 
 import array
 import collections
-import contextlib
 import csv
-import gzip
 import importlib
 import io
 import itertools
-import os
 import re
 import reprlib
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Protocol
 
 import numpy as np
 
-from uncertainty_metrics import _optional
-from uncertainty_metrics.numpy import _archive
+from uncertainty_metrics._report._text_files import TextFile, readable
 
 # Cells of the lines that are read at once.
 _CELLS = 200_000
 # Bytes from which on another reader is worth its import.
 _LARGE = 2**23
 _EMPTY = "the file must hold a header line and at least one example"
-_NO_LABEL = "the label of an example is missing: fill it in, or remove the example"
 _DELIMITERS = ",;\t"
-GZIP = b"\x1f\x8b"
 
 
 class Table(Protocol):
@@ -37,9 +30,11 @@ class Table(Protocol):
 
     Attributes:
       header: names of the columns.
+      others: what else the file holds, in words.
     """
 
     header: list[str]
+    others: tuple[str, ...]
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Returns a column of numbers, text or booleans [N], and others, numbers
@@ -48,6 +43,22 @@ class Table(Protocol):
         Raises:
           ValueError: a cell is not as it must be, or there are no examples.
         """
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        """Returns the values of columns, whatever they are; None where one is missing.
+
+        Text in a file of text stays text.
+        """
+
+    def place(self, index: int) -> str:
+        """Returns where in the file an example is, for a message."""
+
+
+def missing(name: str, place: str) -> ValueError:
+    """Returns the error for an example without a value in a column."""
+    return ValueError(
+        f"{place}: `{name}` is missing; fill it in, or remove the example"
+    )
 
 
 def check_once(header: Sequence[str], names: Sequence[str]) -> None:
@@ -64,12 +75,14 @@ class CsvTable:
     Args:
       file: opened for reading bytes, at any place.
       tell: is told how far it is read.
+      before: number of lines between the header and the first example that stand in
+        parts of the table before this one.
     """
 
-    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
-        self._file, self._tell = file, tell
-        self._packed = file.seek(0, os.SEEK_END)
-        self._unzipped: gzip.GzipFile | None = None
+    others: tuple[str, ...] = ()
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
+        self._file, self._tell, self._before = TextFile(file), tell, before
         first = next((line for line in self._lines() if line.strip()), "")
         separator = re.fullmatch(r"sep=(.)\s*", first)  # As Excel writes it.
         self._skipped = 1 if separator else 0
@@ -78,7 +91,7 @@ class CsvTable:
             separator[1] if separator else max(_DELIMITERS, key=unquoted.count)
         )
         reader, rows = self._rows()
-        with _readable():
+        with readable("CSV"):
             self.header = [name.strip() for name in next(rows, [])]
         self._plain = reader.line_num == 1  # A header in the first line.
         if not self.header:
@@ -86,19 +99,7 @@ class CsvTable:
 
     def _lines(self) -> Iterator[str]:
         """Yields the lines of the file from its start."""
-        self._file.seek(0)
-        packed = self._file.read(len(GZIP)) == GZIP
-        self._file.seek(0)
-        raw: Any = self._file
-        if packed:
-            raw = self._unzipped = gzip.GzipFile(fileobj=self._file)
-        lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
-        try:
-            with _readable():
-                # Not from it, which would be closed with this generator.
-                yield from (line for line in lines)
-        finally:
-            lines.detach()  # Or it would close the file, which may be read again.
+        return self._file.lines("CSV")
 
     def _rows(self) -> tuple[Any, Iterator[list[str]]]:
         """Returns the reader, and its rows that are not empty, the header first."""
@@ -117,13 +118,29 @@ class CsvTable:
         for found, numbers, line in self._blocks(columns[label], places):
             codes.extend([cells.setdefault(cell, len(cells)) for cell in found])
             blocks.append(numbers)
-            if self._unzipped is not None:
-                _archive.check_growth(self._unzipped.tell(), self._packed)
             self._tell(f"read {line:,} lines")
         if not blocks:
             raise ValueError(_EMPTY)
+        for cell, code in cells.items():
+            if not cell.strip():
+                raise missing(label, self.place(codes.index(code)))
         labels = _values(list(cells))[np.array(codes)]
         return labels, np.concatenate(blocks)
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        found = []
+        for name in names:  # Each one takes another look at the file.
+            column: list[Any] = []
+            for cells, _, _ in self._blocks(self.header.index(name), []):
+                column.extend([cell.strip() or None for cell in cells])
+            found.append(column)
+        return found
+
+    def place(self, index: int) -> str:
+        reader, rows = self._rows()
+        with readable("CSV"):
+            next(itertools.islice(rows, index + 1, None))  # The header is a row, too.
+        return f"line {reader.line_num + self._skipped + self._before}"
 
     def _by_arrow(
         self, label: int, places: list[int]
@@ -131,7 +148,7 @@ class CsvTable:
         """Returns what pyarrow reads of a large file, in a fifth of the time; None
         where it is not installed, or finds what is to be told.
         """
-        if self._packed < _LARGE or self._unzipped is not None or not self._plain:
+        if self._file.size < _LARGE or self._file.packed or not self._plain:
             return None
         try:
             module = importlib.import_module("pyarrow.csv")
@@ -140,7 +157,6 @@ class CsvTable:
         all_names = [str(place) for place in range(len(self.header))]
         names = [str(place) for place in places]
         kinds = {**dict.fromkeys(names, "float64"), str(label): "string"}
-        self._file.seek(0)
         try:
             table = module.read_csv(
                 io.BytesIO(self._file.read()),
@@ -156,7 +172,10 @@ class CsvTable:
         for j, name in enumerate(names):
             numbers[:, j] = table[name].to_numpy()
         cells = table[str(label)].combine_chunks().dictionary_encode()
-        labels = _values(cells.dictionary.to_pylist())
+        words = cells.dictionary.to_pylist()
+        if not all(map(str.strip, words)):
+            return None
+        labels = _values(words)
         return (labels[cells.indices.to_numpy()], numbers) if len(table) else None
 
     def _blocks(
@@ -165,10 +184,10 @@ class CsvTable:
         """Yields cells of the label, numbers and the last line, block by block."""
         lines = itertools.islice(self._lines(), self._skipped, None)
         most = max(16, _CELLS // len(self.header))
-        with _readable():
+        with readable("CSV"):
             reader = csv.reader(lines, delimiter=self._delimiter)
             next(_not_blank(reader), None)  # The header.
-            line = reader.line_num + self._skipped
+            line = reader.line_num + self._skipped + self._before
             while block := list(itertools.islice(lines, most)):
                 quoted = any('"' in text for text in block)
                 if quoted:  # A row may be more than a line.
@@ -247,17 +266,6 @@ def _not_blank(rows: Iterable[list[str]]) -> Iterator[list[str]]:
     return (row for row in rows if row and not (len(row) == 1 and row[0].isspace()))
 
 
-@contextlib.contextmanager
-def _readable() -> Iterator[None]:
-    """Makes one error of those that files raise that are no text in UTF-8."""
-    try:
-        yield
-    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as failed:
-        raise ValueError(f"not a CSV file in UTF-8: {failed}") from None
-    except gzip.BadGzipFile as failed:  # An OSError without a number.
-        raise ValueError(f"a damaged .gz file: {failed}") from None
-
-
 def _values(cells: list[str]) -> np.ndarray:
     """Returns labels that are written so: numbers if all of them are."""
     cells = [cell.strip() for cell in cells]
@@ -266,82 +274,4 @@ def _values(cells: list[str]) -> np.ndarray:
             return np.array([float(cell) for cell in cells])
     except ValueError:
         pass
-    if "" in cells:
-        raise ValueError(_NO_LABEL)
     return np.array(cells)
-
-
-class ParquetTable:
-    """The columns of a Parquet file, which needs pyarrow.
-
-    Args:
-      file: opened for reading bytes.
-      tell: is told how far it is read.
-    """
-
-    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
-        self._arrow = _optional.require("pyarrow")
-        parquet = _optional.require("pyarrow.parquet")
-        self._file, self._tell = file, tell
-        with _damaged():
-            self._parquet = parquet.ParquetFile(file)
-            self._schema = self._parquet.schema_arrow
-            self._size = self._parquet.metadata.num_rows
-            self.header = list(self._schema.names)
-
-    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        types = self._arrow.types
-        for name in names:
-            kind = _value_type(self._schema.field(name).type, types)
-            if not _is_numeric(kind, types):
-                raise ValueError(
-                    f"the column `{name}` must hold numbers. Received: {kind}"
-                )
-        wanted = [label, *names]
-        if not self._size:
-            raise ValueError("the file must hold at least one example")
-        _archive.check_size(8 * self._size * len(wanted), self._file)
-        self._tell(f"reads {self._size:,} examples")
-        with _damaged():
-            table = self._parquet.read(columns=wanted)
-            numbers = np.empty((self._size, len(names)))
-            for j, name in enumerate(names):  # What is missing is NaN.
-                numbers[:, j] = table[name].cast("float64").to_numpy()
-        return self._labels(table, label), numbers
-
-    def _labels(self, table: Any, label: str) -> np.ndarray:
-        types = self._arrow.types
-        kind = _value_type(self._schema.field(label).type, types)
-        column = table[label]
-        if types.is_boolean(kind) and not column.null_count:
-            return column.cast(kind).to_numpy().astype(bool)
-        if _is_numeric(kind, types):
-            with _damaged():
-                return np.asarray(column.cast("float64").to_numpy(), np.float64)
-        if not (types.is_string(kind) or types.is_large_string(kind)):
-            raise ValueError(
-                f"the column `{label}` must hold numbers, text or booleans. Received: "
-                f"{kind}"
-            )
-        if column.null_count:
-            raise ValueError(_NO_LABEL)
-        with _damaged():
-            return column.cast("string").to_numpy().astype(str)
-
-
-def _value_type(kind: Any, types: Any) -> Any:
-    return kind.value_type if types.is_dictionary(kind) else kind
-
-
-def _is_numeric(kind: Any, types: Any) -> bool:
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(test(kind) for test in (*tests, types.is_null))
-
-
-@contextlib.contextmanager
-def _damaged() -> Iterator[None]:
-    """Makes one error of the many kinds that damaged Parquet files raise."""
-    try:
-        yield
-    except Exception as failed:
-        raise ValueError(f"a damaged Parquet file: {str(failed)[:200]}") from None

@@ -47,21 +47,29 @@ class Tile(NamedTuple):
     level: str
 
 
-def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
+def tiles(report: dict[str, Any], task: str) -> list[dict[str, str]]:
     """Returns the tiles of what a report says of one model, as plain dicts."""
-    of_task = _of_regression if task == "regression" else _of_classifier
-    size = found["data"]["effective_examples"]
-    return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
+    of_task = {
+        "classification": _of_classifier,
+        "confidences": _of_confidences,
+        "regression": _of_regression,
+    }[task]
+    size = report["data"]["effective_examples"]
+    return [_unless_few(tile, size)._asdict() for tile in of_task(report)]
 
 
 def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]:
     """Returns the tile of a comparison with the model of another source."""
+    if task == "confidences" and "drift" not in comparison:
+        return _of_two_confidences(comparison, source)._asdict()
     score, name, show = (
         ("crps", "CRPS", significant)
         if task == "regression"
         else ("brier_score_zero_based", "Brier score", number)
     )
     title = f"Beside {source}"
+    if "drift" in comparison:
+        return _drift(comparison["drift"], title)._asdict()
     ends = comparison["differences"].get(score)
     if not ends or ends["low"] is None:
         detail = f"{comparison['examples']} {comparison['verdict']}"
@@ -85,6 +93,34 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     )._asdict()
 
 
+def _drift(section: dict[str, Any], title: str) -> Tile:
+    """Returns the tile of two sets of different examples."""
+    finding, otherwise = "Calibration has changed", "No clear change"
+    value, level = _graded(section["p_value"], finding, otherwise)
+    return Tile(title, value, section["verdict"], level)
+
+
+def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
+    """Returns the tile of two models that say how sure they are.
+
+    A model that is never right and says so has the best Brier score, so calibration,
+    order and accuracy are told apart.
+    """
+    better = comparison["better_calibrated"]
+    value, level = "No clear difference in calibration", "unclear"
+    if better is not None:
+        value = f"The {better} is better calibrated"
+        level = "good" if better == "first" else "bad"
+    tile = Tile(
+        f"Beside {source}",
+        value,
+        f"{comparison['verdict']} {comparison['quality']}",
+        level,
+    )
+    size = comparison["other"]["data"]["effective_examples"]
+    return _unless_few(tile, size)
+
+
 def _unless_few(tile: Tile, size: float) -> Tile:
     """Returns a tile that says so where there are few examples."""
     if size >= LEAST:
@@ -94,22 +130,86 @@ def _unless_few(tile: Tile, size: float) -> Tile:
     return tile._replace(value=_TOO_FEW, detail=detail, level="unclear")
 
 
-def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
-    yield _accuracy(found)
-    yield _calibration(found)
+def _of_classifier(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _accuracy(report)
+    yield _calibration(report)
     yield _against_constant(
-        found["scoring_rules"]["constant"],
+        report["scoring_rules"]["constant"],
         "Brier score",
         "the class frequencies",
         number,
     )
-    yield _mending(found["mending"])
+    if "mending" in report:
+        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if "groups" in report:
+        yield _groups(report["groups"])
 
 
-def _accuracy(found: dict[str, Any]) -> Tile:
-    accuracy = found["calibration"]["accuracy"]
-    share = found["scoring_rules"]["constant"]["largest_share"]
-    size = found["data"]["effective_examples"]
+def _of_confidences(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _right(report)
+    yield _calibration(report)
+    yield _against_constant(
+        report["scoring_rules"]["constant"], "Brier score", "the accuracy", number
+    )
+    if "mending" in report:
+        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if report["selective_prediction"]["promise"]["verdict"]:
+        yield _alone(report)
+    if "groups" in report:
+        yield _groups(report["groups"])
+
+
+def _right(report: dict[str, Any]) -> Tile:
+    means, direction = (report["calibration"][name] for name in ("means", "direction"))
+    accuracy, gap = means["accuracy"], means["accuracy - confidence"]
+    confidence = means["mean confidence"]["estimate"]
+    low, high = f"{100 * gap['low']:.1f}", f"{100 * gap['high']:.1f}"
+    return Tile(
+        "How often right",
+        f"{accuracy['estimate']:.1%}",
+        f"{_LEVEL:.0%} interval {accuracy['low']:.1%} to {accuracy['high']:.1%}. The "
+        f"model says {confidence:.1%} on average; the gap is "
+        f"{100 * gap['estimate']:.1f} percentage points ({low} to {high}).",
+        "bad" if direction else "good",
+    )
+
+
+def _alone(report: dict[str, Any]) -> Tile:
+    """Returns the tile of the confidence from which on a model may answer alone."""
+    risk = report["selective_prediction"]["risk"]
+    promise = report["selective_prediction"]["promise"]
+    title, rows = f"Answering alone at {risk:.0%} risk", promise["metrics"]
+    if not rows:
+        return Tile(title, "Nothing promised", promise["verdict"], "unclear")
+    threshold, share = (row["value"] for row in rows.values())
+    if not np.isfinite(threshold):
+        return Tile(title, "At no confidence", promise["verdict"], "bad")
+    value = f"Above {promise['above']:.4g}" if threshold else "Everything"
+    sentence, _, _ = promise["verdict"].partition(" The threshold of")
+    return Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
+
+
+def _groups(section: dict[str, Any]) -> Tile:
+    miscalibrated, tested = section["miscalibrated"], section["tested"]
+    value, level, detail = "None clearly miscalibrated", "good", section["verdict"]
+    if not tested:
+        value, level = _TOO_FEW, "unclear"
+    elif miscalibrated:
+        value, level = f"{len(miscalibrated)} of {tested} miscalibrated", "bad"
+        _, _, detail = detail.partition(". ")  # The value says what is before it.
+    chance = ""
+    if tested:
+        chance = (
+            " A calibrated model has a finding in at most "
+            f"{1 - section['level']:.0%} of data sets."
+        )
+    return Tile("Groups", value, f"{detail}{chance}", level)
+
+
+def _accuracy(report: dict[str, Any]) -> Tile:
+    accuracy = report["calibration"]["accuracy"]
+    share = report["scoring_rules"]["constant"]["largest_share"]
+    size = report["data"]["effective_examples"]
     low, high = _wilson.interval(np.float64(accuracy), np.float64(size), _LEVEL)
     level = "good" if low > share else "bad" if high < share else "unclear"
     return Tile(
@@ -130,8 +230,8 @@ def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
     return otherwise, "good"
 
 
-def _calibration(found: dict[str, Any]) -> Tile:
-    posterior, section = found["bayesian_ece"], found["calibration"]
+def _calibration(report: dict[str, Any]) -> Tile:
+    posterior, section = report["bayesian_ece"], report["calibration"]
     interval, p = posterior["interval"], posterior["p_value"]
     ece = section["metrics"]["ece"]["value"]
     side = section["direction"]
@@ -149,14 +249,14 @@ def _calibration(found: dict[str, Any]) -> Tile:
 
 
 def _against_constant(
-    found: dict[str, Any], score: str, forecast: str, show: Any
+    section: dict[str, Any], score: str, forecast: str, show: Any
 ) -> Tile:
-    constant, p = found["constant"], found["p_value"]
+    constant, p = section["constant"], section["p_value"]
     detail = (
-        f"{score} {show(found['model'])}; always forecasting {forecast} gives "
+        f"{score} {show(section['model'])}; always forecasting {forecast} gives "
         f"{show(constant)}. Smaller is better."
     )
-    share = found["gain"] / constant if constant > 0 else 0.0
+    share = section["gain"] / constant if constant > 0 else 0.0
     better, worse = f"{share:.0%} better", f"{-share:.0%} worse"
     if constant == 0:
         value, level = "Nothing to tell", "unclear"
@@ -172,11 +272,17 @@ def _against_constant(
     return Tile("Against a constant forecast", value, detail, level)
 
 
-def _mending(section: dict[str, Any]) -> Tile:
+def _mending(section: dict[str, Any], p: float) -> Tile:
+    """Returns the tile of the best map, of a model whose calibration test gives p."""
     needs = section.get("needs_mending")
     if needs is None:
         return Tile("Mending", _TOO_FEW, section["verdict"], "unclear")
-    value = "Would help" if needs else "Not clearly needed"
+    value, level = "Would help", "bad"
+    if not needs:
+        # A model may be off where no map mends it, as for some groups only.
+        value, level = "Not clearly needed", "good"
+        if is_clear(p):
+            value, level = "No map clearly helps", "unclear"
     best = section["best"]
     before, after = (
         section["scores"][name][section["criterion"]] for name in ("as it is", best)
@@ -190,29 +296,29 @@ def _mending(section: dict[str, Any]) -> Tile:
         f"The best map ({best}) takes the {score} from {number(before)} to "
         f"{number(after)} on examples that it was not fitted to; two standard errors "
         f"leave a gain of {number(gain['low'])} to {number(gain['high'])}.",
-        "bad" if needs else "good",
+        level,
     )
 
 
 # Of a regression.
 
 
-def _of_regression(found: dict[str, Any]) -> Iterator[Tile]:
-    yield _error(found)
-    yield _coverage(found)
+def _of_regression(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _error(report)
+    yield _coverage(report)
     yield _against_constant(
-        found["scoring_rules"]["constant"],
+        report["scoring_rules"]["constant"],
         "CRPS",
         "mean and standard deviation of the targets",
         significant,
     )
-    yield _temperature(found)
+    yield _temperature(report)
 
 
-def _error(found: dict[str, Any]) -> Tile:
-    rmse = found["scoring_rules"]["metrics"]["rmse"]["value"]
-    constant = found["scoring_rules"]["constant"]["stddev"]
-    ends = found["intervals"]["metrics"].get("rmse")
+def _error(report: dict[str, Any]) -> Tile:
+    rmse = report["scoring_rules"]["metrics"]["rmse"]["value"]
+    constant = report["scoring_rules"]["constant"]["stddev"]
+    ends = report["intervals"]["metrics"].get("rmse")
     interval, level = "", "unclear"
     if ends:
         low, high = ends["low"], ends["high"]
@@ -227,8 +333,8 @@ def _error(found: dict[str, Any]) -> Tile:
     )
 
 
-def _coverage(found: dict[str, Any]) -> Tile:
-    section, temperature = found["calibration"], found["recalibration"]
+def _coverage(report: dict[str, Any]) -> Tile:
+    section, temperature = report["calibration"], report["recalibration"]
     p, factor = section["p_value"], temperature["metrics"]["stddev_factor"]["value"]
     error = section["metrics"]["ece"]["value"]
     side = temperature["direction"]
@@ -246,21 +352,21 @@ def _coverage(found: dict[str, Any]) -> Tile:
     )
 
 
-def _temperature(found: dict[str, Any]) -> Tile:
+def _temperature(report: dict[str, Any]) -> Tile:
     from scipy import special
 
-    section = found["recalibration"]
+    section = report["recalibration"]
     metrics = section["metrics"]
     factor = metrics["stddev_factor"]["value"]
     # n T of calibrated Normal forecasts is chi-squared with n degrees of freedom.
-    n = found["data"]["effective_examples"]
+    n = report["data"]["effective_examples"]
     tails = (f(n, n * factor**2) for f in (special.chdtr, special.chdtrc))
     p = 2 * min(tails) if section["direction"] else 1.0
     value, level = _graded(p, "Would help", "Not clearly needed")
     mended = metrics.get("recalibrated_nll")
     likelihood = ""
     if mended:
-        before = found["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
+        before = report["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
         likelihood = (
             " It takes the negative log-likelihood from "
             f"{significant(before)} to {significant(mended['value'])} on these same "

@@ -44,12 +44,21 @@ def write(
         **pictures,
         "report.json": f"{numbers}\n".encode(),
     }
+    write_files(directory, contents)
+    return [directory / name for name in contents]
+
+
+def write_files(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
+    """Writes files, all of them or none.
+
+    Raises:
+      ReportError: they cannot be written.
+    """
     try:
         _replace(directory, contents)
     except (OSError, ValueError) as failed:
         reason = getattr(failed, "strerror", None) or failed
         raise ReportError(f"{directory}: cannot write there: {reason}") from None
-    return [directory / name for name in contents]
 
 
 def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import copy
 import functools
 import html
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -16,9 +16,11 @@ from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import _verdict, _writing
 from uncertainty_metrics._report._arrays import model_of, of_other
 from uncertainty_metrics._report._pictures import draw
-from uncertainty_metrics._report._predictions import Model, silent
+from uncertainty_metrics._report._predictions import Model, Stream, silent
 from uncertainty_metrics._report._sections import build
+from uncertainty_metrics._report._streams import of_batches
 from uncertainty_metrics._report._text import render
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 __all__ = ["report"]
 
@@ -92,15 +94,20 @@ class Report:
 
 
 def report(
-    labels: ArrayLike,
+    labels: ArrayLike | Summary | None = None,
     probabilities: ArrayLike | None = None,
     *,
+    batches: Iterable[Mapping[str, Any]] | None = None,
     logits: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    answers: Sequence[Any] | None = None,
     means: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
     variances: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
+    groups: Any = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -111,15 +118,29 @@ def report(
     errors with their intervals and what chance would give, scoring rules, what mending
     would give, and whether confidence tells right decisions from wrong ones; of
     `probabilities` [N, M, K] of the M members of an ensemble, those of their mean; of
-    `means` with `stddevs` or `variances` of a regression, whether the error bars are
-    right. `python -m uncertainty_metrics report FILE` writes the same of a file.
+    `correct` with `confidences` of a language model, an expert or an alarm the same,
+    without classes, and from which confidence on it may answer alone; of `means` with
+    `stddevs` or `variances` of a regression, whether the error bars are right. With
+    `groups` it says for whom the model is wrong more often than it says. `python -m
+    uncertainty_metrics report FILE` writes the same of a file.
 
     Args:
       labels: what came, shape [...]: of a classifier numbers of classes from 0, or
-        their names; of a regression real numbers.
+        their names; of a regression real numbers. Or a `Summary`, instead of all other
+        arguments but `compare`, `num_bins` and `name`.
       probabilities: in [0, 1], shape [..., K], [N, M, K], [..., 1] or [...]. Arrays,
         or data frames, whose columns name the classes.
+      batches: instead of the data at once, an iterable of dicts of these arguments, a
+        batch each. Of more rows than 200,000, numbers are of all rows, and sections
+        that need rows are of a uniform sample of so many, and say so.
       logits: instead of `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      answers: with `correct`, several sampled answers to each question, shape [N, S].
+        Their agreement is the confidence where there are no `confidences`; `correct`
+        then says whether the most frequent one is right.
       means: predicted means of a regression, shape of the labels.
       stddevs: with `means`, predicted standard deviations, > 0.
       variances: instead of `stddevs`.
@@ -127,9 +148,15 @@ def report(
       classes: names of the K classes in the order of the predictions. By default the
         columns of a data frame; else, of labels that are text, these in sorted order,
         as scikit-learn has them.
+      groups: of a classifier or of answers, the attributes of the examples, such as
+        their language: a mapping (or data frame) from the name of each attribute to its
+        values, strings, integers or booleans, of the shape of the labels; or the values
+        of a single attribute.
       compare: from the name of another model to its predictions for the same labels:
         an array as `probabilities` or `logits` is one, or `(means, stddevs)` or
-        `(means, variances)`; or a dict of these arguments.
+        `(means, variances)`, or for the same questions `(correct, confidences)`; or a
+        dict of these arguments; or a `Summary`, whose examples are others: the report
+        says whether the calibration has changed.
       num_bins: number of bins.
       name: what to call the model.
 
@@ -150,18 +177,35 @@ def report(
       0.3
       >>> [tile["value"] for tile in found.to_dict()["tiles"]][1]
       'Overconfident'
+      >>> found = um.report(correct=labels, confidences=np.full(200, 0.9))
+      >>> found.to_dict()["calibration"]["accuracy"]
+      0.6
     """
     num_bins = _checks.bins("num_bins", num_bins)
     given = {
         "probabilities": probabilities,
         "logits": logits,
+        "correct": correct,
+        "confidences": confidences,
+        "answers": answers,
         "means": means,
         "stddevs": stddevs,
         "variances": variances,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    first = model_of(str(name), labels, given, sample_weight, classes)
-    other = None
+    common = sample_weight, classes, groups
+    first: Model
+    if isinstance(labels, Summary):
+        _check_alone("labels", given, common)
+        first = Stream(str(name), labels)
+    elif batches is not None:
+        if labels is not None:
+            given = {"labels": labels, **given}
+        _check_alone("batches", given, common)
+        first = of_batches(str(name), (_of_batch(batch) for batch in batches))
+    else:
+        first = model_of(str(name), labels, given, *common)
+    other: Model | None = None
     if compare is not None:
         if not isinstance(compare, Mapping) or len(compare) != 1:
             shown = type(compare).__name__
@@ -171,6 +215,29 @@ def report(
                 "compare", "a dict from the name of one model to its predictions", shown
             )
         ((other_name, predictions),) = compare.items()
-        predictions = of_other(predictions, given)
-        other = model_of(str(other_name), labels, predictions, sample_weight, classes)
+        if isinstance(predictions, Summary):
+            other = Stream(str(other_name), predictions)
+        elif isinstance(first, Stream):
+            raise _checks.error(
+                "compare", "a `Summary`, as the first is", type(predictions).__name__
+            )
+        else:
+            predictions = of_other(predictions, given)
+            other = model_of(str(other_name), labels, predictions, *common)
     return Report(first, num_bins, other)
+
+
+def _of_batch(batch: Mapping[str, Any]) -> Model:
+    """Returns what a batch holds, a dict of arguments of `report`."""
+    given = {key: value for key, value in batch.items() if value is not None}
+    labels, sample_weight, classes, groups = (
+        given.pop(key, None) for key in ("labels", "sample_weight", "classes", "groups")
+    )
+    return model_of("batch", labels, given, sample_weight, classes, groups)
+
+
+def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
+    """Raises ValueError if there are other data beside an argument."""
+    if given or any(each is not None for each in common):
+        received = f"{name} and {', '.join(given) or 'weights, classes or groups'}"
+        raise _checks.error(name, "given without other data", received)

@@ -34,6 +34,7 @@ from .calibration.debiased_calibration import (
 )
 from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
+from .sketch.summary import Summary as Summary
 from .calibration.calibration_drift import calibration_drift as calibration_drift
 from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 
@@ -90,9 +91,11 @@ from .calibration.semiparametric import (
 )
 
 # Scoring rules.
-from .scoring.scoring_rules import (
+from .scoring.brier_decompositions import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
+)
+from .scoring.scoring_rules import (
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
     ranked_probability_score as ranked_probability_score,
@@ -100,7 +103,6 @@ from .scoring.scoring_rules import (
 from .scoring.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
-    energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
     threshold_weighted_crps as threshold_weighted_crps,
@@ -110,6 +112,7 @@ from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
+    energy_score as energy_score,
     variogram_score as variogram_score,
 )
 

@@ -80,12 +80,23 @@ class Total:
         The values in a cell must not have a negative sum, except by rounding.
         """
         for start in range(0, len(values), _BLOCK):
-            if self._blocks == _MAX_BLOCKS:
-                sums, self._digits, self._blocks = self.sums(), {}, 0
-                self.plus(sums)
+            self._make_room()
             block = slice(start, start + _BLOCK)
             self._add(values[block], cells[block])
-            self._blocks += 1
+
+    def count(self, cells: np.ndarray) -> None:
+        """Adds 1 to the sum of each of these cells [n]."""
+        for start in range(0, len(cells), _BLOCK):
+            self._make_room()
+            block = cells[start : start + _BLOCK]
+            self._digits_at(0)[...] += np.bincount(block, minlength=self._num_cells)
+
+    def _make_room(self) -> None:
+        """Carries the digits before a block that an int64 might not hold."""
+        if self._blocks == _MAX_BLOCKS:
+            sums, self._digits, self._blocks = self.sums(), {}, 0
+            self.plus(sums)
+        self._blocks += 1
 
     def _digits_at(self, place: int) -> np.ndarray:
         if place not in self._digits:

@@ -60,8 +60,8 @@ class Examples:
       weights: float64 [N], positive, or None if every weight is 1.
       predicted: int64 [N], the decided classes that were passed, or None.
       name: the name of the predictions argument that was passed.
-      kept: boolean, shape of the labels that were passed: which of them are among these
-        examples.
+      counted: boolean, shape of the labels that were passed: which of them are among
+        these examples.
       groups: the group of each example, or None.
       places: for `multilabel`, the place of each label on the last axis of the labels
         that were passed (an example is one label); else None.
@@ -72,7 +72,7 @@ class Examples:
     weights: np.ndarray | None
     predicted: np.ndarray | None
     name: str
-    kept: np.ndarray
+    counted: np.ndarray
     groups: Partition | None = None
     places: Partition | None = None
 
@@ -160,9 +160,9 @@ class Examples:
         )
 
     def weighted(self, weights: np.ndarray | None) -> Examples:
-        """Returns the examples with other weights, and `kept` True for all of them."""
-        kept = np.ones(len(self.labels), bool)
-        reweighted = dataclasses.replace(self, weights=weights, kept=kept)
+        """Returns the examples with other weights; `counted` is True for all."""
+        counted = np.ones(len(self.labels), bool)
+        reweighted = dataclasses.replace(self, weights=weights, counted=counted)
         # Properties that were computed already hold for the new weights, too.
         computed = {"probabilities", "decided"} & vars(self).keys()
         vars(reweighted).update({name: vars(self)[name] for name in computed})
@@ -553,17 +553,17 @@ def examples(
         weights = sample_weights(sample_weight, shape)
         dropped = weights == 0
         ignored = dropped if ignored is None else ignored | dropped
-    kept = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
+    counted = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
     all_predictions = predictions
     if ignored is not None and np.any(ignored):
-        if not (allow_none or np.any(kept)):
+        if not (allow_none or np.any(counted)):
             raise _checks.error(
                 "labels",
                 "at least one example of positive weight that is not ignored",
                 "none",
                 verb="hold",
             )
-        rows = kept.reshape(-1)
+        rows = counted.reshape(-1)
         labels, predictions = labels[rows], predictions[rows]
         weights = None if weights is None else weights[rows]
         labels_predicted, groups, places = (
@@ -582,13 +582,13 @@ def examples(
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
         check_logits(predictions)
-        are_probabilities(all_predictions, kept.reshape(-1), name)
+        are_probabilities(all_predictions, counted.reshape(-1), name)
     elif num_classes is None:
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
-        *(labels, predictions, weights, labels_predicted, name, kept),
+        *(labels, predictions, weights, labels_predicted, name, counted),
         None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
     )
@@ -661,5 +661,5 @@ def concatenate(batches: list[Examples]) -> Examples:
         join("weights", lambda batch: np.ones(len(batch.labels))),
         join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
         "probabilities",
-        np.concatenate([batch.kept.reshape(-1) for batch in batches]),
+        np.concatenate([batch.counted.reshape(-1) for batch in batches]),
     )

@@ -33,25 +33,19 @@ from uncertainty_metrics.numpy.ensemble import (
     diversity,
     uncertainty,
 )
-from uncertainty_metrics.numpy.scoring import (
-    forecast_scores,
-    multivariate_scores,
-    scoring_rules,
-)
+from uncertainty_metrics.numpy.scoring import forecast_scores, multivariate_scores
 from uncertainty_metrics.numpy.selective import risk_coverage
 
-# Metrics that return a value for each example, some of them only for `aggregate=False`.
+# Metrics that return a value for each example. Metrics with the argument `aggregate` do
+# so, too, for `aggregate=False`.
 _BY_EXAMPLE = (
     *(
         getattr(family, name)
         for family in (distances, forecast_scores, multivariate_scores, uncertainty)
         for name in family.__all__
     ),
-    *(cross_entropy.ensemble_cross_entropy, cross_entropy.gibbs_cross_entropy),
     regression.probability_integral_transform,
     *(regression.quantile_pit, regression.sample_pit),
-    *(scoring_rules.brier_score, scoring_rules.negative_log_likelihood),
-    scoring_rules.ranked_probability_score,
 )
 _GENERAL = binned_errors.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
@@ -166,6 +160,13 @@ def by_name(
 
 def _is_ours(metric: Callable[..., Any]) -> bool:
     return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
+
+
+def _is_by_example(metric: Callable[..., Any]) -> bool:
+    """Says if a metric of the package has a value for each example."""
+    if not _is_ours(metric):
+        return False
+    return metric in _BY_EXAMPLE or "aggregate" in inspect.signature(metric).parameters
 
 
 def _function(
@@ -322,7 +323,7 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
 
 def _units(examples: _inputs.Examples) -> np.ndarray:
     """Returns the drawn unit of each example: its index on the labels' first axis."""
-    return np.nonzero(examples.kept)[0]
+    return np.nonzero(examples.counted)[0]
 
 
 def _accuracy(data: ClassifierData, n: int) -> _Replicate:
@@ -431,7 +432,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
     is_plain = data.get("groups") is None and not data.get("multilabel")
-    if is_plain and metric in _BY_EXAMPLE:
+    if is_plain and _is_by_example(metric):
         return _mean(metric, data, n)
     estimate = metric(**data)
     if group_names is not None:

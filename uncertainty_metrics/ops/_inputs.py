@@ -427,8 +427,8 @@ def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp
     if counted is not None:
         counted = counted[: np_inputs.FIRST_ROWS]
     if through_numpy():  # In the time of one operation, not of twenty.
-        live = None if counted is None else to_numpy(counted)
-        return xp.constant(np_inputs.are_probabilities(to_numpy(rows), live))
+        of_numpy = None if counted is None else to_numpy(counted)
+        return xp.constant(np_inputs.are_probabilities(to_numpy(rows), of_numpy))
     if counted is None:
         counted = xp.ones(xp.shape(rows)[:1], xp.bool)
     least, tolerance = np_inputs.probability_rows(

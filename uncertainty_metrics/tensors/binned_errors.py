@@ -18,14 +18,14 @@ from uncertainty_metrics import _calibration_spec
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec, given
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy.calibration import binned_errors as declared
+from uncertainty_metrics.numpy.calibration import binned_errors as np_binned_errors
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = declared.__all__
+__all__ = np_binned_errors.__all__
 
 
-@twin(declared.bin_statistics, data=ClassifierData)
+@twin(np_binned_errors.bin_statistics, data=ClassifierData)
 def bin_statistics(
     data,
     binning_scheme,
@@ -62,7 +62,7 @@ def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
     return GroupValues(errors, worst, weights), valid
 
 
-@twin(declared.general_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.general_calibration_error, data=ClassifierData)
 def general_calibration_error(
     data,
     binning_scheme,
@@ -88,7 +88,7 @@ def general_calibration_error(
     return _error(data, spec)
 
 
-@twin(declared.expected_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.expected_calibration_error, data=ClassifierData)
 def expected_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["expected_calibration_error"],
@@ -100,7 +100,7 @@ def expected_calibration_error(data, num_bins, threshold, positive_class):
     return _error(data, spec)
 
 
-@twin(declared.maximum_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.maximum_calibration_error, data=ClassifierData)
 def maximum_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["maximum_calibration_error"],
@@ -112,7 +112,7 @@ def maximum_calibration_error(data, num_bins, threshold, positive_class):
     return _error(data, spec)
 
 
-@twin(declared.root_mean_squared_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.root_mean_squared_calibration_error, data=ClassifierData)
 def root_mean_squared_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
@@ -127,7 +127,7 @@ def root_mean_squared_calibration_error(
     return _error(data, spec)
 
 
-@twin(declared.static_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.static_calibration_error, data=ClassifierData)
 def static_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["static_calibration_error"],
@@ -139,7 +139,7 @@ def static_calibration_error(data, num_bins, threshold, positive_class):
     return _error(data, spec)
 
 
-@twin(declared.adaptive_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.adaptive_calibration_error, data=ClassifierData)
 def adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
@@ -154,7 +154,7 @@ def adaptive_calibration_error(
     return _error(data, spec)
 
 
-@twin(declared.thresholded_adaptive_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.thresholded_adaptive_calibration_error, data=ClassifierData)
 def thresholded_adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
@@ -169,7 +169,7 @@ def thresholded_adaptive_calibration_error(
     return _error(data, spec)
 
 
-@twin(declared.compute_all_metrics, data=ClassifierData)
+@twin(np_binned_errors.compute_all_metrics, data=ClassifierData)
 def compute_all_metrics(data, num_bins, threshold):
     specs = {
         key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
 from uncertainty_metrics._results import RiskCoverageCurve
-from uncertainty_metrics.numpy.selective import risk_coverage as declared
+from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -38,7 +38,7 @@ __all__ = [
 
 def examples_of(data: RankedData) -> _ranking.Ranked:
     """Returns the examples of the data arguments."""
-    if declared.is_classifier(data):
+    if np_risk_coverage.is_classifier(data):
         return _ranking.ranked_decisions(
             _inputs.examples(
                 data.labels,
@@ -63,51 +63,51 @@ def ranking_of(data: RankedData) -> tuple[_ranking.Ranking, xp.Tensor]:
     return ranking, batch.valid & (ranking.total > 0)
 
 
-@twin(declared.area_under_risk_coverage_curve, data=RankedOrLosses)
+@twin(np_risk_coverage.area_under_risk_coverage_curve, data=RankedOrLosses)
 def area_under_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.risk_coverage_area(ranking), ok
 
 
-@twin(declared.excess_aurc, data=RankedData)
+@twin(np_risk_coverage.excess_aurc, data=RankedData)
 def excess_aurc(data):
     ranking, ok = ranking_of(data)
     return _ranking.excess_risk_coverage_area(ranking), ok
 
 
-@twin(declared.area_under_generalized_risk_coverage_curve, data=RankedData)
+@twin(np_risk_coverage.area_under_generalized_risk_coverage_curve, data=RankedData)
 def area_under_generalized_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.generalized_risk_coverage_area(ranking), ok
 
 
-@twin(declared.coverage_at_risk, data=RankedData)
+@twin(np_risk_coverage.coverage_at_risk, data=RankedData)
 def coverage_at_risk(data, risk):
     risk = _checks.share("risk", risk)
     ranking, ok = ranking_of(data)
     return _ranking.coverage_at_risk(ranking, risk), ok
 
 
-@twin(declared.risk_at_coverage, data=RankedData)
+@twin(np_risk_coverage.risk_at_coverage, data=RankedData)
 def risk_at_coverage(data, coverage):
     coverage = _checks.share("coverage", coverage, zero=False)
     ranking, ok = ranking_of(data)
     return _ranking.risk_at_coverage(ranking, coverage), ok
 
 
-@twin(declared.oracle_collaborative_accuracy, data=RankedData)
+@twin(np_risk_coverage.oracle_collaborative_accuracy, data=RankedData)
 def oracle_collaborative_accuracy(data, fraction):
     fraction = _checks.share("fraction", fraction)
     ranking, ok = ranking_of(data)
     return _ranking.collaborative_accuracy(ranking, fraction), ok
 
 
-@twin(declared.risk_coverage_curve, data=RankedOrLosses)
+@twin(np_risk_coverage.risk_coverage_curve, data=RankedOrLosses)
 def risk_coverage_curve(data):
     batch = examples_of(data)
     # The number of points depends on the values, which a graph does not allow.
     if _execution.is_eager():
-        curve = declared.risk_coverage_curve(
+        curve = np_risk_coverage.risk_coverage_curve(
             labels=for_numpy(data.labels),
             probabilities=for_numpy(data.probabilities),
             logits=for_numpy(data.logits),
@@ -129,7 +129,7 @@ def risk_coverage_curve(data):
     return curve, batch.valid & (ranking.total > 0)
 
 
-@twin(declared.accuracy, data=ClassifierData)
+@twin(np_risk_coverage.accuracy, data=ClassifierData)
 def accuracy(data):
     examples = _inputs.examples_of(data)
     decisions, _, right = _decisions.decisions(examples.probabilities)

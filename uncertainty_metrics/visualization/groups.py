@@ -15,7 +15,7 @@ from uncertainty_metrics.visualization import _series
 __all__ = ["calibration_by_group_diagram"]
 
 # More groups are too small to read; those with the smallest p-values are drawn.
-_MOST_GROUPS = 40
+MOST_GROUPS = 40
 _CLEAR, _CHANCE, _UNTESTED = _series.color(1), "0.35", "0.7"
 _INCHES_PER_GROUP = 0.27
 
@@ -59,7 +59,7 @@ def calibration_by_group_diagram(
             "`table` must be what `calibration_by_group` returns. Received: "
             f"{type(table).__name__}"
         )
-    rows = sorted(table.rows[:_MOST_GROUPS], key=lambda row: row.gap)
+    rows = sorted(table.rows[:MOST_GROUPS], key=lambda row: row.gap)
     if not rows:
         raise _checks.error("table", "at least one group", "none", verb="hold")
     ax, own = _series.axes(ax, 6.4, 1.3 + _INCHES_PER_GROUP * len(rows))
@@ -83,8 +83,8 @@ def calibration_by_group_diagram(
             label=labels.pop(color, "_"),
         )
         for mark in drawn:
-            told = f"{row.mean_outcome:.3f} came, {row.mean_score:.3f} predicted"
-            _series.tell(mark, f"{_series.plain(row.name)}: {told}")
+            tip = f"{row.mean_outcome:.3f} came, {row.mean_score:.3f} predicted"
+            _series.set_tips(mark, f"{_series.plain(row.name)}: {tip}")
     ax.axvline(0, color="0.3", linewidth=0.8)
     names = [f"{_series.plain(row.name)} ({row.size:.6g})" for row in rows]
     ax.set_yticks(range(len(rows)), names)

@@ -17,7 +17,7 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._results import BinStatistics
+from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _inputs, _wilson
 from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
@@ -109,7 +109,7 @@ class ReliabilityCurve:
 
 
 def curve_from_statistics(
-    statistics: BinStatistics, *, y_axis: YAxis = "accuracy"
+    statistics: AnyBinStatistics, *, y_axis: YAxis = "accuracy"
 ) -> ReliabilityCurve:
     """The data of a reliability diagram, from bin statistics.
 
@@ -207,8 +207,8 @@ def reliability_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
-      binning_scheme: "even" (bins of equal width) or "adaptive" (bins of equal mass).
-      class_conditional: whether every class is a group with its own bins.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      class_conditional: whether every class is a group with bins of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.

@@ -122,8 +122,8 @@ def accuracy_confidence_curve(
 
     Args:
       labels: integer class labels in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
-        largest.
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
@@ -174,11 +174,11 @@ def _accuracy_curve(data: _ThresholdData) -> AccuracyConfidenceCurve:
     thresholds = data.thresholds
     if thresholds is None:
         thresholds = _PERCENT if data.confidences is None else distinct[::-1]
-    thresholds, kept = _reached(thresholds, distinct, data)
+    thresholds, num_kept = _reached(thresholds, distinct, data)
     return AccuracyConfidenceCurve(
         thresholds,
-        np.append(np.nan, 1 - risks)[kept],
-        np.append(0.0, coverages)[kept],
+        np.append(np.nan, 1 - risks)[num_kept],
+        np.append(0.0, coverages)[num_kept],
     )
 
 
@@ -335,12 +335,12 @@ def _rejection_curve(data: _RejectionData) -> RejectionCurve:
             right = np.append(right, np.zeros(len(unlabelled), bool))
     groups = _ranking.groups(scores, right)
     rejected = np.arange(len(scores))
-    kept = len(scores) - rejected
-    expected = np.interp(kept, groups.masses, groups.hits)
+    num_kept = len(scores) - rejected
+    expected = np.interp(num_kept, groups.masses, groups.hits)
     return RejectionCurve(
         rejected / len(scores),
-        expected / kept,
-        np.minimum(1.0, groups.hits[-1] / kept),
+        expected / num_kept,
+        np.minimum(1.0, groups.hits[-1] / num_kept),
     )
 
 
@@ -429,7 +429,7 @@ def risk_coverage_diagram(
         x, y = np.append(0, coverages[shown]), heights[np.append(0, shown)]
         label = _series.label(name, f"AURC = {risks.area:.3g}")
         drawn = ax.plot(x, y, drawstyle="steps-pre", label=label, **_series.line(i))
-        _series.tell(*drawn, label)
+        _series.set_tips(*drawn, label)
         if risks.band is not None:
             ends = (end[np.append(0, shown)] for end in risks.band)
             style = {"color": color, "alpha": 0.15, "linewidth": 0}
@@ -474,9 +474,9 @@ def _risks(data: _ThresholdData, level: float | None) -> _Risks:
         sizes = groups.masses[1:] if weights is None else _decided(scores, weights)
         band = _wilson.interval(curve.risks, sizes, level)
     if data.thresholds is not None:
-        thresholds, kept = _reached(data.thresholds, curve.thresholds, data)
-        is_reached = kept > 0
-        last = kept[is_reached] - 1
+        thresholds, num_kept = _reached(data.thresholds, curve.thresholds, data)
+        is_reached = num_kept > 0
+        last = num_kept[is_reached] - 1
         marks = thresholds[is_reached], curve.coverages[last], curve.risks[last]
     return _Risks(curve, risk_coverage.mean_risk(groups), band, marks)
 
@@ -619,7 +619,9 @@ def accuracy_confidence_diagram(
     for i, (name, curve) in enumerate(curves.items()):
         style = _series.line(i) | {"marker": _marker(curve.thresholds)}
         label = _series.label(name, "")
-        ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        drawn = ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        first = f"accuracy {curve.accuracies[0]:.3f} at {curve.thresholds[0]:.3g}"
+        _series.set_tips(*drawn, _series.label(name, first))
         strip.plot(curve.thresholds, curve.shares, clip_on=False, **style)
     ax.set(xlabel="Confidence threshold", ylabel="Accuracy")
     _fit(ax, [(curve.shares, curve.accuracies) for curve in curves.values()])

@@ -51,11 +51,11 @@ def _with_totals(
             units=_sums.append_cell(sums.units, num_cells, n, nothing, nothing, n)
         )
     weights = xp.cast(weights, xp.float32)
-    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
+    num_counted = xp.cast(xp.math.count_nonzero(weights), xp.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
     nothing = xp.zeros_like(hi)
     return sums._replace(
-        hi=_sums.append_cell(sums.hi, num_cells, live, nothing, hi),
+        hi=_sums.append_cell(sums.hi, num_cells, num_counted, nothing, hi),
         lo=_sums.append_cell(sums.lo, num_cells, nothing, nothing, lo),
     )
 

@@ -42,7 +42,10 @@ class GeneralCalibrationError(CalibrationMetric):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K]. True is needed
         for P(class 1) of several axes without a class axis.
@@ -233,7 +236,9 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       positive_class: for the binary task, score P(class 1) against `label == 1` (as
         torchmetrics does) instead of the decision's probability against whether the
-        decision is right.
+        decision is right. With this option the metric takes answers without classes,
+        too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
+        confidence in [0, 1].
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -

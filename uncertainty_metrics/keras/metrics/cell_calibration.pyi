@@ -27,7 +27,10 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       bandwidth: s >= 1e-5, for smECE_s of a fixed bandwidth; by default None, to solve
         for the bandwidth.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
@@ -80,7 +83,10 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
@@ -131,7 +137,10 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
@@ -181,7 +190,10 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a

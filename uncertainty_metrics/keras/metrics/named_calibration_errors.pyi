@@ -23,7 +23,10 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -87,7 +90,10 @@ class MaximumCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -151,7 +157,10 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -214,7 +223,10 @@ class StaticCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -277,7 +289,10 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -340,7 +355,10 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
+      positive_class: for two classes, score P(class 1) against `label == 1`. With this
+        option the metric takes answers without classes, too: `y_true` is whether each
+        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
+        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -

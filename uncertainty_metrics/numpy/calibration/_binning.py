@@ -11,7 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
-from uncertainty_metrics._results import BinStatistics as _BinStatistics
+from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _inputs, _text_tables, _threads
 
 # The size of a block [rows, classes] that stays in the cache.
@@ -42,8 +42,8 @@ def read(
     return _inputs.examples_of(data, allow_none), spec
 
 
-class BinStatistics(_BinStatistics):
-    __doc__ = _BinStatistics.__doc__
+class BinStatistics(AnyBinStatistics):
+    __doc__ = AnyBinStatistics.__doc__
 
     def __repr__(self) -> str:
         groups, bins = self.counts.shape

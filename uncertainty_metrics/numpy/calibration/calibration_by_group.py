@@ -102,7 +102,7 @@ class CalibrationByGroup:
         }
 
     def __repr__(self) -> str:
-        tested, found = len(self.tested), len(self.miscalibrated)
+        tested, wrong = len(self.tested), len(self.miscalibrated)
         header = ("group", "size", "score", "outcome", "gap", "from", "to", "p (Holm)")
 
         def row(i: int) -> list[object]:
@@ -117,7 +117,7 @@ class CalibrationByGroup:
             ]
 
         return (
-            f"Calibration of {len(self)} groups: {found} of {tested} tested are "
+            f"Calibration of {len(self)} groups: {wrong} of {tested} tested are "
             f"miscalibrated at {100 * (1 - self.level):.3g}%, all groups considered "
             f"(Holm); {len(self) - tested} have fewer than {self.min_examples} "
             f"examples.\n{_text_tables.table(header, len(self), row)}"
@@ -155,6 +155,11 @@ def calibration_by_group(
     at most 5% of data sets (for level 0.95), however many groups there are and however
     they overlap. A single interval is not adjusted: of 100 groups of a calibrated model
     about 5 have intervals without 0.
+
+    In a simulation of 84 overlapping groups (`studies/calibration_by_group_level.py`,
+    300 draws) a calibrated model had a finding in 2.7%, 3.0% and 5.0% of data sets of
+    500, 2000 and 10,000 examples. One group of an eighth of the examples, whose
+    outcomes came less often than predicted by 0.1, was found in 13%, 62% and 100%.
 
     A gap of 0 does not show that a group is calibrated: scores that are too high for
     some of its members and too low for others even out. `ece` of the group tells.
@@ -230,7 +235,7 @@ def calibration_by_group(
         np.ones(len(scores)) if examples.weights is None else examples.weights,
         examples.weights is not None,
     )
-    columns = _columns(groups, examples.kept)
+    columns = _columns(groups, examples.counted)
     rows = []
     for size in range(1, depth + 1):
         for names in itertools.combinations(columns, size):
@@ -248,7 +253,7 @@ class _Scored(NamedTuple):
     weighted: bool
 
 
-def _columns(groups: Any, kept: np.ndarray) -> dict[str, GroupColumn]:
+def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
     named = isinstance(groups, Mapping) or hasattr(groups, "columns")
     if named:
@@ -261,14 +266,14 @@ def _columns(groups: Any, kept: np.ndarray) -> dict[str, GroupColumn]:
     for name, values in attributes.items():
         label = f"groups[{name!r}]" if named else "groups"
         column = group_column(label, values)
-        if len(column.codes) != kept.size:
+        if len(column.codes) != counted.size:
             raise _checks.error(
                 label,
-                f"a value for each of the {kept.size} examples",
+                f"a value for each of the {counted.size} examples",
                 len(column.codes),
                 verb="hold",
             )
-        columns[name] = column._replace(codes=column.codes[kept.reshape(-1)])
+        columns[name] = column._replace(codes=column.codes[counted.reshape(-1)])
     return columns
 
 

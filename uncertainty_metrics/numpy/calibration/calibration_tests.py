@@ -162,7 +162,7 @@ def calibration_test(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      progress: whether to show a progress bar on stderr, which needs tqdm.
+      progress: whether to show a progress bar on stderr (needs tqdm).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

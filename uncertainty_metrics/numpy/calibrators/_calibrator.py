@@ -202,7 +202,7 @@ class Calibrator(abc.ABC):
             sample_weight=sample_weight,
             ignore_index=ignore_index,
         )
-        self._arrays = self._found(examples)
+        self._arrays = self._fitted_arrays(examples)
         self._layout = layout
         return self
 
@@ -263,7 +263,7 @@ class Calibrator(abc.ABC):
         """Returns predictions [..., K] or of class 1, and the shape of the result."""
         return array, array.shape
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
         """Returns the arrays, by name, of the map fitted to these examples."""
         raise NotImplementedError
 
@@ -338,7 +338,7 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def _loaded(cls, archive: _archive.Archive) -> Self:
-        if archive.declared_bytes("header") > _MAX_HEADER:
+        if archive.stated_bytes("header") > _MAX_HEADER:
             raise ValueError("the header is too long")
         header = json.loads(archive.read(["header"])["header"].item())
         required = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}

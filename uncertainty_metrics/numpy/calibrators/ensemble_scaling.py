@@ -247,8 +247,8 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
             **options,
         )
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
-        members = _Members(examples, examples.kept.shape[-1])
+    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+        members = _Members(examples, examples.counted.shape[-1])
         best = _best(members, examples.name)
         return {
             "temperature": np.array(members.unit / best.beta),

@@ -57,7 +57,7 @@ class _LinearScaling(_calibrator.Calibrator):
             raise _checks.error(name, "finite", _inputs.first(~finite, wide))
         return wide
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
         name, labels = examples.name, examples.labels
         _calibrator.check_two(labels)
         z = self._logits(name, examples.predictions)

@@ -85,7 +85,7 @@ class VennAbersCalibration(_calibrator.Calibrator):
         lower, upper = self._ends(predictions.name, predictions.rows)
         return lower.reshape(shape), upper.reshape(shape)
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
         if examples.num_classes != 2:
             raise _checks.error(
                 examples.name, "two classes", f"{examples.num_classes}", verb="have"

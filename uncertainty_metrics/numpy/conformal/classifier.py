@@ -188,8 +188,8 @@ class ConformalClassifier(quantile.Conformal):
         )
         names = None
         if groups is not None:
-            kept = examples.kept.reshape(-1)
-            names = quantile.of_examples(groups, len(kept))[kept]
+            counted = examples.counted.reshape(-1)
+            names = quantile.of_examples(groups, len(counted))[counted]
         self._set(scores, names, examples.weights)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)

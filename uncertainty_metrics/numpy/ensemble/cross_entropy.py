@@ -36,7 +36,9 @@ def _label_log_probabilities(
         ignore_index=data.ignore_index,
         allow_none=not aggregate,
     )
-    rows = predictions.reshape(-1, *predictions.shape[-2:])[examples.kept.reshape(-1)]
+    rows = predictions.reshape(-1, *predictions.shape[-2:])[
+        examples.counted.reshape(-1)
+    ]
     rows = _predictions.checked(name, rows)
 
     def log_probabilities(block: slice) -> np.ndarray:

@@ -102,16 +102,16 @@ def of_examples(
         cell = cell + _grid.index(score.astype(np.float32), *bits)
         score = _rounded(score.astype(np.float64))
         hit = np.flatnonzero(outcomes[block])
-        weight = np.ones(len(score))
-        if examples.weights is not None:
+        of_weights, of_scores, of_outcomes = totals
+        if examples.weights is None:
+            of_weights.count(cell)
+            of_scores.add(score, cell)
+            of_outcomes.count(cell[hit])
+        else:
             weight = np.repeat(examples.weights[block], scores.shape[1])
-        for total, values, where in zip(
-            totals,
-            (weight, weight * score, weight[hit]),
-            (cell, cell, cell[hit]),
-            strict=True,
-        ):
-            total.add(values, where)
+            of_weights.add(weight, cell)
+            of_scores.add(weight * score, cell)
+            of_outcomes.add(weight[hit], cell[hit])
     return of_rows([total.sums() for total in totals], scores.size)
 
 

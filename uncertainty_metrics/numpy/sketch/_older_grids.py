@@ -76,7 +76,7 @@ def exact_rows(rows: Mapping[str, ExactSums], num_groups: int) -> dict[str, Exac
     weights, scores = (rows[name].values for name in ("weights", "score_sums"))
     cells = _cells_of_means(weights, scores, num_groups, new_bits)
     _warn()
-    return {name: _moved_sums(row, cells, size) for name, row in rows.items()}
+    return {name: moved_sums(row, cells, size) for name, row in rows.items()}
 
 
 def moved(
@@ -119,13 +119,18 @@ def _cells_of_means(
     weights: np.ndarray, score_sums: np.ndarray, num_groups: int, bits: tuple[int, ...]
 ) -> np.ndarray:
     """Returns the cell of each mean score in the grid of all groups with these bits."""
-    means = np.clip(score_sums / np.where(weights > 0, weights, 1), 0, 1)
-    cells = _grid.index(means.astype(np.float32), *bits)
+    cells = cells_of(score_sums / np.where(weights > 0, weights, 1), bits)
     groups = np.arange(num_groups) * _grid.num_cells(*bits)
     return cells + np.repeat(groups, len(cells) // num_groups)
 
 
-def _moved_sums(row: ExactSums, cells: np.ndarray, size: int) -> ExactSums:
+def cells_of(scores: np.ndarray, bits: tuple[int, ...]) -> np.ndarray:
+    """Returns the cell of each score in the grid of one group with these bits."""
+    return _grid.index(np.clip(scores, 0, 1).astype(np.float32), *bits)
+
+
+def moved_sums(row: ExactSums, cells: np.ndarray, size: int) -> ExactSums:
+    """Returns sums over new cells, given the new cell of each old one."""
     total = Total(ExactSums.zeros(size))
     for place, digit in enumerate(row.digits, row.lowest):
         total.add(np.ldexp(digit.astype(np.float64), 32 * place), cells)

@@ -1,0 +1,219 @@
+"""`Summary`: sums of predictions equal direct computations, add up, and hide scores."""
+
+import io
+
+import numpy as np
+import pytest
+from scipy import special
+
+import uncertainty_metrics.numpy as um
+
+KINDS = ["two classes", "four classes", "answers"]
+each_kind = pytest.mark.parametrize("kind", KINDS)
+weighted_or_not = pytest.mark.parametrize("weighted", [False, True])
+
+
+def predictions(rng, kind, n, weighted=False):
+    """Returns the arguments of `update`."""
+    data = {"sample_weight": rng.uniform(0.5, 2, n)} if weighted else {}
+    if kind == "answers":
+        p = rng.random(n)
+        return {"correct": rng.random(n) < p**1.2, "confidences": p, **data}
+    classes = 2 if kind == "two classes" else 4
+    logits = 2 * rng.normal(size=(n, classes))
+    labels = np.argmax(logits + rng.gumbel(size=(n, classes)), axis=1)
+    return {"labels": labels, "probabilities": special.softmax(logits, axis=1), **data}
+
+
+def part(data, rows):
+    return {name: values[rows] for name, values in data.items()}
+
+
+def summary_of(*batches):
+    summary = um.Summary()
+    for batch in batches:
+        summary.update(**batch)
+    return summary
+
+
+def scores_of(data):
+    """Returns decisions, confidences, Brier scores and likelihoods of all rows."""
+    if "correct" in data:
+        y, p = data["correct"].astype(float), data["confidences"]
+        return y, p, (p - y) ** 2, -np.log(np.where(y == 1, p, 1 - p))
+    y, p = data["labels"], data["probabilities"]
+    rows = np.arange(len(y))
+    right = p.argmax(axis=1) == y
+    brier = np.sum((p - np.eye(p.shape[1])[y]) ** 2, axis=1)
+    return right.astype(float), p.max(axis=1), brier, -np.log(p[rows, y])
+
+
+@each_kind
+@weighted_or_not
+def test_means_and_errors_are_those_of_all_rows(kind, weighted, rng):
+    data = predictions(rng, kind, 500, weighted)
+    summary = summary_of(part(data, slice(0, 120)), part(data, slice(120, None)))
+    weights = data.get("sample_weight", np.ones(500))
+    right, sure, brier, nll = scores_of(data)
+    means = summary.means()
+    expected = {
+        "accuracy": right,
+        "gap": right - sure,
+        "brier_score": brier,
+        "negative_log_likelihood": nll,
+    }
+    for name, scores in expected.items():
+        mean = np.average(scores, weights=weights)
+        error = np.sqrt(np.sum(weights**2 * (scores - mean) ** 2)) / weights.sum()
+        if name == "accuracy":
+            shares = weights / weights.sum()
+            error = np.sqrt(mean * (1 - mean) * np.sum(shares**2))
+        np.testing.assert_allclose(means[name], (mean, error), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        means["mean_confidence"].mean, np.average(sure, weights=weights)
+    )
+    assert summary.num_examples == 500
+    np.testing.assert_allclose(
+        summary.effective_examples, weights.sum() ** 2 / np.sum(weights**2)
+    )
+
+
+@each_kind
+@weighted_or_not
+def test_gain_over_the_shares_of_the_labels_is_that_of_all_rows(kind, weighted, rng):
+    data = predictions(rng, kind, 400, weighted)
+    weights = data.get("sample_weight", np.ones(400))
+    labels = data.get("labels", data.get("correct")).astype(int)
+    _, _, brier, _ = scores_of(data)
+    truth = np.eye(labels.max() + 1)[labels]
+    shares = np.average(truth, axis=0, weights=weights)
+    constant = np.sum((truth - shares) ** 2, axis=1)
+    if kind == "answers":
+        constant = constant / 2
+    gains = constant - brier
+    gain = np.average(gains, weights=weights)
+    error = np.sqrt(np.sum(weights**2 * (gains - gain) ** 2)) / weights.sum()
+    found, of_shares = summary_of(data).brier_gain()
+    np.testing.assert_allclose(found, (gain, error), rtol=1e-9)
+    np.testing.assert_allclose(of_shares, np.average(constant, weights=weights))
+
+
+@each_kind
+def test_sketches_have_the_same_bits_for_any_batches(kind, rng):
+    data = predictions(rng, kind, 300)
+    whole = summary_of(data)
+    halves = [summary_of(part(data, slice(i, None, 2))) for i in range(2)]
+    total = sum([*halves, um.Summary()])
+    assert total.decisions == whole.decisions
+    assert total.classes == whole.classes
+    np.testing.assert_allclose(
+        total.means()["brier_score"], whole.means()["brier_score"]
+    )
+    np.testing.assert_allclose(whole.decisions.ece(), um.ece(**data), rtol=0, atol=2e-3)
+
+
+def test_impossible_labels_are_counted(rng):
+    summary = summary_of({"labels": [0, 1, 1], "probabilities": [0.2, 0.0, 0.5]})
+    assert summary.impossible == 1
+    assert summary.means()["negative_log_likelihood"].mean == np.inf
+
+
+@each_kind
+@weighted_or_not
+def test_saved_cells_hold_five_examples_and_answers_stay(kind, weighted, rng):
+    summary = summary_of(predictions(rng, kind, 2000, weighted))
+    file = io.BytesIO()
+    summary.save(file)
+    file.seek(0)
+    loaded = um.Summary.load(file)
+    assert loaded.num_examples == 2000
+    for before, after in (
+        (summary.decisions, loaded.decisions),
+        (summary.classes, loaded.classes),
+    ):
+        if before is None:
+            assert after is None
+            continue
+        for cells in after._groups():
+            # A mean weight is 1.25, and five of them are at least 5 x 0.5.
+            assert cells.weights.min() >= (2.5 if weighted else 5)
+        np.testing.assert_allclose(
+            after.general_calibration_error("even", "l1"),
+            before.general_calibration_error("even", "l1"),
+            rtol=0,
+            atol=5e-3,
+        )
+    for name, moments in summary.means().items():
+        np.testing.assert_allclose(loaded.means()[name], moments, rtol=1e-12)
+    np.testing.assert_allclose(loaded.effective_examples, summary.effective_examples)
+    assert (summary.squared_weights() is None) == (not weighted)
+
+
+def test_classes_of_few_examples_do_not_show_their_scores(rng):
+    """Class 2 has a single example, of probability .123456789."""
+    data = predictions(rng, "two classes", 50)
+    p = np.column_stack([data["probabilities"] * 0.876543211, np.full(50, 0.123456789)])
+    labels = data["labels"]
+    labels[7] = 2
+    file = io.BytesIO()
+    summary_of({"labels": labels, "probabilities": p}).save(file)
+    file.seek(0)
+    sums = np.load(file)["sums"]
+    score = np.sum((p[7] - [0, 0, 1]) ** 2)
+    assert not np.any(np.isclose(sums, score, rtol=1e-9))
+    assert not np.any(np.isclose(sums, p[7].max(), rtol=1e-9))
+
+
+def test_a_bad_batch_leaves_the_summary_as_it_was(rng):
+    summary = summary_of(predictions(rng, "two classes", 20))
+    before = summary.means()
+    for bad, message in (
+        ({"labels": [0, 1], "probabilities": [0.3, 1.2]}, r"in \[0, 1\]"),
+        ({"labels": [0, 1], "probabilities": np.full((2, 3), 1 / 3)}, "2 classes"),
+        ({"correct": [True], "confidences": [0.4]}, "either of `labels`"),
+        (
+            {"labels": [0], "probabilities": [0.3], "sample_weight": [1e200]},
+            "small enough to be squared|a sum up to",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            summary.update(**bad)
+        assert summary.means() == before
+        assert not summary.is_weighted
+
+
+def test_summaries_of_other_classes_do_not_add(rng):
+    two, four = (summary_of(predictions(rng, kind, 9)) for kind in KINDS[:2])
+    with pytest.raises(ValueError, match="of the same classes"):
+        two + four
+    with pytest.raises(ValueError, match="no examples"):
+        um.Summary().means()
+    with pytest.raises(TypeError):
+        two + 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arrays: arrays.pop("decisions"),
+        lambda arrays: arrays.update(sums=arrays["sums"][:3]),
+        lambda arrays: arrays.update(sums=np.full_like(arrays["sums"], np.nan)),
+        lambda arrays: arrays.update(sums=0 * arrays["sums"]),
+        lambda arrays: arrays.update(sums=arrays["sums"][:, :1]),
+        lambda arrays: arrays.update(decisions=arrays["decisions"][:99]),
+        lambda arrays: arrays.update(decisions=arrays["classes"]),
+        lambda arrays: arrays.update(classes=arrays["decisions"]),
+        lambda arrays: arrays.update(header=np.array('{"format": "other"}')),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(change, rng):
+    file = io.BytesIO()
+    summary_of(predictions(rng, "four classes", 30)).save(file)
+    file.seek(0)
+    arrays = dict(np.load(file))
+    change(arrays)
+    changed = io.BytesIO()
+    np.savez(changed, **arrays)
+    changed.seek(0)
+    with pytest.raises(ValueError, match=r"^[^\n]*Received: [^\n]*$"):
+        um.Summary.load(changed)

@@ -1,0 +1,191 @@
+"""From what files and arrays hold to answers with confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report import _names, _option_likelihoods
+from uncertainty_metrics._report._predictions import Confidences, Questions
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
+
+_BY_LIKELIHOODS = (
+    "There are no confidences: the largest probability of an option is taken for them, "
+    f"by the softmax of the log-likelihoods in `{_option_likelihoods.LIKELIHOODS}`."
+)
+_BY_SAMPLES = (
+    "There are no confidences: the share of the most frequent of the sampled answers "
+    "is taken for them."
+)
+
+
+def answers_of(
+    source: str,
+    correct: tuple[str, np.ndarray],
+    confidences: tuple[str, np.ndarray] | None,
+    samples: tuple[str, Any] | None,
+    place: Callable[[int], str],
+    *,
+    likelihoods: Sequence[Any] | None = None,
+    percent: bool = False,
+    sample_weight: np.ndarray | None = None,
+    left_out: tuple[str, ...] = (),
+    groups: Mapping[str, Any] | None = None,
+    questions: Questions | None = None,
+) -> Confidences:
+    """Returns answers whose confidences are in [0, 1].
+
+    Args:
+      source: name of the file.
+      correct: the name of the column or array that says whether answers are right, and
+        its values.
+      confidences: the same of how sure they are; None where likelihoods or samples
+        tell it.
+      samples: the same of several answers to each question, lists; or None.
+      place: returns where an answer is, for a message.
+      likelihoods: the log-likelihoods of the options of each question, as
+        lm-evaluation-harness writes them, or None.
+      percent: whether confidences are percent.
+      sample_weight: broadcastable to the answers, or None.
+      left_out: of `Confidences`.
+      groups: of `Confidences`.
+      questions: of `Confidences`.
+
+    Raises:
+      ValueError: a value is not as it must be.
+    """
+    shape = correct[1].shape
+    if confidences is not None:
+        _checks.paired(confidences[0], confidences[1].shape, correct[0], shape)
+    counts = np.ones(correct[1].size, bool)
+    if sample_weight is not None:
+        sample_weight = _inputs.sample_weights(sample_weight, shape)
+        counts = sample_weight > 0  # Those of weight 0 may hold anything.
+    right = _right(*correct, counts, place)
+    notes: list[str] = []
+    agreement = None
+    if samples is not None:
+        agreement, why_not = _agreement(*samples, len(right), place)
+        if agreement is None and confidences is None and likelihoods is None:
+            raise ValueError(why_not)
+        if why_not:
+            notes.append(f"Left out: {why_not}")
+    if confidences is not None:
+        values = _confidences(*confidences, counts, percent, place)
+        small = int(np.sum((values > 0) & (values <= 0.01) & counts))
+        if percent and small:
+            notes.append(
+                f"{small} of the confidences are above 0% and at most 1%: are these "
+                "percent, as the others are?"
+            )
+    elif percent:
+        raise ValueError("--percent needs a column of confidences")
+    elif likelihoods is not None:
+        notes.append(_BY_LIKELIHOODS)
+        values = _option_likelihoods.confidences_of(likelihoods, place)
+    else:
+        assert agreement is not None
+        notes.append(_BY_SAMPLES)
+        values = agreement.agreement
+    return Confidences(
+        source,
+        right,
+        values,
+        sample_weight,
+        left_out,
+        tuple(notes),
+        groups or {},
+        agreement,
+        questions,
+    )
+
+
+def _refused(
+    name: str, expected: str, bad: np.ndarray, values: Any, place: Callable[[int], str]
+) -> ValueError:
+    """Returns the error for the first bad value, which it names with its place."""
+    index = int(np.argmax(bad))
+    return ValueError(
+        f"{place(index)}: `{name}` must be {expected}. Received: {values[index]}"
+    )
+
+
+def _right(
+    name: str, values: np.ndarray, counts: np.ndarray, place: Callable[[int], str]
+) -> np.ndarray:
+    """Returns whether each answer is right, of booleans, 0 and 1, or text."""
+    values = values.reshape(-1)
+    if _names.is_text(values):
+        lower = np.char.lower(values)
+        right, bad = lower == "true", ~np.isin(lower, ["true", "false"])
+    else:
+        right, bad = values == 1, (values != 0) & (values != 1)
+    if np.any(bad & counts):
+        expected = "true or false, or 1 and 0"
+        raise _refused(name, expected, bad & counts, values, place)
+    return right
+
+
+def _confidences(
+    name: str,
+    values: np.ndarray,
+    counts: np.ndarray,
+    percent: bool,
+    place: Callable[[int], str],
+) -> np.ndarray:
+    """Returns confidences in [0, 1], which may be percent."""
+    values = _inputs.native_floating(_inputs.as_array(name, values).reshape(-1))
+    largest = 100 if percent else 1
+    limit = largest * _inputs.upper_limit(values.dtype)
+    bad = ~((values >= 0) & (values <= limit)) & counts
+    if np.any(bad):
+        raise _refused(name, _expected(values, percent), bad, values, place)
+    if not percent:
+        return values
+    if np.all(values <= 1):
+        raise ValueError(
+            f"`{name}` is at most 1 everywhere, so it seems to be no percent: leave "
+            "out --percent"
+        )
+    return values / 100
+
+
+def _expected(values: np.ndarray, percent: bool) -> str:
+    """Returns what confidences must be, and what these seem to be."""
+    finite = values[np.isfinite(values)]
+    if percent:
+        return "in [0, 100]"
+    if not np.all(np.isfinite(values)):
+        return "a number in [0, 1]"
+    if np.all((finite >= 0) & (finite <= 100)):
+        return "in [0, 1] (divide percent by 100; for a file, --percent does)"
+    if np.all(finite <= 0):
+        return "in [0, 1] (the exponential of a log-probability is)"
+    return "in [0, 1]"
+
+
+def _agreement(
+    name: str, samples: Sequence[Any], size: int, place: Callable[[int], str]
+) -> tuple[SampledAgreement | None, str]:
+    """Returns the agreement of the samples; or None and why there is none."""
+    expected = f"`{name}` must hold a list of as many answers to each question"
+    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in samples]
+    for index, row in enumerate(rows):
+        received = ""
+        if not isinstance(row, list | tuple) or not row:
+            received = "no list" if row is not None else "nothing"
+        elif len(row) != len(rows[0]):
+            received = f"{len(row)} answers, and {len(rows[0])} to the first question"
+        if received:
+            return None, f"{place(index)}: {expected}. Received: {received}"
+    if len(rows) != size:
+        return None, f"{expected}. Received: {len(rows)} lists for {size} questions"
+    try:
+        return um.sampled_agreement(rows), ""
+    except (TypeError, ValueError) as wrong:
+        return None, str(wrong).replace("`answers`", f"`{name}`")

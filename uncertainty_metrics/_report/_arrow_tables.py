@@ -1,0 +1,215 @@
+"""Tables of Apache Arrow: .parquet, .feather and .arrow."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+from uncertainty_metrics._report._predictions import silent
+from uncertainty_metrics._report._tables import missing
+from uncertainty_metrics.numpy import _archive
+
+_ARROW = b"ARROW1"
+
+
+class ArrowTable:
+    """The columns of a Feather or Arrow file, which needs pyarrow.
+
+    Args:
+      file: opened for reading bytes.
+      tell: is told how far it is read.
+    """
+
+    others: tuple[str, ...] = ()
+    _kind = "Arrow"
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
+        self._arrow = _optional.require("pyarrow")
+        self._file, self._tell = file, tell
+        with _damaged(self._kind):
+            self._open(file)
+            self.header = list(self._schema.names)
+
+    def _open(self, file: IO[bytes]) -> None:
+        self._table = _arrow_reader(file).read_all()
+        _archive.check_size(self._table.nbytes, file)
+        self._schema, self._size = self._table.schema, len(self._table)
+
+    def _select(self, names: Sequence[str]) -> Any:
+        """Returns a table of these columns."""
+        return self._table.select(names)
+
+    def _check_size(self, size: int) -> None:
+        """Raises ValueError for more bytes than a file of its size should unpack to."""
+        _archive.check_size(size, self._file)
+
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        types = self._arrow.types
+        for name in names:
+            kind = _value_type(self._schema.field(name).type, types)
+            if not _is_numeric(kind, types):
+                raise ValueError(
+                    f"the column `{name}` must hold numbers. Received: {kind}"
+                )
+        wanted = [label, *names]
+        if not self._size:
+            raise ValueError("the file must hold at least one example")
+        self._check_size(8 * self._size * len(wanted))
+        self._tell(f"reads {self._size:,} examples")
+        with _damaged(self._kind):
+            table = self._select(wanted)
+            numbers = np.empty((self._size, len(names)))
+            for j, name in enumerate(names):  # What is missing is NaN.
+                numbers[:, j] = table[name].cast("float64").to_numpy()
+        return self._labels(table, label), numbers
+
+    def _labels(self, table: Any, label: str) -> np.ndarray:
+        types = self._arrow.types
+        kind = _value_type(self._schema.field(label).type, types)
+        column = table[label]
+        if types.is_boolean(kind) and not column.null_count:
+            return column.cast(kind).to_numpy().astype(bool)
+        if _is_numeric(kind, types):
+            with _damaged(self._kind):
+                return np.asarray(column.cast("float64").to_numpy(), np.float64)
+        if not _is_text(kind, types):
+            raise ValueError(
+                f"the column `{label}` must hold numbers, text or booleans. Received: "
+                f"{kind}"
+            )
+        if column.null_count:
+            index = column.is_null().to_pylist().index(True)
+            raise missing(label, self.place(index))
+        with _damaged(self._kind):
+            return column.cast("string").to_numpy().astype(str)
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        with _damaged(self._kind):
+            table = self._select(names)
+            return [table[name].to_pylist() for name in names]
+
+    def place(self, index: int) -> str:
+        return f"row {index + 1}"
+
+
+class ParquetTable(ArrowTable):
+    """The columns of a Parquet file, which needs pyarrow."""
+
+    _kind = "Parquet"
+
+    def _open(self, file: IO[bytes]) -> None:
+        self._parquet = _optional.require("pyarrow.parquet").ParquetFile(file)
+        self._schema = self._parquet.schema_arrow
+        self._size = self._parquet.metadata.num_rows
+
+    def _select(self, names: Sequence[str]) -> Any:
+        return self._parquet.read(columns=list(names))
+
+
+class ArrowPart(ArrowTable):
+    """Some rows of a table that is read part by part.
+
+    Args:
+      batch: a `pyarrow.RecordBatch`.
+      before: number of rows in the parts before this one.
+      kind: "Parquet" or "Arrow".
+    """
+
+    def __init__(self, batch: Any, before: int, kind: str):
+        self._arrow = _optional.require("pyarrow")
+        self._table, self._before, self._kind = batch, before, kind
+        self._tell = silent
+        self._schema, self._size = batch.schema, batch.num_rows
+        self.header = list(batch.schema.names)
+
+    def _select(self, names: Sequence[str]) -> Any:
+        return self._arrow.Table.from_batches([self._table]).select(list(names))
+
+    def _check_size(self, size: int) -> None:
+        """A part has as many rows as its reader asked for."""
+
+    def place(self, index: int) -> str:
+        return super().place(self._before + index)
+
+
+def parts(
+    file: IO[bytes], kind: str, rows: int, columns: Sequence[str] | None
+) -> Iterator[ArrowPart]:
+    """Yields the rows of a file part by part.
+
+    Args:
+      file: opened for reading bytes.
+      kind: "parquet" or "arrow".
+      rows: number of rows of a part, at most.
+      columns: names of the columns to read; None reads all.
+    """
+    title = kind.capitalize()
+    before = 0
+    batches = _parquet_batches if kind == "parquet" else _arrow_batches
+    found = batches(file, rows, columns)
+    while True:
+        with _damaged(title):
+            batch = next(found, None)
+        if batch is None:
+            return
+        if batch.num_rows:
+            yield ArrowPart(batch, before, title)
+        before += batch.num_rows
+
+
+def _parquet_batches(
+    file: IO[bytes], rows: int, columns: Sequence[str] | None
+) -> Iterator[Any]:
+    reader = _optional.require("pyarrow.parquet").ParquetFile(file)
+    chosen = None if columns is None else list(columns)
+    return reader.iter_batches(batch_size=rows, columns=chosen)
+
+
+def _arrow_batches(
+    file: IO[bytes], rows: int, columns: Sequence[str] | None
+) -> Iterator[Any]:
+    reader = _arrow_reader(file)
+    count = getattr(reader, "num_record_batches", None)  # A stream does not know it.
+    batches = reader if count is None else map(reader.get_batch, range(count))
+    for batch in batches:
+        chosen = batch if columns is None else batch.select(list(columns))
+        for start in range(0, batch.num_rows, rows):
+            yield chosen.slice(start, rows)
+
+
+def _arrow_reader(file: IO[bytes]) -> Any:
+    ipc = _optional.require("pyarrow.ipc")
+    file.seek(0)
+    start = file.read(len(_ARROW))
+    file.seek(0)
+    # What datasets write as they go is a stream, which begins with no name.
+    return ipc.open_file(file) if start == _ARROW else ipc.open_stream(file)
+
+
+@contextlib.contextmanager
+def _damaged(kind: str) -> Iterator[None]:
+    """Makes one error of the many kinds that damaged files raise."""
+    try:
+        yield
+    except Exception as failed:
+        shown = str(failed)[:200]
+        raise ValueError(f"a damaged {kind} file: {shown}") from None
+
+
+def _value_type(kind: Any, types: Any) -> Any:
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: Any, types: Any) -> bool:
+    # The third is of pyarrow 16.
+    tests = ("is_string", "is_large_string", "is_string_view")
+    return any(getattr(types, name)(kind) for name in tests if hasattr(types, name))
+
+
+def _is_numeric(kind: Any, types: Any) -> bool:
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in (*tests, types.is_null))

@@ -1,0 +1,146 @@
+"""How sure a model was of each decision or answer, and whether it was right.
+
+A classifier decides for its most probable class; its confidence is the probability of
+this class. Of answers both are given. The sections on calibration, on mending and on
+selective prediction ask for nothing else, so they are the same for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Rows,
+    Stream,
+    is_of_answers,
+    remembered,
+)
+from uncertainty_metrics._report._sections_ensemble import averaged
+from uncertainty_metrics.numpy import _inputs
+
+
+class Words(NamedTuple):
+    """What a report calls the decisions of a classifier, or answers.
+
+    Attributes:
+      one: a single one.
+      do: the verb.
+      doing: the same as a participle.
+      done: of examples for which the model did.
+      came: the truth that the probabilities are of.
+    """
+
+    one: str
+    do: str
+    doing: str
+    done: str
+    came: str
+
+
+_OF_DECISIONS = Words("decision", "decide", "deciding", "decided", "labels")
+_OF_ANSWERS = Words("answer", "answer", "answering", "answered", "outcomes")
+
+
+class Decisions(NamedTuple):
+    """Decisions or answers of positive weight.
+
+    Attributes:
+      correct: whether each is right, boolean [n].
+      confidences: the probability that it is right, [n].
+      weights: positive [n], or None.
+      squares: the sum of the squared weights of the examples that each one stands for,
+        [n]; None where each stands for itself.
+    """
+
+    correct: np.ndarray
+    confidences: np.ndarray
+    weights: np.ndarray | None
+    squares: np.ndarray | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by which functions take them."""
+        return {
+            "correct": self.correct,
+            "confidences": self.confidences,
+            "sample_weight": self.weights,
+        }
+
+    @property
+    def sample_size(self) -> float:
+        """Their number, or Kish's effective number of weighted ones."""
+        if self.weights is None:
+            return float(len(self.correct))
+        scale = self.weights.max()
+        squares = self.squared_weights / scale**2
+        return float((self.weights / scale).sum() ** 2 / squares.sum())
+
+    @property
+    def squared_weights(self) -> np.ndarray:
+        """Squares of the weights, or the sums of squares that are given."""
+        if self.squares is not None:
+            return self.squares
+        return np.ones(len(self.correct)) if self.weights is None else self.weights**2
+
+    def with_small_weights(self) -> Decisions:
+        """Returns the same with weights of at most 1."""
+        weights = self.weights
+        small = None if weights is None else weights / weights.max()
+        return self._replace(weights=small)
+
+
+@remembered
+def examples_of(model: Rows) -> Any:
+    """Returns the checked examples, of one model. Functions take them as labels, and
+    find decisions and probabilities but once.
+
+    Answers are examples of two classes, of which class 1 is right.
+    """
+    if isinstance(model, Confidences):
+        data = ClassifierData(
+            correct=model.correct,
+            confidences=model.confidences,
+            sample_weight=model.sample_weight,
+        )
+        return _inputs.examples_of(data)
+    return _inputs.examples(**{**model.arguments, model.kind: averaged(model)})
+
+
+@remembered
+def decisions_of(model: Decided) -> Decisions:
+    """Returns the decisions of a classifier, or the answers."""
+    if isinstance(model, Stream):
+        return _of_stream(model)
+    examples = examples_of(model)
+    if isinstance(model, Confidences):
+        right, confidences = examples.labels == 1, examples.probabilities[:, 1]
+    else:
+        decided, confidences = examples.decided
+        right = decided == examples.labels
+    return Decisions(right, confidences, examples.weights)
+
+
+def _of_stream(model: Stream) -> Decisions:
+    """Returns a right and a wrong decision for each cell of the sketch, whose weights
+    are those of all decisions that they stand for.
+    """
+    scores, wrong, right = model.summary.decision_cells()
+    weights = np.concatenate([wrong, right])
+    squares = model.summary.squared_weights()
+    some = weights > 0
+    return Decisions(
+        np.repeat([False, True], len(scores))[some],
+        np.tile(scores, 2)[some],
+        weights[some],
+        weights[some] if squares is None else squares.reshape(-1)[some],
+    )
+
+
+def words_of(model: Decided) -> Words:
+    """Returns what the report of a model calls its decisions."""
+    return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS

@@ -1,0 +1,87 @@
+"""Rows of predictions: some of them, and parts joined to a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Predictions,
+    Questions,
+    Regression,
+)
+from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
+
+RowModel = TypeVar("RowModel", Predictions, Confidences, Regression)
+# The attributes that have a value for each row.
+_BY_ROW = (
+    *("labels", "values", "correct", "confidences", "mean", "target"),
+    "sample_weight",
+)
+
+
+def num_rows(model: Any) -> int:
+    """Returns the number of rows: of examples, along the first axis."""
+    first = model.correct if isinstance(model, Confidences) else model.values
+    return len(first)
+
+
+def taken(model: RowModel, rows: Any) -> RowModel:
+    """Returns the rows of a model that a slice or an array of integers chooses."""
+    changed: dict[str, Any] = {}
+    for name in _BY_ROW:
+        values = getattr(model, name, None)
+        if values is not None:
+            # Weights may have one value for many rows.
+            alone = name == "sample_weight" and np.ndim(values) == 0
+            changed[name] = values if alone else values[rows]
+    if not isinstance(model, Regression):
+        changed["groups"] = {
+            name: np.asarray(values)[rows] for name, values in model.groups.items()
+        }
+    if isinstance(model, Confidences):
+        if model.samples is not None:
+            fields = (values[rows] for values in model.samples)
+            changed["samples"] = SampledAgreement(*fields)
+        if model.questions is not None:
+            name, values = model.questions
+            chosen = np.arange(len(values))[rows].tolist()
+            changed["questions"] = Questions(name, [values[i] for i in chosen])
+    return dataclasses.replace(model, **changed)
+
+
+def joined(models: Sequence[RowModel]) -> RowModel:
+    """Returns one model with the rows of all, and else the attributes of the first."""
+    first = models[0]
+    changed: dict[str, Any] = {}
+    for name in _BY_ROW:
+        parts = [getattr(model, name, None) for model in models]
+        if any(part is not None for part in parts):
+            ones = (np.ones(num_rows(model)) for model in models)
+            changed[name] = np.concatenate(
+                [
+                    one if part is None else part
+                    for part, one in zip(parts, ones, strict=True)
+                ]
+            )
+    if not isinstance(first, Regression):
+        changed["groups"] = {
+            name: np.concatenate([np.asarray(model.groups[name]) for model in models])
+            for name in first.groups
+        }
+    if isinstance(first, Confidences):
+        answers = [model for model in models if isinstance(model, Confidences)]
+        samples = [each.samples for each in answers if each.samples is not None]
+        if samples:
+            changed["samples"] = SampledAgreement(
+                *(np.concatenate(fields) for fields in zip(*samples, strict=True))
+            )
+        questions = [each.questions for each in answers if each.questions]
+        if questions:
+            values = [value for asked in questions for value in asked.values]
+            changed["questions"] = Questions(questions[0].name, values)
+    return dataclasses.replace(first, **changed)

@@ -1,0 +1,90 @@
+"""Calibration of decisions or answers: what classifiers and confidences have alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._decisions import Decisions
+from uncertainty_metrics._report._sections_rows import rows
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+
+# What each calibration error tells, of its value.
+_MEANINGS = {
+    "ece": "On average, confidence and accuracy differ by {:.1f} percentage points.",
+    "mce": "In the worst bin they differ by {:.1f} points; it may hold few examples.",
+    "rmsce": "As ece, in bins of equal mass; the root mean square, not the mean.",
+    "sce": "As ece, for the probability of each class; the mean over classes.",
+    "ace": "As sce, in bins of equal mass.",
+    "tace": "As ace, leaving out probabilities up to 0.01.",
+}
+
+
+def means_of(decisions: Decisions) -> dict[str, Any]:
+    """Returns how sure a model is, how often it is right, and the verdict."""
+    whole = um.bin_statistics(**decisions.arguments, num_bins=1)
+    accuracy = float(whole.accuracies[0, 0])
+    confidence = float(whole.confidences[0, 0])
+    direction, verdict = verdict_on_gap(accuracy, confidence, decisions.sample_size)
+    return {
+        "accuracy": accuracy,
+        "mean_confidence": confidence,
+        "direction": direction,
+        "verdict": verdict,
+    }
+
+
+def errors_of(values: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """Returns calibration errors with their meanings."""
+    return rows(
+        {
+            name: (value, _MEANINGS[name].format(100 * value))
+            for name, value in values.items()
+        }
+    )
+
+
+def diagram_of(curve: BinStatistics) -> dict[str, Any]:
+    """Returns the numbers of a reliability diagram."""
+    some = curve.counts[0] > 0
+    return {
+        "edges": curve.edges[0].tolist(),
+        "counts": curve.counts[0].tolist(),
+        "confidences": _where(some, curve.confidences[0]),
+        "accuracies": _where(some, curve.accuracies[0]),
+    }
+
+
+def _where(some: np.ndarray, values: np.ndarray) -> list[float | None]:
+    """Returns numbers, None for those that are not defined."""
+    return [
+        float(value) if defined else None
+        for value, defined in zip(values, some, strict=True)
+    ]
+
+
+def verdict_on_gap(
+    accuracy: float, confidence: float, sample_size: float
+) -> tuple[str, str]:
+    """Says in a word, "over", "under" or none, and in a sentence which way the
+    confidence is off, if the data show it.
+    """
+    gap = confidence - accuracy
+    # Two more hits and misses (Agresti and Coull), or 3 of 3 would have no error.
+    size = sample_size + 4
+    rate = (accuracy * sample_size + 2) / size
+    error = (rate * (1 - rate) / size) ** 0.5
+    numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
+    if round(abs(gap), 3) <= round(2 * error, 3):  # As they are shown.
+        return "", (
+            f"Neither clearly overconfident nor underconfident on average: {numbers}, "
+            f"a difference of {abs(gap):.3f} where chance alone gives up to about "
+            f"{2 * error:.3f}."
+        )
+    direction = "over" if gap > 0 else "under"
+    return direction, (
+        f"{direction.capitalize()}confident on average, by {100 * abs(gap):.1f} "
+        f"percentage points: {numbers} (standard error {error:.3f})."
+    )

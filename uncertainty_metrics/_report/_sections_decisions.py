@@ -1,0 +1,82 @@
+"""All sections of the report on a classifier, or on answers with confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from uncertainty_metrics._report import (
+    _sections_classifier,
+    _sections_confidences,
+    _sections_stream,
+)
+from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Predictions,
+    Stream,
+    rows_of,
+)
+from uncertainty_metrics._report._sections_ensemble import ensemble
+from uncertainty_metrics._report._sections_groups import groups
+from uncertainty_metrics._report._sections_intervals import intervals
+from uncertainty_metrics._report._sections_mending import mended
+from uncertainty_metrics._report._sections_posterior import bayesian_ece, num_draws
+from uncertainty_metrics._report._sections_selective import (
+    SELECTIVE_OPTIONS,
+    selective_prediction,
+)
+
+
+def options(num_bins: int) -> dict[str, Any]:
+    """Returns the parameters of the metrics, which stand in the report."""
+    return {"num_ece_samples": num_draws(num_bins), **SELECTIVE_OPTIONS}
+
+
+def sections(
+    model: Decided, num_bins: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """Returns what the report says of one model."""
+    tell("checks the predictions")
+    decisions = decisions_of(model)
+    tell("computes calibration errors and scoring rules")
+    rows = rows_of(model)
+    if isinstance(model, Stream):
+        report = _sections_stream.own_sections(model, num_bins)
+    elif isinstance(model, Confidences):
+        report = _sections_confidences.own_sections(model, num_bins)
+    else:
+        report = _sections_classifier.own_sections(model, num_bins)
+    weights = decisions.weights
+    total = float(len(decisions.correct) if weights is None else weights.sum())
+    is_weighted = weights is not None
+    if isinstance(model, Stream):
+        is_weighted = model.summary.is_weighted
+    report["data"] |= {
+        "total_weight": total,
+        "effective_examples": decisions.sample_size,
+    }
+    if is_weighted:
+        report["notes"].append(
+            "The posterior of the ECE takes a weight as that many examples, here "
+            f"{total:.6g} in all; weights of another scale change its width."
+        )
+    ece = report["calibration"]["metrics"]["ece"]["value"]
+    report["bayesian_ece"] = bayesian_ece(model, ece, num_bins)
+    tell("computes intervals")
+    report["intervals"] = intervals(model, num_bins)
+    if rows is not None:
+        tell("fits what mends the predictions")
+        report["mending"] = mended(rows, num_bins).section
+    tell("computes selective prediction")
+    report["selective_prediction"] = selective_prediction(model)
+    if rows is not None and rows.groups:
+        tell("computes the calibration of groups")
+        report["groups"] = groups(rows)
+    if isinstance(model, Predictions) and model.members > 1:
+        chance = report["bayesian_ece"]["ece_by_chance"]
+        report["ensemble"] = ensemble(model, chance, num_bins)
+    if isinstance(model, Confidences) and model.samples is not None:
+        report["sampled_answers"] = _sections_confidences.sampled_answers(model)
+    return report

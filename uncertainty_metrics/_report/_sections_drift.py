@@ -1,0 +1,88 @@
+"""Of two sets of other examples: has the calibration changed from one to the other?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._report._predictions import Decided, Model, Regression
+from uncertainty_metrics._report._sections_rows import (
+    is_borderline,
+    is_clear,
+    shown_p_value,
+)
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+
+# Standard errors by which the gap of a bin must differ to be named.
+_FAR = 3.0
+_LEAST_EXAMPLES = 5
+_KNOWN_AS = "The calibration of the second set of examples"
+
+
+def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
+    """Returns the bins of the decisions; of weighted ones with effective numbers."""
+    decisions = decisions_of(model)
+    bins = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
+    scale = decisions.sample_size / bins.counts.sum()
+    sums = (bins.counts, bins.score_sums, bins.outcome_sums)
+    return BinStatistics(bins.edges, *(scale * each for each in sums))
+
+
+def can_drift(first: Model, second: Model) -> bool:
+    """Says if both are classifiers or answers, of enough examples for the test."""
+    return all(
+        not isinstance(model, Regression)
+        and decisions_of(model).sample_size >= _LEAST_EXAMPLES
+        for model in (first, second)
+    )
+
+
+def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
+    """Returns the section of two models, for which `can_drift`."""
+    first, second = (statistics_of(model, num_bins) for model in models)
+    found = um.calibration_drift(first, second)
+    gaps, edges = found.gaps, found.edges
+    rows = [
+        {
+            "from": float(edges[i]),
+            "to": float(edges[i + 1]),
+            "first": float(gaps[0, i]),
+            "second": float(gaps[1, i]),
+            "z": None if np.isnan(found.z[i]) else float(found.z[i]),
+        }
+        for i in range(len(found.z))
+    ]
+    return {
+        "p_value": found.p_value,
+        "statistic": found.statistic,
+        "degrees_of_freedom": found.degrees_of_freedom,
+        "ece_difference": found.ece_difference,
+        "verdict": _verdict(found.p_value, rows),
+        "bins": rows,
+    }
+
+
+def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
+    """Says whether calibration has changed, and in which bins most."""
+    shown = f"p {shown_p_value(p)}"
+    if is_borderline(p):
+        return f"{_KNOWN_AS} may have changed ({shown}): borderline."
+    if not is_clear(p):
+        return (
+            f"{_KNOWN_AS} has not clearly changed: such differences between the gaps "
+            f"of the bins are usual by chance ({shown})."
+        )
+    far = sorted(rows, key=lambda row: -abs(row["z"] or 0.0))[:3]
+    where = [
+        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.3f} before, "
+        f"{row['second']:+.3f} after)"
+        for row in far
+        if abs(row["z"] or 0.0) > _FAR
+    ]
+    most = (
+        f" Accuracy less confidence differs most {', '.join(where)}." if where else ""
+    )
+    return f"{_KNOWN_AS} has changed ({shown}).{most}"

@@ -1,0 +1,75 @@
+"""The section on groups: for whom is the model wrong more often than it says?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._decisions import examples_of
+from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics.numpy.calibration.calibration_by_group import (
+    CalibrationByGroup,
+    GroupCalibration,
+)
+
+_COLUMNS = (
+    *("name", "size", "mean_score", "mean_outcome", "gap", "lower", "upper"),
+    *("p_value", "adjusted_p_value"),
+)
+
+
+@remembered
+def table_of(model: Rows) -> CalibrationByGroup:
+    """Returns the calibration of each group of a model that has groups."""
+    return um.calibration_by_group(
+        examples_of(model),
+        groups=model.groups,
+        level=INTERVAL_LEVEL,
+        positive_class=isinstance(model, Confidences),
+    )
+
+
+def groups(model: Rows) -> dict[str, Any]:
+    """Returns the section."""
+    table = table_of(model)
+    tested, found = len(table.tested), [row.name for row in table.miscalibrated]
+    return {
+        "level": table.level,
+        "min_examples": table.min_examples,
+        "tested": tested,
+        "miscalibrated": found,
+        "verdict": _verdict(table),
+        "rows": [_row(row) for row in table],
+    }
+
+
+def _row(group: GroupCalibration) -> dict[str, Any]:
+    row = {name: getattr(group, name) for name in _COLUMNS}
+    # What is not defined is None.
+    return {name: None if value != value else value for name, value in row.items()}
+
+
+def _verdict(table: CalibrationByGroup) -> str:
+    """Says which groups are miscalibrated, if the data show it."""
+    tested, found = table.tested, table.miscalibrated
+    if not tested:
+        return f"No group has {table.min_examples} examples, so none is tested."
+    of_all = f"{len(tested)} group{'s' if len(tested) > 1 else ''} tested"
+    if not found:
+        verdict = f"No group is clearly miscalibrated, of {of_all}."
+    else:
+        worst = found[0]
+        side = "overconfident" if worst.gap < 0 else "underconfident"
+        verb = "is" if len(found) == 1 else "are"
+        verdict = (
+            f"{len(found)} of {of_all} {verb} miscalibrated. The clearest case is "
+            f"{worst.name}, {side} by {100 * abs(worst.gap):.1f} percentage points: "
+            f"mean confidence {worst.mean_score:.3f}, accuracy "
+            f"{worst.mean_outcome:.3f}."
+        )
+    few = len(table) - len(tested)
+    if few:
+        verb = "group has" if few == 1 else "groups have"
+        verdict += f" {few} {verb} fewer than {table.min_examples} examples."
+    return verdict

@@ -1,0 +1,130 @@
+"""The section of the posterior of the ECE, and what chance gives a calibrated model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._decisions import Decisions, decisions_of
+from uncertainty_metrics._report._predictions import Decided, remembered
+from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report._sections_rows import (
+    is_clear,
+    p_value,
+    verdict_on_chance,
+)
+
+# Draws of the ECE: fewer where each takes longer, as there are more bins.
+_MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
+_MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
+# Every report draws alike, so it can be repeated. One seed for both models of a
+# comparison: their draws are compared in all pairs, so they need not be independent.
+SEED = 0
+# Of the test of calibration, by draws from the forecasts.
+_MAX_EXACT = 100_000
+_AS_ECE: dict[str, Any] = {
+    "binning_scheme": "even",
+    "norm": "l1",
+    "num_resamples": 1000,
+    "seed": SEED,
+}
+
+
+def num_draws(num_bins: int) -> int:
+    return max(_MIN_DRAWS, min(_MAX_DRAWS, _MAX_DRAWN_BINS // num_bins))
+
+
+@remembered
+def ece_draws(model: Decided, num_bins: int) -> np.ndarray:
+    """Draws from the posterior of the ECE, the same on every call."""
+    return um.bayesian_expected_calibration_error(
+        num_bins,
+        **decisions_of(model).arguments,
+        num_ece_samples=num_draws(num_bins),
+        seed=SEED,
+    )
+
+
+def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
+    """Returns the section of the posterior of the ECE."""
+    draws = ece_draws(model, num_bins)
+    tail = (1 - INTERVAL_LEVEL) / 2
+    low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
+    mean = float(draws.mean())
+    variances = _variances_by_chance(decisions_of(model), num_bins)
+    chance = _ece_by_chance(variances)
+    p = _p_value(model, ece, variances, num_bins)
+    verdict = (
+        f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
+        f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
+        f"data is {ece:.4f}. By chance alone a calibrated model would show up to about "
+        f"{chance:.4f} on such data, {verdict_on_chance(p)}"
+    )
+    if not is_clear(p):
+        verdict += (
+            ". If the model is calibrated, this interval is too high: it never holds 0"
+        )
+    return {
+        "mean": mean,
+        "median": median,
+        "interval": {"level": INTERVAL_LEVEL, "low": low, "high": high},
+        "ece_by_chance": chance,
+        "p_value": p,
+        "verdict": f"{verdict}.",
+    }
+
+
+def _p_value(model: Decided, ece: float, variances: np.ndarray, num_bins: int) -> float:
+    """Returns how likely a calibrated model shows as large an ECE on such data.
+
+    It is exact but for more examples than take moments, and for weighted ones: there
+    the sum of a bin is taken as Normal.
+    """
+    decisions = decisions_of(model)
+    if decisions.weights is None and len(decisions.correct) <= _MAX_EXACT:
+        return um.calibration_test(
+            correct=decisions.correct,
+            confidences=decisions.confidences,
+            **_AS_ECE,
+            num_bins=num_bins,
+        ).p_value
+    return p_value(_draws_by_chance(variances), ece)
+
+
+def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
+    """Returns what chance leaves of the ECE of a calibrated model in each bin.
+
+    The ECE is never below 0, so noise makes it, and its posterior, too large. If the
+    scores s_i of bin b are the probabilities of being right, its share of the ECE is
+    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2.
+    """
+    squares = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
+    counts, weights = squares.counts, decisions.weights
+    if weights is not None:
+        # The counts may be large; the ratio below is of any scale.
+        scale = weights.max()
+        counts, squared = counts / scale, decisions.squared_weights / scale**2
+        squares = um.bin_statistics(
+            **decisions._replace(weights=squared).arguments, num_bins=num_bins
+        )
+    scores = np.minimum(squares.confidences, 1)  # Rounding may go above.
+    variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
+    return variances[variances > 0]
+
+
+def _ece_by_chance(variances: np.ndarray) -> float:
+    """Returns what the ECE of a calibrated model hardly exceeds.
+
+    That are the mean and two standard deviations of the sum over bins.
+    """
+    mean = (2 / np.pi) ** 0.5 * np.sqrt(variances).sum()
+    return float(mean + 2 * ((1 - 2 / np.pi) * variances.sum()) ** 0.5)
+
+
+def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
+    """Draws the ECE of a calibrated model."""
+    number = min(10_000, _MAX_DRAWN // (len(variances) + 1))
+    draws = np.random.default_rng(SEED).standard_normal((number, len(variances)))
+    return np.abs(draws) @ np.sqrt(variances)

@@ -1,0 +1,114 @@
+"""The sections of the report on predictions that were read part by part.
+
+All numbers are of all rows: sums are exact but for rounding, and those of a sketch lie
+within the bounds that `ScoreSketch` states.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._report._predictions import Stream
+from uncertainty_metrics._report._score_meanings import (
+    answer_scores,
+    classifier_scores,
+)
+from uncertainty_metrics._report._sections_calibration import (
+    diagram_of,
+    errors_of,
+    means_of,
+)
+from uncertainty_metrics._report._sections_classifier import MAX_CLASSES, class_errors
+from uncertainty_metrics._report._sections_confidences import parts_of_brier
+from uncertainty_metrics._report._sections_intervals import Z, row
+from uncertainty_metrics._report._sections_rows import gain_over_constant, rows
+
+
+def own_sections(model: Stream, num_bins: int) -> dict[str, Any]:
+    """Returns the sections that need other code than those of rows."""
+    summary = model.summary
+    data: dict[str, Any] = {"examples": summary.num_examples}
+    if not summary.of_answers:
+        data["classes"] = summary.num_classes
+    return {
+        "data": data,
+        "notes": [],
+        "basis": _basis(model),
+        "calibration": _calibration(model, num_bins),
+        "scoring_rules": _scoring_rules(model),
+    }
+
+
+def _basis(model: Stream) -> dict[str, Any]:
+    """Returns of how many rows the numbers are, of all and of the sample."""
+    return {"rows": model.summary.num_examples, "sample": model.sample_size}
+
+
+def _calibration(model: Stream, num_bins: int) -> dict[str, Any]:
+    summary = model.summary
+    sketch = summary.decisions
+    values = {
+        "ece": sketch.ece(num_bins=num_bins),
+        "mce": sketch.mce(num_bins=num_bins),
+        "rmsce": sketch.rmsce(num_bins=num_bins),
+    }
+    section: dict[str, Any] = {**means_of(decisions_of(model)), "classes": {}}
+    of_classes = summary.classes
+    if of_classes is None:
+        section["means"] = _means(model)
+    else:
+        values |= {
+            "sce": of_classes.sce(num_bins=num_bins),
+            "ace": of_classes.ace(num_bins=num_bins),
+            "tace": of_classes.tace(num_bins=num_bins),
+        }
+        if (summary.num_classes or 0) <= MAX_CLASSES:
+            even, adaptive = (
+                of_classes.bin_statistics(binning_scheme=scheme, num_bins=num_bins)
+                for scheme in ("even", "adaptive")
+            )
+            names = summary.class_names or map(str, itertools.count())
+            found = class_errors(even, adaptive)
+            section["classes"] = dict(zip(names, found, strict=False))
+    section["metrics"] = errors_of(values)
+    section["diagram"] = diagram_of(sketch.bin_statistics(num_bins=num_bins))
+    return section
+
+
+def _means(model: Stream) -> dict[str, dict[str, Any]]:
+    """Returns accuracy, mean confidence and the gap between them, with intervals."""
+    means = model.summary.means()
+    return {
+        "accuracy": row(*means["accuracy"].interval(Z)),
+        "mean confidence": row(np.nan, means["mean_confidence"].mean, np.nan),
+        "accuracy - confidence": row(*means["gap"].interval(Z)),
+    }
+
+
+def _scoring_rules(model: Stream) -> dict[str, Any]:
+    summary = model.summary
+    means = summary.means()
+    brier, nll = (means[n].mean for n in ("brier_score", "negative_log_likelihood"))
+    gain, constant = summary.brier_gain()
+    freedom = 1 - 1 / summary.effective_examples
+    error = gain.standard_error / freedom**0.5 if freedom > 0 else np.inf
+    of_constant = gain_over_constant(constant - gain.mean, constant, gain.mean, error)
+    section: dict[str, Any] = {
+        "constant": of_constant,
+        "impossible_labels": summary.impossible,
+        "brier_parts": {},
+        "sum_of_brier_parts": brier,
+    }
+    impossible, size = summary.impossible, summary.num_examples
+    if summary.of_answers:
+        parts = summary.decisions.corp_decomposition()._asdict()
+        section["metrics"] = rows(answer_scores(brier, nll, impossible, size))
+        section["brier_parts"] = parts_of_brier(parts)
+    else:
+        section["metrics"] = rows(classifier_scores(brier, nll, impossible, size))
+        section["constant"]["largest_share"] = float(summary.shares.max())
+    return section

@@ -1,0 +1,371 @@
+"""Predictions that are read part by part: sums over all rows, and a sample of rows."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import itertools
+import os
+import pathlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+from uncertainty_metrics._report import _files, _parts, _rows
+from uncertainty_metrics._report._decisions import examples_of
+from uncertainty_metrics._report._names import Choice
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Model,
+    Regression,
+    ReportError,
+    Stream,
+    silent,
+)
+from uncertainty_metrics._report._sections_regression import forecasts_of
+from uncertainty_metrics._report._table_models import Plan, model_of_table, plan_of
+from uncertainty_metrics._report._tables import Table
+from uncertainty_metrics.numpy.sketch.summary import Summary
+
+# Rows of the sample: as many, or fewer where these have so many numbers together.
+_MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
+_SEED = 0  # Every report draws alike.
+# A single file is read part by part from so many rows, or bytes, on.
+_LARGE_ROWS, _LARGE_BYTES = 5_000_000, 2**29
+
+
+class _Sample:
+    """A uniform sample of rows, whichever parts they come in.
+
+    Each row gets a random number; the rows with the smallest ones stay.
+    """
+
+    def __init__(self) -> None:
+        self._generator = np.random.default_rng(_SEED)
+        self._models: list[Any] = []
+        self._keys: list[np.ndarray] = []
+        self._largest = np.inf
+        self._most = _MOST_ROWS
+        self.rows = 0  # That were offered.
+
+    def add(self, model: Any) -> None:
+        size = _rows.num_rows(model)
+        if not self.rows and size:
+            first = model.correct if isinstance(model, Confidences) else model.values
+            width = first.size // size + 1
+            self._most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // width))
+        self.rows += size
+        keys = self._generator.random(size)
+        chosen = np.flatnonzero(keys < self._largest)
+        self._models.append(_rows.taken(model, chosen))
+        self._keys.append(keys[chosen])
+        if sum(map(len, self._keys)) > 2 * self._most:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        keys = np.concatenate(self._keys)
+        model = _rows.joined(self._models)
+        if len(keys) > self._most:
+            chosen = np.sort(np.argpartition(keys, self._most)[: self._most])
+            keys, model = keys[chosen], _rows.taken(model, chosen)
+            self._largest = keys.max()
+        self._models, self._keys = [model], [keys]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are in the sample."""
+        return self.rows <= self._most
+
+    def model(self) -> Any:
+        """Returns the rows of the sample, in their order."""
+        self._shrink()
+        return self._models[0]
+
+
+class Accumulator:
+    """Takes parts of predictions, and returns what a report is made of.
+
+    Args:
+      source: what to call them.
+    """
+
+    def __init__(self, source: str):
+        self._source = source
+        self._left_out: dict[str, None] = {}
+        self._sample = _Sample()
+        self._summary: Summary | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+        return self._sample.rows
+
+    def add(self, model: Model) -> None:
+        """Adds a part.
+
+        Raises:
+          ValueError: a value is not as it must be.
+        """
+        assert not isinstance(model, Stream)
+        self.leave_out(model.left_out)
+        if isinstance(model, Regression):
+            forecasts_of(model)
+        else:
+            if self._summary is None:
+                classes = getattr(model, "classes", ())
+                self._summary = Summary(class_names=classes)
+            is_of_answers = isinstance(model, Confidences)
+            self._summary.add_examples(examples_of(model), of_answers=is_of_answers)
+        self._sample.add(model)
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Takes names of columns that are not used."""
+        self._left_out |= dict.fromkeys(names)
+
+    def result(self) -> Model:
+        """Returns the rows if all of them fit into the sample, or else a `Stream`.
+
+        Of a regression it is the sample, which says so.
+
+        Raises:
+          ReportError: there was no part.
+        """
+        if not self.rows:
+            raise ReportError(f"{self._source}: there must be at least one example")
+        left_out = tuple(self._left_out)
+        sample = dataclasses.replace(
+            self._sample.model(), source=self._source, left_out=left_out
+        )
+        if self._sample.is_whole:
+            return sample
+        size = _rows.num_rows(sample)
+        note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
+        if isinstance(sample, Regression):
+            return dataclasses.replace(sample, notes=(note,))
+        assert self._summary is not None
+        return Stream(self._source, self._summary, sample, left_out)
+
+    def summary(self) -> Summary:
+        """Returns the sums over all rows.
+
+        Raises:
+          ReportError: there are none.
+        """
+        if self._summary is None or not self._summary.num_examples:
+            raise ReportError(
+                f"{self._source}: a summary needs a classifier, or answers with "
+                "confidences, and at least one example"
+            )
+        return self._summary
+
+
+def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
+    """Returns the files that paths, patterns and folders name, each once.
+
+    Raises:
+      ReportError: an argument names none.
+    """
+    found: list[pathlib.Path] = []
+    for argument in arguments:
+        path = pathlib.Path(argument)
+        if path.is_dir():
+            inside = sorted(path.rglob("*"))
+            files = [file for file in inside if _is_data(file)]
+        elif path.exists() or not glob.has_magic(argument):
+            files = [path]
+        else:
+            files = sorted(map(pathlib.Path, glob.glob(argument, recursive=True)))
+        if not files:
+            raise ReportError(f"{argument}: there is no file of predictions")
+        found.extend(files)
+    return list(dict.fromkeys(found))
+
+
+def _is_data(file: pathlib.Path) -> bool:
+    """Says if a file in a folder is read: what engines leave beside data is not."""
+    hidden = file.name.startswith((".", "_"))
+    endings = tuple(_files.ENDINGS)
+    return file.is_file() and not hidden and file.name.lower().endswith(endings)
+
+
+def is_large(path: pathlib.Path) -> bool:
+    """Says if a file is so large that it is read part by part."""
+    try:
+        size = path.stat().st_size
+        if path.name.lower().endswith(".parquet"):
+            parquet = _optional.require("pyarrow.parquet")
+            return bool(parquet.read_metadata(path).num_rows > _LARGE_ROWS)
+    except (ImportError, OSError, ValueError):  # Which the reader tells.
+        return False
+    return size > _LARGE_BYTES
+
+
+def read_stream(
+    paths: Sequence[pathlib.Path],
+    choice: Choice | None = None,
+    tell: Callable[[str], None] = silent,
+) -> Accumulator:
+    """Reads files part by part.
+
+    Args:
+      paths: the files.
+      choice: what the names in the files leave open; all have the same names.
+      tell: is told how far they are read.
+
+    Raises:
+      ReportError: a file cannot be read, or a value is not as it must be; it names the
+        file, and the row where there is one.
+    """
+    names = [_files.source_of(path) for path in paths]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    accumulator = Accumulator(f"{names[0]}{more}")
+    sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
+    progress = _Progress(sum(sizes), tell)
+    plan: Plan | None = None
+    for path, name, before in zip(
+        paths, names, itertools.accumulate([0, *sizes]), strict=False
+    ):
+        with _files.errors_of(name):
+            kind = _files.kind_of(path)
+            with open(path, "rb") as file:
+                if kind == "npz":
+                    model = _files.read_npz(name, file, choice or Choice())
+                    _add(accumulator, model, lambda row: f"example {row}")
+                else:
+                    if plan is None:
+                        plan, left_out = _plan(kind, file, name, choice or Choice())
+                        accumulator.leave_out(left_out)
+                    for table in _parts.parts(kind, file, plan.used):
+                        _add_table(accumulator, name, table, plan)
+                        progress.at(before + file.tell(), accumulator.rows)
+        progress.at(before + path.stat().st_size, accumulator.rows)
+    return accumulator
+
+
+def _plan(
+    kind: str, file: IO[bytes], name: str, choice: Choice
+) -> tuple[Plan, tuple[str, ...]]:
+    """Returns the plan of a file by its first part, and what it leaves out."""
+    first = next(_parts.parts(kind, file), None)
+    if first is None:
+        raise ValueError("the file must hold at least one example")
+    plan = plan_of(first, choice)
+    model = model_of_table(name, first, plan)
+    return plan.with_classes_of(model), model.left_out
+
+
+def _add_table(accumulator: Accumulator, name: str, table: Table, plan: Plan) -> None:
+    try:
+        model = model_of_table(name, table, plan)
+    except ValueError as wrong:
+        if any(word in str(wrong) for word in ("line ", "row ", "record ")):
+            raise
+        raise ValueError(f"from {table.place(0)} on: {wrong}") from None
+    _add(accumulator, model, table.place)
+
+
+def _add(accumulator: Accumulator, model: Model, place: Callable[[int], str]) -> None:
+    """Adds a part; its error names the first bad row."""
+    try:
+        accumulator.add(model)
+    except ValueError as wrong:
+        row = _bad_row(model)
+        where = "" if row is None else f"{place(row)}: "
+        raise ValueError(f"{where}{wrong}") from None
+
+
+def _bad_row(model: Any) -> int | None:
+    """Returns the first row that is refused by itself; None if there is none."""
+    low, high = 0, _rows.num_rows(model)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _is_bad(_rows.taken(model, slice(low, middle))):
+            high = middle
+        else:
+            low = middle
+    return low if _is_bad(_rows.taken(model, slice(low, high))) else None
+
+
+def _is_bad(model: Any) -> bool:
+    try:
+        forecasts_of(model) if isinstance(model, Regression) else examples_of(model)
+    except ValueError:
+        return True
+    return False
+
+
+class _Progress:
+    """Says how far files are read, by their bytes.
+
+    Args:
+      size: number of bytes of all files.
+      tell: is told.
+    """
+
+    def __init__(self, size: int, tell: Callable[[str], None]):
+        self._size, self._tell = max(size, 1), tell
+        self._start = time.monotonic()
+
+    def at(self, place: int, rows: int) -> None:
+        """Says that so many bytes, and so many rows, are read."""
+        share = min(place / self._size, 1.0)
+        seconds = time.monotonic() - self._start
+        left = ""
+        if 0 < share < 1:
+            rest = seconds * (1 - share) / share
+            left = (
+                f", {rest:.0f} s left" if rest < 100 else f", {rest / 60:.0f} min left"
+            )
+        self._tell(f"{_bar(share)} read {rows:,} rows{left}")
+
+
+def _bar(share: float) -> str:
+    filled = round(20 * share)
+    return f"[{'#' * filled}{'.' * (20 - filled)}] {share:4.0%}"
+
+
+def of_batches(source: str, batches: Iterable[Model]) -> Model:
+    """Returns what a report is made of, of predictions batch by batch.
+
+    Raises:
+      ValueError: a batch is not as it must be; it names the batch.
+    """
+    accumulator = Accumulator(source)
+    for number, model in enumerate(batches, 1):
+        try:
+            accumulator.add(model)
+        except ValueError as wrong:
+            raise ValueError(f"batch {number}: {wrong}") from None
+    return accumulator.result()
+
+
+def of_summaries(paths: Sequence[pathlib.Path], found: Sequence[Summary]) -> Stream:
+    """Returns the sum of summaries.
+
+    Raises:
+      ReportError: they are of different classes.
+    """
+    names = [_files.source_of(path) for path in paths]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    with _files.errors_of(f"{names[0]}{more}"):
+        total: Summary = sum(found[1:], found[0])
+    return Stream(f"{names[0]}{more}", total)
+
+
+def summaries_of(paths: Sequence[pathlib.Path]) -> Iterator[Summary | None]:
+    """Yields the summary that each file holds, None for a file of something else.
+
+    Raises:
+      ReportError: a summary is damaged.
+    """
+    for path in paths:
+        name = _files.source_of(path)
+        with _files.errors_of(name):
+            is_archive = path.name.lower().endswith(".npz")
+            if not is_archive or not _files.is_summary(path):
+                yield None
+            else:
+                yield Summary.load(os.fspath(path))

@@ -1,0 +1,237 @@
+"""From the columns of a table to predictions, answers, or a regression.
+
+A plan says which columns are used and how. It is made of a table as a whole, or of the
+first part of one that is read part by part, and then each part is read by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics._report import _names, _tables
+from uncertainty_metrics._report._answer_names import AnswerNames, names_of
+from uncertainty_metrics._report._answers import answers_of
+from uncertainty_metrics._report._classes import classified
+from uncertainty_metrics._report._names import (
+    Choice,
+    Columns,
+    among,
+    existing,
+    listed,
+)
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Model,
+    Questions,
+    Regression,
+)
+from uncertainty_metrics._report._tables import Table
+
+# What is missing of a sum of 1 where there are other classes.
+_OFF = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The columns of a table that are used; one of the last three is not None.
+
+    Attributes:
+      choice: what the user says.
+      label: name of the labels, or of whether each answer is right.
+      weights: name of the weights, in a list, or no name.
+      columns: predictions of a classifier.
+      regression: names of mean and spread.
+      answers: names of the columns of answers.
+    """
+
+    choice: Choice
+    label: str
+    weights: list[str]
+    columns: Columns | None = None
+    regression: tuple[str, str] | None = None
+    answers: AnswerNames | None = None
+
+    @property
+    def numbers(self) -> list[str]:
+        """Names of the columns that hold numbers, the weights last."""
+        if self.columns:
+            return [*self.columns.names, *self.weights]
+        if self.regression:
+            return [*self.regression, *self.weights]
+        assert self.answers is not None
+        confidence = self.answers.confidence
+        return [*([confidence] if confidence else []), *self.weights]
+
+    @property
+    def used(self) -> list[str]:
+        """Names of all columns that are used, each once."""
+        others: Sequence[str | None] = ()
+        if answers := self.answers:
+            others = (answers.samples, answers.likelihoods, answers.questions)
+        named = [name for name in others if name]
+        names = [self.label, *self.numbers, *named, *self.choice.groups]
+        return list(dict.fromkeys(names))
+
+    def with_classes_of(self, model: Model) -> Plan:
+        """Returns the plan for further parts, whose classes are those of the first."""
+        classes = getattr(model, "classes", ())
+        if not classes:
+            return self
+        choice = self.choice._replace(classes=classes, positive_class=None)
+        return dataclasses.replace(self, choice=choice)
+
+
+def weights_in(header: Iterable[str]) -> list[str]:
+    """Returns the name of the weights, if there are any."""
+    return among(header, (_names.WEIGHTS,))[:1]
+
+
+def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
+    return ValueError(
+        f"this may be a regression, by {listed(regression)}, or a classifier, by "
+        f"{listed(predictions)}: leave out one of them, or choose with --probabilities"
+    )
+
+
+def plan_of(table: Table, choice: Choice) -> Plan:
+    """Returns how to read a table.
+
+    Raises:
+      ValueError: names leave open what is meant, or a column is missing.
+    """
+    header = table.header
+
+    def is_binary(name: str) -> bool:
+        try:
+            return bool(np.all(np.isin(table.read(name, [])[0], [0, 1])))
+        except ValueError:  # One is missing, or is no number.
+            return False
+
+    groups = [existing(name, header, "column") for name in choice.groups]
+    weights = weights_in(header)
+    if answers := names_of(header, choice, "column", is_binary):
+        plan = Plan(choice, answers.correct, weights, answers=answers)
+        _tables.check_once(header, plan.used)
+        return plan
+    label = _names.label_of(header, choice)
+    regression = None if choice.probabilities else _names.regression_of(header)
+
+    def values() -> list[str]:
+        labels, _ = table.read(label, [])
+        return _names.texts(np.unique(_names.text_array(labels)))
+
+    # The labels of a regression name no columns.
+    columns = _names.columns_of(header, label, choice, None if regression else values)
+    if regression and columns:
+        raise both(regression, columns.names)
+    if not (regression or columns):
+        raise ValueError(
+            "the file must have columns of probabilities (p0, p1, ..., or the names of "
+            "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
+            "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
+            f"with --probabilities. Received: {listed(header)}"
+        )
+    plan = Plan(choice, label, weights, columns, regression)
+    _tables.check_once(header, [label, *plan.numbers, *groups])
+    if regression:
+        refuse_groups(groups)
+    return plan
+
+
+def model_of_table(source: str, table: Table, plan: Plan) -> Model:
+    """Returns what a table holds, or a part of it, by a plan.
+
+    Raises:
+      ValueError: a value is not as it must be.
+    """
+    if plan.answers:
+        return _answers(source, table, plan, plan.answers)
+    labels, numbers = table.read(plan.label, plan.numbers)
+    weight = numbers[:, -1] if plan.weights else None
+    left_out = _left_out(table, plan)
+    if plan.columns:
+        names = plan.columns.names
+        found = numbers[:, : len(names)]
+        if plan.columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
+            raise ValueError(
+                f"the columns {listed(names)} have names of labels, but their rows do "
+                "not sum to 1: name the columns of all classes with --classes. "
+                f"Received: {listed(table.header)}"
+            )
+        return classified(
+            source,
+            labels,
+            plan.columns.kind,
+            found[:, 0] if plan.columns.alone else found,
+            plan.columns.classes,
+            plan.choice,
+            sample_weight=weight,
+            left_out=left_out,
+            groups=_columns(table, plan.choice.groups),
+        )
+    assert plan.regression is not None
+    kind = _names.SPREADS[plan.regression[1].lower()]
+    target = reals(plan.label, labels)
+    return Regression(
+        source, numbers[:, 0], kind, numbers[:, 1], target, weight, left_out
+    )
+
+
+def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
+    choice = plan.choice
+    correct, numbers = table.read(names.correct, plan.numbers)
+    samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
+    others = [name for name in (samples, likelihoods, questions) if name]
+    columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
+    confidence = names.confidence
+    return answers_of(
+        source,
+        (names.correct, correct),
+        (confidence, numbers[:, 0]) if confidence else None,
+        (samples, columns[samples]) if samples else None,
+        table.place,
+        likelihoods=columns[likelihoods] if likelihoods else None,
+        percent=choice.percent,
+        sample_weight=numbers[:, -1] if plan.weights else None,
+        left_out=_left_out(table, plan),
+        groups={name: columns[name] for name in choice.groups},
+        questions=(
+            Questions(questions, columns[questions].tolist()) if questions else None
+        ),
+    )
+
+
+def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
+    """Returns columns of any values, objects [N], by their names."""
+    names = list(names)
+    if not names:
+        return {}
+    found = {}
+    for name, values in zip(names, table.columns(names), strict=True):
+        found[name] = np.empty(len(values), object)
+        found[name][:] = values
+    return found
+
+
+def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
+    used = set(plan.used)
+    return (*(name for name in table.header if name not in used), *table.others)
+
+
+def refuse_groups(groups: Sequence[str]) -> None:
+    """Raises ValueError if a regression shall have groups."""
+    if groups:
+        raise ValueError(
+            "--group needs a classifier, or answers with confidences. Received: a "
+            "regression"
+        )
+
+
+def reals(name: str, labels: np.ndarray) -> np.ndarray:
+    if _names.is_text(labels):
+        raise ValueError(f"`{name}` of a regression must hold numbers. Received: text")
+    return labels

@@ -1,0 +1,77 @@
+"""Files of text, perhaps packed by gzip."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from uncertainty_metrics.numpy import _archive
+
+GZIP = b"\x1f\x8b"
+# Lines, after which it looks how much it has unpacked.
+_SOME = 1000
+
+
+class TextFile:
+    """A file of text in UTF-8.
+
+    Args:
+      file: opened for reading bytes, at any place.
+
+    Attributes:
+      size: number of its bytes.
+      packed: whether gzip packed it, once its lines were asked for.
+    """
+
+    def __init__(self, file: IO[bytes]):
+        self._file = file
+        self.size = file.seek(0, os.SEEK_END)
+        self._unzipped: gzip.GzipFile | None = None
+
+    @property
+    def packed(self) -> bool:
+        return self._unzipped is not None
+
+    def read(self) -> bytes:
+        """Returns its bytes as they are."""
+        self._file.seek(0)
+        return self._file.read()
+
+    def lines(self, kind: str) -> Iterator[str]:
+        """Yields the lines of the file from its start; errors name the kind of file.
+
+        Raises:
+          ValueError: it is no text, or unpacks to suspiciously many bytes.
+        """
+        self._file.seek(0)
+        packed = self._file.read(len(GZIP)) == GZIP
+        self._file.seek(0)
+        raw: Any = self._file
+        if packed:
+            raw = self._unzipped = gzip.GzipFile(fileobj=self._file)
+        lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+        try:
+            with readable(kind):
+                for number, line in enumerate(lines):
+                    if self._unzipped is not None and number % _SOME == 0:
+                        _archive.check_growth(self._unzipped.tell(), self.size)
+                    yield line
+        finally:
+            lines.detach()  # Or it would close the file, which may be read again.
+
+
+@contextlib.contextmanager
+def readable(kind: str) -> Iterator[None]:
+    """Makes one error of those that files raise that are no text in UTF-8."""
+    try:
+        yield
+    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as failed:
+        raise ValueError(f"not a {kind} file in UTF-8: {failed}") from None
+    except gzip.BadGzipFile as failed:  # An OSError without a number.
+        raise ValueError(f"a damaged .gz file: {failed}") from None
