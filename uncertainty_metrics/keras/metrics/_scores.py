@@ -23,7 +23,7 @@ from uncertainty_metrics.keras import (
 )
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy._inputs import Partition
+from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.numpy.scoring import (
     brier_decompositions as np_brier_decompositions,
 )
