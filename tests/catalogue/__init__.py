@@ -31,7 +31,8 @@ from tests.catalogue.kinds import (
     Public,
     not_there,
 )
-from tests.catalogue.others import FUNCTION_ROWS, LOSSES, OBJECTS, PLOTS
+from tests.catalogue.objects import OBJECTS
+from tests.catalogue.others import FUNCTION_ROWS, LOSSES, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 from uncertainty_metrics.numpy.calibrators._calibrator import Calibrator
 

@@ -106,7 +106,7 @@ def test_a_table_that_lacks_a_module(table, home, name, copy):
 @pytest.mark.parametrize(
     ("table", "name"),
     [
-        ("__init__.pyi", "adaptive_calibration_error"),  # `np_binned_errors.__all__`.
+        ("__init__.pyi", "bin_statistics"),  # `np_binned_errors.__all__`.
         ("numpy/__init__.pyi", "crps_score"),
         ("regression/__init__.pyi", "Sharpness"),
         ("numpy/conformal/__init__.pyi", "coverage"),

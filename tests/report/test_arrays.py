@@ -28,7 +28,7 @@ from uncertainty_metrics._report import (
     _verdict,
     calibration_report,
 )
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -529,7 +529,7 @@ def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
 def test_checked_examples_stand_for_all_arguments(kind, weighted):
     weights = np.arange(200) % 5 / 4 if weighted else None
     given = of_kind(examples(200, 2), kind)
-    checked = _inputs.examples(**given, sample_weight=weights)
+    checked = _examples.examples(**given, sample_weight=weights)
     for metric in (um.ece, um.accuracy, um.brier_decomposition_exact, um.aurc):
         assert metric(checked) == metric(**given, sample_weight=weights)
     kept = np.full(200, True) if weights is None else weights > 0

@@ -25,7 +25,7 @@ from uncertainty_metrics._report._sections_calibration import (
 )
 from uncertainty_metrics._report._sections_intervals import scores_of
 from uncertainty_metrics._report._sections_rows import against_constant, rows
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
@@ -72,7 +72,7 @@ def _note_on_sums(predictions: Predictions) -> list[str]:
     return []
 
 
-def _suspicions(predictions: Predictions, examples: _inputs.Examples) -> list[str]:
+def _suspicions(predictions: Predictions, examples: _examples.Examples) -> list[str]:
     """Returns a note if the labels or the probabilities look like something else."""
     zeros, values = np.sum(examples.labels == 0), examples.predictions
     are_logits = examples.name == "logits"

@@ -20,7 +20,7 @@ from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
-from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
+from uncertainty_metrics.numpy.selective import accuracy as np_accuracy
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -194,7 +194,7 @@ class RankedProbability(ClassScorer):
 
 @dataclasses.dataclass(frozen=True)
 class Hits(ClassScorer):
-    _numpy_function = staticmethod(np_risk_coverage.accuracy)
+    _numpy_function = staticmethod(np_accuracy.accuracy)
 
     def _scores(self, examples, targets):
         decisions, _, right = _decisions.decisions(examples.probabilities)

@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.ops import (
     _decisions,
@@ -450,7 +450,7 @@ def _from_numpy(
         )
     if labels.size == 0:
         return None
-    arrays = np_inputs.Examples(
+    arrays = np_examples.Examples(
         *(labels, probabilities, weights, predicted, "probabilities", labels >= 0),
         examples.groups and examples.groups._replace(index=groups),
         examples.places and examples.places._replace(index=places),

@@ -12,7 +12,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
-from uncertainty_metrics.numpy._inputs import Partition
+from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.ops import (
     _decisions,
     _execution,

@@ -21,6 +21,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -73,8 +74,8 @@ class Examples:
     mistaken: xp.Tensor
     from_logits: bool
     shape: xp.Tensor
-    groups: np_inputs.Partition | None = None
-    places: np_inputs.Partition | None = None
+    groups: np_examples.Partition | None = None
+    places: np_examples.Partition | None = None
 
     @property
     def num_classes(self) -> int:
@@ -377,8 +378,8 @@ def examples(
         mistaken,
         name == "logits",
         dynamic_shape,
-        None if num_groups is None else np_inputs.Partition(groups, num_groups),
-        None if places is None else np_inputs.Partition(places, num_labels),
+        None if num_groups is None else np_examples.Partition(groups, num_groups),
+        None if places is None else np_examples.Partition(places, num_labels),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy.calibration import _pooled_errors as np_pooled_errors
 from uncertainty_metrics.numpy.calibration import (
     cumulative_calibration as np_cumulative_calibration,
@@ -25,7 +25,7 @@ def read_off(
     data: ClassifierData,
     positive_class: bool,
     arithmetic: Callable[[_pooled_errors.Residuals], xp.Tensor],
-    numpy_arithmetic: Callable[[np_inputs.Examples, CalibrationSpec], float],
+    numpy_arithmetic: Callable[[np_examples.Examples, CalibrationSpec], float],
 ) -> tuple[xp.Tensor, xp.Tensor | bool]:
     """Returns a function of the residuals, and whether the data are valid.
 
@@ -42,7 +42,7 @@ def read_off(
     )
     examples, spec = _binning.examples_and_spec(data, spec)
     if _inputs.through_numpy() and "CPU" in examples.labels.device:
-        value = numpy_arithmetic(np_inputs.examples_of(data), spec)
+        value = numpy_arithmetic(np_examples.examples_of(data), spec)
         return xp.constant(value, examples.dtype), True
     residuals, valid = _pooled_errors.of_examples(examples, spec)
     return arithmetic(residuals), valid

@@ -7,12 +7,11 @@ computed in float64, all others in float32.
 from __future__ import annotations
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
+from uncertainty_metrics._arguments import RankedData, RankedOrLosses
 from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy.selective import _ranked_decisions
 from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
 from uncertainty_metrics.ops import (
-    _classifier_scores,
-    _decisions,
     _execution,
     _inputs,
     _ranking,
@@ -22,7 +21,6 @@ from uncertainty_metrics.ops import (
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = [
-    "accuracy",
     "area_under_generalized_risk_coverage_curve",
     "area_under_risk_coverage_curve",
     "augrc",
@@ -38,7 +36,7 @@ __all__ = [
 
 def examples_of(data: RankedData) -> _ranking.Ranked:
     """Returns the examples of the data arguments."""
-    if np_risk_coverage.is_classifier(data):
+    if _ranked_decisions.is_classifier(data):
         return _ranking.ranked_decisions(
             _inputs.examples(
                 data.labels,
@@ -127,18 +125,6 @@ def risk_coverage_curve(data):
     # A group without weight has the coverage and the risk of the group before it.
     curve = RiskCoverageCurve(ranking.coverages, ranking.risks, thresholds)
     return curve, batch.valid & (ranking.total > 0)
-
-
-@twin(np_risk_coverage.accuracy, data=ClassifierData)
-def accuracy(data):
-    examples = _inputs.examples_of(data)
-    decisions, _, right = _decisions.decisions(examples.probabilities)
-    if examples.predicted is not None:
-        decisions = examples.predicted
-    hits = xp.cast(decisions == examples.labels, examples.dtype)
-    return _classifier_scores.reduced(
-        examples, hits, right, aggregate=True, largest=False
-    )
 
 
 # Short names, from the literature.

@@ -18,7 +18,7 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics.numpy import _examples, _wilson
 from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -307,7 +307,7 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
 
 def read(
     data: ClassifierData, options: CurveOptions
-) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
+) -> tuple[_examples.Examples, CalibrationSpec, YAxis]:
     """Returns the examples, the options of the bins, and the meaning of the y-axis."""
     y_axis = options.y_axis
     _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
@@ -323,8 +323,8 @@ def read(
     )
     data.check_confidences()
     if data.has_confidences:
-        return _inputs.examples_of(data), spec.for_confidences(), y_axis
-    examples = _inputs.examples_of(data)
+        return _examples.examples_of(data), spec.for_confidences(), y_axis
+    examples = _examples.examples_of(data)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.

@@ -23,7 +23,7 @@ from uncertainty_metrics.keras import (
 )
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy._inputs import Partition
+from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.numpy.scoring import (
     brier_decompositions as np_brier_decompositions,
 )
@@ -326,6 +326,10 @@ class DecompositionMetric(ClassMetric):
         # A row for each decision: a batch changes only the rows of its decisions.
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
+
+    @property
+    def _num_results(self) -> int:
+        return 5 if self.exact else 3
 
     def _swap_layout(self, array: np.ndarray) -> np.ndarray:
         return array.T  # Saved states have a column for each decision.

@@ -15,7 +15,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS
 from uncertainty_metrics.numpy import _text_tables, _wilson
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 
 __all__ = ["calibration_by_group"]
 
@@ -228,7 +228,7 @@ def calibration_by_group(
     preset = PRESETS["expected_calibration_error"]
     spec = dataclasses.replace(preset, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
-    scores, outcomes, _ = _binning.scored_rows(examples, spec)
+    scores, outcomes, _ = _scores.scored_rows(examples, spec)
     scored = _Scored(
         scores[:, 0].astype(np.float64),
         outcomes[:, 0].astype(np.float64),

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from uncertainty_metrics import _calibration_spec, _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _rows
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_errors,
@@ -72,7 +72,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
         with np.errstate(divide="ignore"):
             return np.log(q), np.log1p(-q)
 
-    def _fitted_arrays(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         labels, p = examples.labels, examples.probabilities
         _calibrator.check_two(labels)
         maps = []

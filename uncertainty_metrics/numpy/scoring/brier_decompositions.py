@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _rows
 from uncertainty_metrics.numpy.scoring import _decisions
 from uncertainty_metrics.numpy.scoring.scoring_rules import at_label
 
@@ -63,7 +63,7 @@ def brier_decomposition(
       Murphy (1973), A New Vector Partition of the Probability Score.
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -137,7 +137,7 @@ def brier_decomposition_exact(
       Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
       Decomposition.
     """
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

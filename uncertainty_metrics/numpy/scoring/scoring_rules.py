@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _rows, _threads
 
 __all__ = [
     "brier_score",
@@ -35,7 +35,7 @@ def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def of_groups(
     values: np.ndarray,
     weights: np.ndarray,
-    groups: _inputs.Partition,
+    groups: _examples.Partition,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
     """Returns `GroupValues` of values [num_groups], which are NaN for empty groups."""
@@ -47,7 +47,7 @@ def of_groups(
 
 
 def reduced(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     scores: np.ndarray,
     aggregate: bool,
     worst: Callable[[np.ndarray], Any] = np.max,
@@ -156,7 +156,7 @@ def brier_score(
     """
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -254,7 +254,7 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -269,7 +269,7 @@ def negative_log_likelihood(
     return reduced(examples, _likelihood_scores(examples), aggregate)
 
 
-def _likelihood_scores(examples: _inputs.Examples) -> np.ndarray:
+def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
     """Returns -log p_y of each example, [N]."""
     if examples.name != "logits":
         p = at_label(examples.checked().predictions, examples.labels)
@@ -368,7 +368,7 @@ def ranked_probability_score(
       Murphy (1971), A Note on the Ranked Probability Score.
     """
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
