@@ -468,7 +468,7 @@ def test_a_single_example_has_no_intervals():
         assert found["intervals"]["metrics"] == {}
         assert found["comparison"]["differences"] == {}
         assert "A single example gives no intervals." in out
-    assert "from" not in out.split()
+    assert "value from to" not in words(out)
     # One example beside others of weight 0 has none either.
     one = {"labels": [1, 0], "probabilities": [0.7, 0.2], "sample_weight": [2, 0]}
     assert built(one)["intervals"] == found["intervals"]
