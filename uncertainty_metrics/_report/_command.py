@@ -121,6 +121,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_choices(parser)
     parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column or array that is an attribute of the examples, such as their "
+        "language: reports the calibration of each of its values; for several "
+        "attributes, say it several times",
+    )
+    parser.add_argument(
         "--compare",
         metavar="OTHER_FILE",
         action="append",
@@ -193,15 +202,6 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         "--percent",
         action="store_true",
         help="the confidences of answers are percent: they are divided by 100",
-    )
-    parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a column or array that is an attribute of the examples, such as their "
-        "language: reports the calibration of each of its values; for several "
-        "attributes, say it several times",
     )
     parser.add_argument(
         "--classes",
@@ -278,6 +278,7 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
 
 
 def _choice(arguments: argparse.Namespace) -> Choice:
+    groups = getattr(arguments, "group", ())  # `sketch` has none.
     return Choice(
         arguments.label,
         arguments.probabilities,
@@ -286,7 +287,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         arguments.correct,
         arguments.confidence,
         arguments.percent,
-        tuple(dict.fromkeys(arguments.group)),
+        tuple(dict.fromkeys(groups)),
     )
 
 

@@ -63,7 +63,7 @@ Of a classifier the columns are, in any case of letters,
                     `p_`, `prob_` or `probability_` before it or not; in JSON also a
                     list `probabilities`
   logit_0, ...      or a logit of each class
-  p, prob, probability, logit
+  p, prob, probability, probabilities, logit
                     or, for two classes, that of class 1 alone
   sample_weight     optional
 

@@ -21,6 +21,7 @@ WEIGHTS = "sample_weight"
 # Of class 1 of two.
 _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
+    "probabilities": "probabilities",
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }

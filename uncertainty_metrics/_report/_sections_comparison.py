@@ -192,7 +192,7 @@ def _compared_regressions(
 def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     """Says whether two files are of the same examples, by what came and weights."""
     if isinstance(predictions, Stream) or isinstance(other, Stream):
-        return False, "Other examples, as of files that are read part by part."
+        return False, "Taken for different examples, since not all rows are in memory."
     if isinstance(predictions, Confidences) and isinstance(other, Confidences):
         return _questions(predictions, other)
     key = "target" if isinstance(predictions, Regression) else "labels"

@@ -38,6 +38,7 @@ _OF_ERROR = (
     "without the bootstrap, whose resamples add noise: it would miss the 0 of a "
     "calibrated model."
 )
+_OF_ERROR_ALONE = " The calibration_error is the l2 error less its bias."
 
 
 @remembered
@@ -88,7 +89,7 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
             **decisions.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
         found = {"calibration_error": row(*ends), **found}
-    return section(found, size, _OF_ERROR)
+    return section(found, size, _OF_ERROR, is_drawn=size <= _MOST_DRAWN)
 
 
 def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
             level=INTERVAL_LEVEL, num_bins=num_bins
         )
         found = {"calibration_error": row(*ends), **found}
-    return section(found, size, _OF_ERROR)
+    return section(found, size, is_drawn=False)
 
 
 def _of_mean(
@@ -122,15 +123,25 @@ def _of_mean(
     return mean - Z * error, mean, mean + Z * error
 
 
-def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
-    """Returns the section of these intervals, of so many examples."""
+def section(
+    metrics: dict[str, Any], size: int, note: str = "", is_drawn: bool = True
+) -> dict[str, Any]:
+    """Returns the section of these intervals, of so many examples.
+
+    Args:
+      metrics: the interval of each metric.
+      size: number of examples.
+      note: what to say of the bootstrap.
+      is_drawn: whether the intervals are from the bootstrap, not from standard errors.
+    """
+    by = "by the bootstrap" if is_drawn else "from standard errors"
     verdict = (
-        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: what other examples of the "
-        f"same kind might have given.{note}"
+        f"{INTERVAL_LEVEL:.0%} intervals {by}: what other examples of the same kind "
+        f"might have given.{note if is_drawn else _OF_ERROR_ALONE}"
     )
     return {
         "level": INTERVAL_LEVEL,
-        "num_resamples": options(size)["num_resamples"],
+        "num_resamples": options(size)["num_resamples"] if is_drawn else 0,
         "verdict": "One example alone has no intervals." if size == 1 else verdict,
         "metrics": metrics,
     }
