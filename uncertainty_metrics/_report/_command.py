@@ -24,6 +24,7 @@ from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 SHIPPED = "digits_predictions.npz"
 
@@ -165,7 +166,8 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
         "Writes a summary of predictions: what a report needs, in a file of some\n"
         "hundred kilobytes that holds no prediction. `report` takes such files: of\n"
         "several it reports the sum, and with --compare whether calibration has\n"
-        "changed. `um.Summary` says what exactly they hold."
+        "changed; `sketch` adds several to one. `um.Summary` says what exactly they\n"
+        "hold."
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
@@ -264,8 +266,7 @@ def _told(
 
 def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a summary; returns what to print."""
-    paths = _streams.files_of(arguments.files)
-    summary = _streams.read_stream(paths, _choice(arguments), tell).summary()
+    summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
     summary.save(content)
     path = pathlib.Path(arguments.out)
@@ -275,6 +276,18 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
         f"Wrote {visible(str(path))}: {summary.num_examples:,} examples in {size:,.0f} "
         "kB"
     )
+
+
+def _summary(files: list[str], choice: Choice, tell: _Progress) -> Summary:
+    """Returns the sums over the rows of files, or over summaries."""
+    if files == ["-"]:
+        alone = _streams.Accumulator("standard input")
+        alone.add(read_predictions("-", choice, tell))
+        return alone.summary()
+    paths = _streams.files_of(files)
+    if summaries := _streams.summaries_in(paths):
+        return summaries.summary
+    return _streams.read_stream(paths, choice, tell).summary()
 
 
 def _choice(arguments: argparse.Namespace) -> Choice:
@@ -296,15 +309,8 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
     if files == ["-"]:
         return read_predictions("-", choice, tell)
     paths = _streams.files_of(files)
-    summaries = [*_streams.summaries_of(paths)]
-    found = [summary for summary in summaries if summary is not None]
-    if found and len(found) < len(paths):
-        raise ReportError(
-            "files must be all of predictions, or all written by the command `sketch`. "
-            f"Received: {len(found)} of {len(paths)} are summaries"
-        )
-    if found:
-        return _streams.of_summaries(paths, found)
+    if summaries := _streams.summaries_in(paths):
+        return summaries
     if len(paths) == 1 and not _streams.is_large(paths[0]):
         return read_predictions(paths[0], choice, tell)
     return _streams.read_stream(paths, choice, tell).result()

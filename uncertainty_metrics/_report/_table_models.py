@@ -76,6 +76,16 @@ class Plan:
         names = [self.label, *self.numbers, *named, *self.choice.groups]
         return list(dict.fromkeys(names))
 
+    def check_header(self, header: Sequence[str]) -> None:
+        """Raises ValueError unless a further part has these columns and weights."""
+        for name in self.used:
+            existing(name, header, "column")
+        weights = weights_in(header)
+        if weights and not self.weights:
+            raise ValueError(
+                f"there are weights, `{weights[0]}`, which the first file does not have"
+            )
+
     def with_classes_of(self, model: Model) -> Plan:
         """Returns the plan for further parts, whose classes are those of the first."""
         classes = getattr(model, "classes", ())
