@@ -254,6 +254,13 @@ def test_summaries_add_and_tell_drift():
         assert found["tiles"][-1]["value"] == (
             "Calibration has changed" if changed else "No clear change"
         )
+    # The first is the later week, so no text may call it the one before.
+    assert not {"before", "after"} & set(drift["verdict"].split())
+    page = pathlib.Path("out/report.html").read_text()
+    assert "intervals from standard errors" in page
+    assert "The band is where chance" not in page  # There is none.
+    pictures = ("reliability_diagram.png", "drift_diagram.png")
+    assert len({pathlib.Path("out", name).read_bytes() for name in pictures}) == 2
 
 
 def test_predictions_and_summaries_do_not_mix(capsys):

@@ -76,8 +76,8 @@ def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
         )
     far = sorted(rows, key=lambda row: -abs(row["z"] or 0.0))[:3]
     where = [
-        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.3f} in "
-        f"the first, {row['second']:+.3f} in the second)"
+        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.4f} in "
+        f"the first, {row['second']:+.4f} in the second)"
         for row in far
         if abs(row["z"] or 0.0) > _FAR
     ]

@@ -50,7 +50,7 @@ class _Sample:
         self._keys: list[np.ndarray] = []
         self._largest = np.inf
         self._most = _MOST_ROWS
-        self.rows = 0  # That were offered.
+        self.rows = 0  # Of all parts, in the sample or not.
 
     def add(self, model: Any) -> None:
         size = _rows.num_rows(model)
@@ -87,10 +87,10 @@ class _Sample:
 
 
 class Accumulator:
-    """Takes parts of predictions, and returns what a report is made of.
+    """Takes parts of predictions, and returns what a report needs.
 
     Args:
-      source: what to call them.
+      source: the name of the predictions in the report and in errors.
     """
 
     def __init__(self, source: str):
@@ -126,7 +126,7 @@ class Accumulator:
         self._sample.add(model)
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Takes names of columns that are not used."""
+        """Adds names of columns that are not used, which the report lists."""
         self._left_out |= dict.fromkeys(names)
 
     def result(self) -> Model:
@@ -210,7 +210,7 @@ def is_large(path: pathlib.Path) -> bool:
         if path.name.lower().endswith(".parquet"):
             parquet = _optional.require("pyarrow.parquet")
             return bool(parquet.read_metadata(path).num_rows > _LARGE_ROWS)
-    except (ImportError, OSError, ValueError):  # Which the reader tells.
+    except (ImportError, OSError, ValueError):  # The reader says what is wrong.
         return False
     return size > _LARGE_BYTES
 
@@ -308,11 +308,11 @@ def _is_bad(model: Any) -> bool:
 
 
 class _Progress:
-    """Says how far files are read, by their bytes.
+    """Says which share of the bytes of the files is read.
 
     Args:
       size: number of bytes of all files.
-      tell: is told.
+      tell: takes the text.
     """
 
     def __init__(self, size: int, tell: Callable[[str], None]):
@@ -320,7 +320,7 @@ class _Progress:
         self._start = time.monotonic()
 
     def at(self, place: int, rows: int) -> None:
-        """Says that so many bytes, and so many rows, are read."""
+        """Says that this number of bytes, and of rows, is read."""
         share = min(place / self._size, 1.0)
         seconds = time.monotonic() - self._start
         left = ""
@@ -338,7 +338,7 @@ def _bar(share: float) -> str:
 
 
 def of_batches(source: str, batches: Iterable[Model]) -> Model:
-    """Returns what a report is made of, of predictions batch by batch.
+    """Returns what a report needs, from predictions that come batch by batch.
 
     Raises:
       ValueError: a batch is not as it must be; it names the batch.

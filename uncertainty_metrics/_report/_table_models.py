@@ -31,7 +31,7 @@ from uncertainty_metrics._report._predictions import (
 )
 from uncertainty_metrics._report._tables import Table
 
-# What is missing of a sum of 1 where there are other classes.
+# If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
 
 

@@ -338,7 +338,7 @@ class Summary:
         return self.decisions if self._squares is None else self._squares
 
     def _told(self) -> str:
-        """Returns what it is of, for a message."""
+        """Returns what the summary is of, for a message."""
         if self.of_answers:
             return "answers"
         names = ", ".join(self.class_names[:5])
