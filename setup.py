@@ -43,6 +43,19 @@ DOCS = [
     "mkdocs-material>=9.6",
     "mkdocstrings[python]>=1.0",
 ]
+# What a change of one metric needs.
+DEV = [
+    *TENSORFLOW,
+    *PLOT,
+    "mpmath>=1.3",
+    "mypy>=2,<3",
+    "properscoring>=0.1",
+    "pytest>=7.4",
+    "pytest-xdist>=3.5",
+    "ruff>=0.17,<0.18",
+    "scikit-learn>=1.4",
+    "scoringrules>=0.9",
+]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 # On a package index, links to files and pictures must lead to the repository.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -83,7 +96,9 @@ setup(
         "excel": EXCEL,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
+        "dev": DEV,
         "test": [
+            *DEV,
             *PROGRESS,
             *BEAM,
             *PARQUET,
@@ -94,13 +109,6 @@ setup(
             "arviz>=0.20,<1",
             "build>=1.2",
             "fairlearn>=0.10",
-            "mpmath>=1.3",
-            "mypy>=2,<3",
-            "properscoring>=0.1",
-            "pytest>=7.4",
-            "pytest-xdist>=3.5",
-            "ruff>=0.17,<0.18",
-            "scoringrules>=0.9",
             "setuptools>=70.1",
         ],
         "docs": DOCS,

@@ -1119,7 +1119,7 @@ _CASES = (
                 ("**uncertainty_metrics.numpy**", "uncertainty_metrics.numpy"),
                 (
                     "**uncertainty_metrics.numpy, with `ece`**",
-                    "uncertainty_metrics.numpy.calibration.binned_errors",
+                    "uncertainty_metrics.numpy.calibration.confidence_errors",
                 ),
             )
         ),

@@ -1,188 +1,132 @@
-"""Keras metrics on an accelerator: their values and the time of a step.
+"""Keras metrics on a GPU, beside torchmetrics: `python benchmarks/gpu.py --docs`.
 
-`KERAS_BACKEND=jax python benchmarks/gpu.py`, or torch. Every metric of the tests'
-catalogue adds the same batches on the accelerator and on the CPU, and the results are
-compared. Then some metrics are timed in turns with torchmetrics on the same machine. If
-there is no accelerator, the script says so and uses the CPU for both.
+One command for JAX and PyTorch; their environment needs keras, jax with CUDA, torch
+with CUDA, torchmetrics, scipy, scikit-learn and pytest. On each backend
+
+- the metrics of the tests' catalogue are compared with the NumPy half, and their states
+  with the states of the same batches on the CPU;
+- the metrics that torchmetrics has, too, are timed in turns with it on the same
+  tensors, and their values are compared;
+- a profile of an update counts how often the device sends data to the host.
+
+Without a GPU the script tries itself on the CPU, with little data, and writes nothing
+into docs/speed.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import datetime
+import json
+import os
+import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import keras
-import numpy as np
-from keras import ops
+import summary
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import uncertainty_metrics as um
-from tests import catalogue
-
-BACKEND = keras.backend.backend()
-# By our metric: the metric of torchmetrics, and its options without `num_classes`.
-PEERS = {
-    "Accuracy": ("MulticlassAccuracy", {"average": "micro"}),
-    "ExpectedCalibrationError": ("MulticlassCalibrationError", {"n_bins": 15}),
-    "MaximumCalibrationError": (
-        "MulticlassCalibrationError",
-        {"n_bins": 15, "norm": "max"},
-    ),
-    "RootMeanSquaredCalibrationError": (
-        "MulticlassCalibrationError",
-        {"n_bins": 15, "norm": "l2"},
-    ),
-    "AUROC": ("BinaryAUROC", {}),
-}
-SECONDS = 0.1  # A timing lasts at least this long.
+BACKENDS = {"jax": "JAX", "torch": "PyTorch"}
+MARKS = summary.Marks(
+    "<!-- Written by benchmarks/gpu.py --docs -->", "<!-- End of the card -->"
+)
+# The probe must not keep the memory of the card.
+_PROBE = "import torch; print(torch.cuda.is_available())"
+_FULL = {"batch": 8192, "classes": [10, 1000]}
+_TRIAL = {"batch": 256, "classes": [10]}
 
 
-def accelerator() -> str:
-    """Returns the name of the device that Keras uses."""
-    if BACKEND == "jax":
-        import jax
+def measure(backend: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Runs `gpu_worker.py` on a backend of Keras and returns what it found."""
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    # JAX would take most of the memory, and PyTorch needs some for torchmetrics.
+    environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    worker = summary.HERE / "gpu_worker.py"
+    subprocess.run(
+        [sys.executable, str(worker), json.dumps(asked)], env=environment, check=True
+    )
+    return json.loads(Path(asked["out"]).read_text())
 
-        return f"{jax.devices()[0].platform}:0"
-    if BACKEND == "torch":
-        import torch
 
-        return "cuda:0" if torch.cuda.is_available() else "cpu:0"
-    raise SystemExit("KERAS_BACKEND must be jax or torch.")
-
-
-def result_and_state(row: Any, device: str) -> Any:
-    """Returns the result and the state of a metric after three batches on a device."""
-    data = row.lattice(np.random.default_rng(0))
-    with keras.device(device):
-        metric = row.made(row.metric_cases[0][0])
-        for part in np.array_split(np.arange(len(data.labels)), 3):
-            metric.update_state(
-                data.labels[part], data.predictions[part], data.weights[part]
+def table(found: list[dict[str, Any]]) -> str:
+    """Returns the rows of all backends as a table in Markdown."""
+    lines = [
+        "| metric | torchmetrics = 1.00 | batch | backend | update | compute "
+        "| difference, at most | reads by the host, ours and theirs |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for result in found:
+        for row in result["rows"]:
+            ours, theirs = row["values"]
+            cells = (
+                row["metric"],
+                row["peer"],
+                " x ".join(map(str, row["size"])),
+                BACKENDS[result["backend"]],
+                *(
+                    summary.number(row["ratios"][part])
+                    for part in ("update", "compute")
+                ),
+                f"{abs(ours - theirs):.1g}, {row['bound']:.0e}",
+                " and ".join(map(str, row["host_reads"])),
             )
-        return np.array(keras.tree.flatten(metric.result())).astype(float), (
-            metric.get_state().arrays
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def text(found: list[dict[str, Any]]) -> str:
+    """Returns the text between the marks: lines about the runs, and the table."""
+    lines = []
+    for result in found:
+        versions = ", ".join(" ".join(each) for each in result["versions"].items())
+        lines.append(
+            f"- {BACKENDS[result['backend']]} on {result['card'] or 'the CPU'}, "
+            f"{result['date']}; {versions}. {result['compared']} metrics were compared "
+            f"with the NumPy half and {len(result['wrong'])} values differ."
         )
-
-
-def compare(device: str) -> list[str]:
-    """Returns a line for each difference between the device and the CPU."""
-    wrong = []
-    for row in catalogue.METRICS:
-        (result, arrays), (expected, others) = (
-            result_and_state(row, place) for place in (device, "cpu:0")
-        )
-        if not np.allclose(result, expected, rtol=1e-5, atol=1e-6):
-            wrong.append(f"{row.metric}: {result} instead of {expected}")
-        for name in ("units", "invalid"):
-            if not np.array_equal(arrays[name], others[name]):
-                wrong.append(f"{row.metric}: {name} of the state differ")
-    return wrong
-
-
-def timed(call: Callable[[], object]) -> float:
-    """Returns the mean seconds of a call, over many calls."""
-    calls, start = 0, time.perf_counter()
-    while (passed := time.perf_counter() - start) < SECONDS:
-        call()
-        calls += 1
-    return passed / calls
-
-
-def our_step(name: str, labels: np.ndarray, predictions: np.ndarray) -> Any:
-    """Returns a step of our metric, compiled if the backend compiles, and the size of
-    its state in bytes.
-    """
-    metric = getattr(um, name)()
-    data = [ops.convert_to_tensor(part) for part in (labels, predictions)]
-    metric.update_state(*data)
-    size = sum(np.asarray(ops.convert_to_numpy(v)).nbytes for v in metric.variables)
-    if BACKEND != "jax":
-
-        def step() -> None:
-            metric.update_state(*data)
-            synchronize()
-
-        return step, size
-    import jax
-
-    update = jax.jit(metric.stateless_update_state)
-    state = [[variable.value for variable in metric.variables]]
-
-    def step() -> None:
-        state[0] = jax.block_until_ready(update(state[0], *data))
-
-    return step, size
-
-
-def synchronize() -> None:
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-
-
-def peer_step(name: str, labels: np.ndarray, predictions: np.ndarray) -> Any:
-    """Returns a step of torchmetrics, and the bytes that a step adds to its state."""
-    import torch
-    import torchmetrics.classification as peers
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    kind, options = PEERS[name]
-    if kind.startswith("Multiclass"):
-        options = {**options, "num_classes": predictions.shape[1]}
-    metric = getattr(peers, kind)(**options, validate_args=False).to(device)
-    data = [torch.tensor(part, device=device) for part in (predictions, labels)]
-    metric.update(*data)
-    kept = [value for value in metric.metric_state.values() if isinstance(value, list)]
-    size = sum(part.nbytes for parts in kept for part in parts)
-
-    def step() -> None:
-        metric.update(*data)
-        synchronize()
-        if kept and len(kept[0]) > 50:  # Otherwise allocation would dominate the time.
-            metric.reset()
-
-    return step, size
+    return "\n".join(lines) + f"\n\n{table(found)}"
 
 
 def main() -> None:
-    """Compares and times the metrics; exits with an error if a value differs."""
+    """Measures on both backends; exits with an error if a value differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--batch", type=int, default=1024)
-    options = parser.parse_args()
-    device = accelerator()
-    print(f"Keras {keras.__version__} on {BACKEND}, {device}")
-    if device.startswith("cpu"):
-        print("There is no accelerator: these are times of the CPU.")
-    wrong = compare(device)
-    print(f"{len(catalogue.METRICS)} metrics added on {device} and on cpu:0")
-    print(
-        "\n| metric | K | ours / torchmetrics | bytes of our state "
-        "| bytes that a step of torchmetrics adds |"
+    parser.add_argument(
+        "--trial", action="store_true", help="little data, as on a machine without GPU"
     )
-    print("|---|---|---|---|---|")
-    rng = np.random.default_rng(0)
-    for name in PEERS:
-        for classes in (2,) if name == "AUROC" else (10, 1000):
-            labels = rng.integers(0, classes, options.batch).astype(np.int32)
-            logits = rng.normal(size=(options.batch, classes)).astype(np.float32)
-            predictions = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-            if name == "AUROC":
-                predictions = predictions[:, 1]
-            (ours, size), (theirs, grown) = (
-                make(name, labels, predictions) for make in (our_step, peer_step)
-            )
-            ratios = [timed(ours) / timed(theirs) for _ in range(options.rounds)]
-            ratio = statistics.median(ratios)
-            print(f"| {name} | {classes} | {ratio:.2f} | {size:,} | {grown:,} |")
+    parser.add_argument("--out", type=Path, default=summary.HERE / "results")
+    parser.add_argument(
+        "--docs", action="store_true", help="also write the table into docs/speed.md"
+    )
+    options = parser.parse_args()
+    probe = subprocess.run(
+        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=True
+    )
+    has_card = probe.stdout.strip() == "True"
+    trial = options.trial or not has_card
+    if not has_card:
+        print("There is no GPU: this is a trial on the CPU, with little data.")
+    size = _TRIAL if trial else _FULL
+    rounds = 1 if trial else options.rounds
+    options.out.mkdir(parents=True, exist_ok=True)
+    found = []
+    for backend in BACKENDS:
+        out = options.out / f"gpu-{backend}.json"
+        asked = {**size, "rounds": rounds, "trial": trial, "out": str(out)}
+        found.append(
+            {**measure(backend, asked), "date": datetime.date.today().isoformat()}
+        )
+    print(text(found))
+    without = [result["backend"] for result in found if not result["card"]]
+    if options.docs and (trial or without):
+        print(
+            "Nothing is written into docs/speed.md: a backend had no GPU, or a trial."
+        )
+    elif options.docs:
+        MARKS.write(text(found), summary.SPEED)
+    wrong = [f"{r['backend']}: {line}" for r in found for line in r["wrong"]]
     if wrong:
-        raise SystemExit("DIFFERENT FROM THE CPU:\n  " + "\n  ".join(wrong))
+        raise SystemExit("A VALUE DIFFERS:\n  " + "\n  ".join(wrong))
 
 
 if __name__ == "__main__":

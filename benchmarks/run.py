@@ -104,6 +104,13 @@ class Foreign:
         return min(max(foreign / max(total, 1), 0.0), 1.0)
 
 
+def usable_cores() -> int | None:
+    """Returns the number of cores that this process and its workers may use."""
+    if hasattr(os, "sched_getaffinity"):  # Not on macOS and Windows.
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
 def machine(workers: dict[str, Worker]) -> dict[str, Any]:
     """Returns a description of the machine and the versions of the packages."""
     cpu, flags = platform.processor() or platform.machine(), ""
@@ -118,6 +125,8 @@ def machine(workers: dict[str, Worker]) -> dict[str, Any]:
     return {
         "cpu": cpu,
         "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "omp_num_threads": os.environ.get("OMP_NUM_THREADS"),
         "avx512": "avx512f" in flags.split(),  # NumPy and XLA sort and sum with it.
         "system": f"{platform.system()} {platform.machine()}",
         "versions": {name: worker.ask("versions") for name, worker in workers.items()},
@@ -338,12 +347,13 @@ def main() -> None:
         "--docs",
         type=Path,
         metavar="RESULTS.json",
-        help="only write the summary of these results into docs/speed.md",
+        help="only write the summary of these results, and a plot of its ratios, into "
+        "docs/speed.md",
     )
     options = parser.parse_args()
     if options.docs:
         document = json.loads(options.docs.read_text())
-        summary.write(document, _HERE.parent / "docs" / "speed.md")
+        summary.write(document, summary.SPEED, summary.PICTURE)
         return
 
     cases = select(options.cases)

@@ -1,12 +1,12 @@
 """The summary of a run: one row for each path, with the best peer as 1.00.
 
-This file needs only the standard library.
+This file needs only the standard library, and matplotlib to draw.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness import EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
 
@@ -14,9 +14,31 @@ _COLUMNS = {
     **{NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"},
     **{JAX: "JAX", PYTORCH: "PyTorch"},
 }
-# The table is between these lines of a Markdown file.
-BEGIN = "<!-- Written by benchmarks/run.py --docs -->"
-END = "<!-- End of the benchmarks -->"
+HERE = Path(__file__).resolve().parent
+SPEED = HERE.parent / "docs" / "speed.md"
+PICTURE = SPEED.parent / "pictures" / "speed.png"
+
+
+class Marks(NamedTuple):
+    """The lines of a Markdown file between which a benchmark writes its results."""
+
+    begin: str
+    end: str
+
+    def write(self, text: str, file: Path) -> None:
+        """Replaces the text between the marks of a file."""
+        before, begin, rest = file.read_text().partition(self.begin)
+        _, end, after = rest.partition(self.end)
+        if not (begin and end):
+            raise ValueError(
+                f"Expected: the lines {self.begin} and {self.end}. Received: {file}"
+            )
+        file.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
+
+
+MARKS = Marks(
+    "<!-- Written by benchmarks/run.py --docs -->", "<!-- End of the benchmarks -->"
+)
 
 
 def number(ratio: float) -> str:
@@ -92,21 +114,65 @@ def machine_line(machine: dict[str, Any], rounds: int) -> str:
     )
 
 
+def threads_line(machine: dict[str, Any]) -> str:
+    """Returns how many threads this package and its peers could use."""
+    told = machine["omp_num_threads"]
+    if told is None:
+        given = "is not set, so every package chooses its own number of threads"
+    else:
+        given = f"is {told}"
+    return (
+        f"The processes may use {machine['usable_cores']} of the {machine['cores']} "
+        f"cores. `OMP_NUM_THREADS` {given}."
+    )
+
+
 def paths(text: str) -> list[str]:
     """Returns the first column of the table between the marks; empty without marks."""
-    inside = text.partition(BEGIN)[2].partition(END)[0]
+    inside = text.partition(MARKS.begin)[2].partition(MARKS.end)[0]
     lines = [line for line in inside.splitlines() if line.startswith("| ")]
     return [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
 
 
-def write(document: dict[str, Any], file: Path) -> None:
-    """Puts the table of a `results.json` between the marks of a Markdown file."""
-    before, begin, rest = file.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"Expected: the lines {BEGIN} and {END}. Received: {file}")
-    text = (
-        f"{machine_line(document['machine'], document['rounds'])}\n\n"
-        f"{table(rows(document['cases']))}"
+def write(document: dict[str, Any], file: Path, picture: Path) -> None:
+    """Puts the table of a `results.json` between the marks of a Markdown file.
+
+    Args:
+      document: the results.
+      file: the Markdown file.
+      picture: the file for the plot of the ratios, to which the text links.
+    """
+    found = rows(document["cases"])
+    plot(found, picture)
+    machine = document["machine"]
+    link = picture.relative_to(file.parent).as_posix()
+    MARKS.write(
+        f"{machine_line(machine, document['rounds'])} {threads_line(machine)}\n\n"
+        f"{table(found)}\n"
+        f"![The ratios of the table, a line for each path]({link})\n",
+        file,
     )
-    file.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+
+
+def plot(found: list[dict[str, Any]], file: Path) -> None:
+    """Draws the ratios of the rows, one line for each path, on a logarithmic axis."""
+    from matplotlib.figure import Figure
+
+    height = 1.4 + 0.24 * len(found)
+    figure = Figure(figsize=(9, height), layout="constrained")
+    ax = figure.add_subplot()
+    ax.axvline(1, color="black", linewidth=1)
+    for marker, (mode, label) in zip("osD^vP", _COLUMNS.items(), strict=True):
+        places = [i for i, row in enumerate(found) if mode in row["ratios"]]
+        ratios = [found[i]["ratios"][mode] for i in places]
+        ax.plot(ratios, places, marker, label=label, markersize=5, alpha=0.8)
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_yticks(range(len(found)), [row["path"].replace("`", "") for row in found])
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.tick_params("y", labelsize="small", length=0)
+    ax.grid(alpha=0.3)
+    ax.set_xlabel("time / time of the fastest peer (less is faster)")
+    figure.legend(loc="outside upper center", ncols=len(_COLUMNS), frameon=False)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, dpi=110)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).parents[1]
 # By package: a pattern of the modules from which it takes all names in `__all__`.
 _WHOLE = {
-    "uncertainty_metrics": r"\.(tensors|keras\.metrics)\.[\w.]+",
+    "uncertainty_metrics": r"\.(tensors|keras\.metrics|numpy\.calibrators)\.[\w.]+",
     "uncertainty_metrics.conformal": r"\.\.keras\.metrics\.conformal",
     "uncertainty_metrics.regression": r"\.\.(tensors|keras\.metrics)\.regression[\w.]*",
     "uncertainty_metrics.numpy": r"\.\w[\w.]*",
@@ -82,11 +82,15 @@ def _exported(module: pathlib.Path) -> list[str] | None:
         names: list[str] = ast.literal_eval(listed[1])
         return names
     # On tensors the names may be those of the NumPy module that declares them.
-    if re.search(r"^__all__ = declared\.__all__$", text, re.MULTILINE):
-        (home,) = re.findall(
-            r"^from (\S+) import (\w+) as declared$", text, re.MULTILINE
+    if alias := re.search(r"^__all__ = (\w+)\.__all__$", text, re.MULTILINE):
+        (home,) = (
+            f"{node.module}.{name.name}"
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ImportFrom)
+            for name in node.names
+            if name.asname == alias[1]
         )
-        return _exported(_file(".".join(home)))
+        return _exported(_file(home))
     return None
 
 

@@ -154,14 +154,14 @@ def _function(name: str, function: Any) -> str:
     return f"\n@overload\n{first}\n{prose}\n    ...\n{rest}"
 
 
-def _declared(base: type) -> set[type]:
-    """Returns the declared classes among a class and its subclasses."""
+def _with_options(base: type) -> set[type]:
+    """Returns the classes made by `with_options` among a class and its subclasses."""
     own = {base} if "_options" in vars(base) else set()
-    return own.union(*map(_declared, base.__subclasses__()))
+    return own.union(*map(_with_options, base.__subclasses__()))
 
 
 def _of_classes(classes: list[type]) -> str:
-    """Returns the stub of a module of declared classes."""
+    """Returns the stub of a module of such classes."""
     text = "".join(map(_class, classes))
     homes = {base.__name__: base.__module__ for c in classes for base in c.__bases__}
     homes = {k: v for k, v in homes.items() if v != classes[0].__module__}
@@ -177,11 +177,11 @@ def _of_classes(classes: list[type]) -> str:
 def _class(made: Any) -> str:
     """Returns the stub of a class.
 
-    It has the members of the class, and the members of bases that no other declared
-    class has.
+    It has the members of the class, and the members of bases that no other class
+    made by `with_options` has.
     """
-    others = _declared(_base.SumsMetric) | _declared(_loss.Loss)
-    others -= _declared(made)
+    others = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
+    others -= _with_options(made)
     shared = {base for other in others for base in other.__mro__}
     members = {}
     if hasattr(made, "update_state") and not others & {*made.__mro__}:
@@ -231,8 +231,8 @@ def _method(function: Any) -> str:
 
 def render(module: ModuleType) -> str | None:
     """Returns the text of the stub of a module; None if the module needs no stub."""
-    declared = _declared(_base.SumsMetric) | _declared(_loss.Loss)
-    made = [c for c in vars(module).values() if inspect.isclass(c) and c in declared]
+    classes = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
+    made = [c for c in vars(module).values() if inspect.isclass(c) and c in classes]
     if classes := [c for c in made if c.__module__ == module.__name__]:
         return _of_classes(classes)
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}

@@ -309,29 +309,38 @@ def slopes(function, value, step=1e-6):
     return found
 
 
-def brier_score(labels, probabilities, zero_based=False, **data):
-    """Returns the mean squared distance to one-hot labels, less 1 if not zero-based."""
-    rows = _rows(labels, probabilities, **data)
-    distances = [np.sum((p - np.eye(len(p))[y]) ** 2) for y, p, _ in rows]
-    mean = np.average(distances, weights=[w for _, _, w in rows])
-    return mean if zero_based else mean - 1
+def mean_of(score):
+    """Returns the reference of a weighted mean of scores.
+
+    `score` computes the score of one example, of its label y, its probabilities [K] and
+    the options of the metric.
+    """
+
+    def reference(labels, probabilities, sample_weight=None, **options):
+        rows = _rows(labels, probabilities, sample_weight)
+        scores = [score(y, p, **options) for y, p, _ in rows]
+        return np.average(scores, weights=[w for _, _, w in rows])
+
+    return reference
 
 
-def negative_log_likelihood(labels, probabilities, **data):
-    rows = _rows(labels, probabilities, **data)
+@mean_of
+def brier_score(y, p, zero_based=False):
+    """Returns the squared distance to the one-hot label, less 1 if not zero-based."""
+    distance = np.sum((p - np.eye(len(p))[y]) ** 2)
+    return distance if zero_based else distance - 1
+
+
+@mean_of
+def negative_log_likelihood(y, p):
     with np.errstate(divide="ignore"):
-        scores = [-np.log(p[y]) for y, p, _ in rows]
-    return np.average(scores, weights=[w for _, _, w in rows])
+        return -np.log(p[y])
 
 
-def ranked_probability_score(labels, probabilities, **data):
-    """Returns the mean score, by a loop over the thresholds between classes."""
-    rows = _rows(labels, probabilities, **data)
-    scores = [
-        sum((sum(p[: k + 1]) - (y <= k)) ** 2 for k in range(len(p)))
-        for y, p, _ in rows
-    ]
-    return np.average(scores, weights=[w for _, _, w in rows])
+@mean_of
+def ranked_probability_score(y, p):
+    """Returns the score of one example, by a loop over the thresholds of classes."""
+    return sum((sum(p[: k + 1]) - (y <= k)) ** 2 for k in range(len(p)))
 
 
 def brier_decomposition_exact(labels, probabilities, **data):

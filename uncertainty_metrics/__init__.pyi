@@ -7,18 +7,22 @@ from ._report.calibration_report import report as report
 
 # Calibration errors.
 from .tensors.binned_errors import (
-    ace as ace,
-    adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
     compute_all_metrics as compute_all_metrics,
-    ece as ece,
-    expected_calibration_error as expected_calibration_error,
     gce as gce,
     general_calibration_error as general_calibration_error,
+)
+from .tensors.confidence_errors import (
+    ece as ece,
+    expected_calibration_error as expected_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
     mce as mce,
     rmsce as rmsce,
     root_mean_squared_calibration_error as root_mean_squared_calibration_error,
+)
+from .tensors.class_wise_errors import (
+    ace as ace,
+    adaptive_calibration_error as adaptive_calibration_error,
     sce as sce,
     static_calibration_error as static_calibration_error,
     tace as tace,
@@ -156,8 +160,8 @@ from .numpy.survival.survival_scores import (
 
 # Selective prediction and detection.
 from .numpy.selective.threshold_at_risk import threshold_at_risk as threshold_at_risk
+from .tensors.accuracy import accuracy as accuracy
 from .tensors.risk_coverage import (
-    accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
     augrc as augrc,
@@ -319,9 +323,11 @@ from .keras.callbacks import ReliabilityDiagramCallback as ReliabilityDiagramCal
 from .visualization.selective import (
     accuracy_confidence_curve as accuracy_confidence_curve,
     accuracy_confidence_diagram as accuracy_confidence_diagram,
+    risk_coverage_diagram as risk_coverage_diagram,
+)
+from .visualization.rejection import (
     rejection_curve as rejection_curve,
     rejection_diagram as rejection_diagram,
-    risk_coverage_diagram as risk_coverage_diagram,
 )
 from .visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,

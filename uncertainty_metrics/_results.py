@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class BinStatistics:
+class AnyBinStatistics:
     """Sums over the scores in each bin of each group. Every calibration error in bins
     is a function of these sums.
 
@@ -64,8 +64,8 @@ class BinStatistics:
     def _errors(self, norm: Norm) -> Any:
         raise NotImplementedError
 
-    def __add__(self, other: BinStatistics) -> Self:
-        if not isinstance(other, BinStatistics):
+    def __add__(self, other: AnyBinStatistics) -> Self:
+        if not isinstance(other, AnyBinStatistics):
             return NotImplemented
         if not (self.additive and other.additive):
             raise _checks.plain_error(

@@ -104,12 +104,12 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_wrong_values_raise_as_in_numpy(case):
     labels, probabilities, weights = BAD[case]
-    with pytest.raises(ValueError, match="Received") as told:
+    with pytest.raises(ValueError, match="Received") as of_numpy:
         um_np.ece(labels, probabilities, sample_weight=weights)
     tensors = [None if x is None else tensor(x) for x in BAD[case]]
     with pytest.raises(ValueError, match="Received") as raised:
         um.ece(*tensors[:2], sample_weight=tensors[2])
-    assert str(raised.value) == str(told.value)
+    assert str(raised.value) == str(of_numpy.value)
     if BACKEND == "jax":
         import jax
 
@@ -259,9 +259,9 @@ def test_functions_of_tensorflow_alone_raise():
             5, probabilities=PROBABILITIES, labels_true=LABELS
         ),
     ):
-        with pytest.raises(ImportError, match=r"uncertainty_metrics\.numpy") as told:
+        with pytest.raises(ImportError, match=r"uncertainty_metrics\.numpy") as raised:
             find()
-        assert BACKEND in str(told.value)
+        assert BACKEND in str(raised.value)
 
 
 PROGRAM = """

@@ -31,8 +31,10 @@ from tests.catalogue.kinds import (
     Public,
     not_there,
 )
-from tests.catalogue.others import FUNCTION_ROWS, LOSSES, OBJECTS, PLOTS
+from tests.catalogue.objects import OBJECTS
+from tests.catalogue.others import FUNCTION_ROWS, LOSSES, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
+from uncertainty_metrics.numpy.calibrators._calibrator import Calibrator
 
 __all__ = (
     "FEW_CELLS",
@@ -107,6 +109,11 @@ def _row_of(name: str, value: Any) -> str:
         row, file = f'LossRow("{name}", metric=...),` into LOSSES', "others"
     elif ".keras." in home:
         row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
+    elif inspect.isclass(value) and issubclass(value, Calibrator):
+        return (
+            f'tests/calibrators.py: write `"...": um.{name},` into CLASSES, and into '
+            "SOLVERS another solver, if it maps each class against the rest"
+        )
     elif inspect.isclass(value):
         row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"
     elif ".visualization." in home:

@@ -181,9 +181,9 @@ class Swept(Function):
         if self.cases and self.reference is None:
             raise TypeError(
                 f"the Row of `{self.name}` in tests/catalogue has no reference: write "
-                f"`reference=references.{self.name.rpartition('.')[2]},` into it, and "
-                "into tests/references.py a function of this name that computes the "
-                "value by another way (SciPy, scikit-learn, a closed form, a loop)"
+                "`reference=...,` into it, a function that computes the value by "
+                "another way (SciPy, scikit-learn, a closed form, a loop). "
+                "`references.mean_of(score)` makes one of the score of an example"
             )
 
 

@@ -1,10 +1,9 @@
-"""Rows of all other functions, and of losses, plots and classes."""
+"""Rows of all other functions, and of losses and plots."""
 
 import math
 
 import numpy as np
 
-import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import penalty_references, references
 from tests.catalogue.classifiers import camel
@@ -14,11 +13,9 @@ from tests.catalogue.kinds import (
     FunctionRow,
     LossRow,
     MembersRow,
-    ObjectRow,
     PlotRow,
     SetRow,
 )
-from tests.makers import data
 
 
 def _logps(rng, shape):
@@ -471,132 +468,4 @@ PLOTS = (
     PlotRow("regression.plot_uncertainty_vs_error"),
     PlotRow("regression.create_calibration_report", figure=True),
     PlotRow("regression.plot_calibration_comparison", make=_two_results, figure=True),
-)
-
-
-def _fitted(room, rng):
-    logits = rng.normal(size=(30, 3))
-    labels = np.where(rng.random(30) < 0.7, np.argmax(logits, axis=1), 0)
-    return room.TemperatureScaling().fit(labels, logits)
-
-
-def _calibrator(name, **options):
-    """Makes the row of a calibrator, whose class is the same in both halves."""
-
-    def make(room, rng):
-        logits = rng.normal(size=(60, 3))
-        labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
-        if name.startswith("Ensemble"):
-            logits = logits[:, None] + rng.normal(size=(60, 4, 3))
-        return getattr(room, name)(**options).fit(labels, logits)
-
-    return ObjectRow(name, make=make)
-
-
-def _fitted_forecasts(room, rng):
-    scaling = room.regression.TemperatureScaling()
-    return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
-
-
-def _conformal(room, rng):
-    made = data(rng)
-    return room.conformal.ConformalClassifier("aps").fit(made.labels, made.predictions)
-
-
-def _conformal_forecasts(room, rng):
-    return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
-
-
-def _adaptive(room, rng):
-    adaptive = room.conformal.AdaptiveConformal(0.1, rate="aggregated")
-    adaptive.quantile(rng.normal(size=30))
-    adaptive.update(rng.normal())
-    return adaptive
-
-
-def _with_two_classes(room, rng):
-    labels, p = rng.integers(0, 2, 30), rng.random(30)
-    return room.VennAbersCalibration().fit(labels, probabilities=p)
-
-
-def _accumulated(room, rng):
-    metric = room.GeneralCalibrationError("even", True, False, "l1")
-    made = data(rng)
-    metric.update_state(made.labels, made.predictions)
-    return metric
-
-
-def _distances(room, rng):
-    distances = room.Mahalanobis()
-    distances.update(rng.normal(size=(20, 3)), rng.integers(0, 2, 20))
-    return distances
-
-
-def _sketched(room, rng):
-    return _updated(room.ScoreSketch(), rng)
-
-
-def _summed(room, rng):
-    return _updated(room.Summary(), rng)
-
-
-def _updated(sums, rng):
-    made = data(rng)
-    sums.update(made.labels, made.predictions)
-    return sums
-
-
-def _monitored(room, rng):
-    monitor = room.CalibrationMonitor(positive_class=True)
-    p = rng.random(50)
-    monitor.update(rng.random(50) < p, p)
-    return monitor
-
-
-def _reported(room, rng):
-    return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
-
-
-OBJECTS = (
-    ObjectRow(
-        "BinStatistics", make=lambda m, rng: m.bin_statistics([0, 1], [0.2, 0.7])
-    ),
-    ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
-    ObjectRow("ScoreSketch", make=_sketched),
-    ObjectRow("Summary", make=_summed),
-    ObjectRow("CalibrationMonitor", make=_monitored),
-    ObjectRow("Mahalanobis", make=_distances),
-    ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
-    ObjectRow("TemperatureScaling", make=_fitted),
-    _calibrator("VectorScaling"),
-    _calibrator("MatrixScaling", regularization="odir"),
-    _calibrator("PlattScaling"),
-    _calibrator("BetaCalibration"),
-    _calibrator("IsotonicCalibration"),
-    _calibrator("HistogramBinning", num_bins=5),
-    _calibrator("EnsembleTemperatureScaling"),
-    ObjectRow("VennAbersCalibration", make=_with_two_classes),
-    ObjectRow(
-        "CensoredCalibrationError",
-        aliases=("CCE",),
-        make=lambda m, rng: m.CensoredCalibrationError(end_time=1.0),
-    ),
-    ObjectRow(
-        "SemiparametricCalibrationError",
-        aliases=("SPCE",),
-        make=lambda m, rng: m.SemiparametricCalibrationError(folds=3),
-    ),
-    ObjectRow(
-        "regression.PITInterval",
-        make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
-    ),
-    ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
-    ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
-    ObjectRow("conformal.ConformalClassifier", make=_conformal),
-    ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
-    ObjectRow("report", make=_reported),
-    ObjectRow("conformal"),
-    ObjectRow("regression"),
-    ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
-    ObjectRow("numpy", halves=("tensors",)),
 )

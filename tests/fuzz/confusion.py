@@ -14,7 +14,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.fuzz.metrics import LOSSES, loss_and_metric
-from tests.fuzz.outcomes import TARGETS, call, told
+from tests.fuzz.outcomes import TARGETS, as_text, call
 
 _ROOMS = {"NumPy": um_np, "tensors": um}
 
@@ -37,7 +37,7 @@ def _refusal(call_it: Callable[[], object], *words: str) -> str | None:
     done = call(lambda: (call_it() and 0.0) or 0.0, {})
     if type(done.error) is ValueError and all(w in str(done.error) for w in words):
         return None
-    return f"{' '.join(words)}: {told(done)}"
+    return f"{' '.join(words)}: {as_text(done)}"
 
 
 def _function(name, options, wrong, rng):
@@ -71,8 +71,8 @@ def _positional(name, options, rng):
         function = functools.partial(getattr(functions, name), labels, **options)
         expected = call(function, {"probabilities": probabilities})
         done = call(functools.partial(function, probabilities), {})
-        if told(done) != told(expected):
-            return f"{room}: {told(done)} for {told(expected)}"
+        if as_text(done) != as_text(expected):
+            return f"{room}: {as_text(done)} for {as_text(expected)}"
     return None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests.fuzz.damage import bounded, damaged, damaged_archive
-from tests.fuzz.outcomes import call, told
+from tests.fuzz.outcomes import as_text, call
 from tests.keras.streams import STREAMS
 from uncertainty_metrics import __main__ as command
 from uncertainty_metrics import _report as report
@@ -105,7 +105,7 @@ def _of_state(state):
     counts = state.arrays.get("units", np.zeros(1))[0]
     negative = state.arrays["invalid"] < 0 or np.any(counts < 0)
     if negative and not np.any(np.isnan(done.values)):
-        return f"{told(done)} of negative counts"
+        return f"{as_text(done)} of negative counts"
     return None
 
 

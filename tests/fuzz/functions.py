@@ -19,6 +19,7 @@ from tests.fuzz.outcomes import (
     TARGETS,
     Arguments,
     Outcome,
+    as_text,
     call,
     compare,
     extent,
@@ -26,7 +27,6 @@ from tests.fuzz.outcomes import (
     frozen,
     is_data,
     may_overflow,
-    told,
 )
 
 # One case in so many is compiled by XLA too.
@@ -67,7 +67,7 @@ def check_target(
             return problem
     bounded = not (grouped or target.unbounded or may_overflow(arguments))
     if twin.values is not None and bounded and not np.all(np.isfinite(twin.values)):
-        return f"NumPy gives {told(twin)}"
+        return f"NumPy gives {as_text(twin)}"
     difference = compare(target, arguments, ours, twin, changes)
     if difference or not graph or target.name == "risk_coverage_curve":
         return difference
@@ -90,7 +90,7 @@ def check_numpy(name: str, seed: int) -> str | None:
         return fault(named, done.error)
     bounded = not (target.unbounded or may_overflow(arguments))
     if bounded and not np.all(np.isfinite(done.values)):
-        return f"gives {told(done)}"
+        return f"gives {as_text(done)}"
     return None
 
 
@@ -111,7 +111,7 @@ def check_good(
     }
     twin, ours = (call(target.find(room), arguments) for room in (um_np, um))
     if twin.error is not None or ours.error is not None:
-        return f"NumPy: {told(twin)}; tensors: {told(ours)}"
+        return f"NumPy: {as_text(twin)}; tensors: {as_text(ours)}"
     difference = compare(target, arguments, ours, twin)
     if difference or not graph or target.name == "risk_coverage_curve":
         return difference
@@ -145,7 +145,7 @@ def _check_graph(target, arguments, twin, ours, jit_compile, shapes=None) -> str
         smallest, largest = extent(arguments)
         flushed = smallest < 1e-37 or largest > 1e38
         if not flushed and not np.any(np.isnan(compiled.values)):
-            return f"NumPy: {told(twin)}; graph: {told(compiled)}"
+            return f"NumPy: {as_text(twin)}; graph: {as_text(compiled)}"
         return None
     return compare(target, arguments, compiled, ours)
 

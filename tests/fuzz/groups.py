@@ -11,7 +11,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.fuzz.compiling import IS_JAX, KEEPS_FLOAT64, RARELY, compiled_update, tensor
 from tests.fuzz.mutations import mutated, single
-from tests.fuzz.outcomes import Arguments, Outcome, call, extent, fault, told
+from tests.fuzz.outcomes import Arguments, Outcome, as_text, call, extent, fault
 from uncertainty_metrics.ops import to_numpy
 
 METRICS = {
@@ -57,12 +57,12 @@ def differs_alone(
         if alone.error is not None and _NOTHING in str(alone.error):
             right = np.isnan(values[group])
         elif alone.error is not None:
-            return f"group {group} alone: {told(alone)}"
+            return f"group {group} alone: {as_text(alone)}"
         else:  # A group without scores is NaN; alone it is 0.
             expected = alone.values[0] or values[group] * 0
             right = np.allclose(values[group], expected, 1e-7, 1e-7, equal_nan=True)
         if not right:
-            return f"group {group} has {values[group]}, and alone {told(alone)}"
+            return f"group {group} has {values[group]}, and alone {as_text(alone)}"
     held = values[~np.isnan(values)]
     worst_held = target.worst(held) if held.size else np.nan
     if not np.array_equal(worst, [worst_held], True):
@@ -134,9 +134,11 @@ def check(name: str, seed: int) -> str | None:
         return fault(known, compiled.error)
     if ours.error is not None:
         bad = np.all(np.isnan(compiled.values))
-        return None if bad else f"{told(ours)}; graph: {told(compiled)} of {given!r}"
+        return (
+            None if bad else f"{as_text(ours)}; graph: {as_text(compiled)} of {given!r}"
+        )
     if not np.allclose(compiled.values, ours.values, 1e-6, 1e-6, equal_nan=True):
-        return f"{told(ours)}; graph: {told(compiled)} of {given!r}"
+        return f"{as_text(ours)}; graph: {as_text(compiled)} of {given!r}"
     return None
 
 
@@ -150,10 +152,10 @@ def _differs(ours, twin, given, number, place, options):
     if "`y_pred` must have 3 classes" in str(ours.error):  # NumPy takes any number.
         return None
     if (ours.error is None) != (twin.error is None):
-        return f"NumPy: {told(twin)}; Keras: {told(ours)}"
+        return f"NumPy: {as_text(twin)}; Keras: {as_text(ours)}"
     joins = place in ("probabilities", "sample_weight") and "sketch_bits" in options
     if ours.error is not None or joins or smallest < 1e-4 or largest > 1e4:
         return None
     if np.allclose(ours.values, twin.values[: number + 1], 3e-4, 3e-4, equal_nan=True):
         return None
-    return f"NumPy: {told(twin)}; Keras: {told(ours)}"
+    return f"NumPy: {as_text(twin)}; Keras: {as_text(ours)}"

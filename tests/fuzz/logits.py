@@ -10,7 +10,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests.fuzz.compiling import KEEPS_FLOAT64, RARELY
 from tests.fuzz.functions import in_graph
-from tests.fuzz.outcomes import TARGETS, call, told
+from tests.fuzz.outcomes import TARGETS, as_text, call
 
 # Functions that read the logits themselves, or are random, are not invariant. The last
 # one draws losses in its Row.
@@ -83,8 +83,10 @@ def check(name: str, seed: int) -> str | None:
         done["graph"] = in_graph(target, arguments)
     shown = {key: arguments[key].tolist() for key in names}
     if expected.error is not None:  # All weights are 0.
-        same = all(told(ours) == told(expected) for ours in done.values())
-        return None if same else f"{told(expected)} for the top subtracted from {shown}"
+        same = all(as_text(ours) == as_text(expected) for ours in done.values())
+        return (
+            None if same else f"{as_text(expected)} for the top subtracted from {shown}"
+        )
     rtol = 1e-9 if dtype == np.float64 else 3e-4
     precise = 2 * target.precision
     if name == "calibrated_negative_log_likelihood":
@@ -94,5 +96,5 @@ def check(name: str, seed: int) -> str | None:
         if ours.error is not None or not np.allclose(
             ours.values, expected.values, rtol, max(rtol, precise), equal_nan=True
         ):
-            return f"{room}: {told(ours)} for {told(expected)} of {shown}"
+            return f"{room}: {as_text(ours)} for {as_text(expected)} of {shown}"
     return None

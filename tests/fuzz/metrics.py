@@ -9,7 +9,7 @@ import uncertainty_metrics as um
 from tests import catalogue
 from tests.fuzz.compiling import RARELY, compiled, tensor
 from tests.fuzz.mutations import mutated, single
-from tests.fuzz.outcomes import call, extent, fault, frozen, told
+from tests.fuzz.outcomes import as_text, call, extent, fault, frozen
 from uncertainty_metrics.ops import to_numpy
 
 LOSSES = {row.name: row for row in catalogue.MEANS}
@@ -50,7 +50,7 @@ def check_loss(name: str, seed: int) -> str | None:
         twin.error is not None or np.allclose(ours.values, twin.values, 1e-4, 1e-4)
     ):
         return None
-    return f"metric: {told(twin)}; loss: {told(ours)} of {arguments!r}"
+    return f"metric: {as_text(twin)}; loss: {as_text(ours)} of {arguments!r}"
 
 
 def _differs_in_scale(loss, metric):
@@ -104,7 +104,7 @@ def check_penalty(name: str, seed: int) -> str | None:
     if smallest < 1e-4 or largest > 1e4:
         return None
     if (ours.error is None) != (twin.error is None):
-        return f"metric: {told(twin)}; loss: {told(ours)} of {arguments!r}"
+        return f"metric: {as_text(twin)}; loss: {as_text(ours)} of {arguments!r}"
     problem = _penalty_differs(rng, row, loss, options, arguments, ours)
     return f"{problem} of {arguments!r}" if problem else None
 
@@ -123,7 +123,7 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
         if np.shape(arguments[1])[:1] == (0,):  # A replica may have no examples.
             return None
         if other.error is None and not np.all(np.isnan(other.values)):
-            return f"{told(ours)}; graph: {told(other)}"
+            return f"{as_text(ours)}; graph: {as_text(other)}"
         return None
     labels, predictions, weights = (None if t is None else to_numpy(t) for t in tensors)
     if np.size(predictions) == np.size(labels):  # P(class 1), maybe without an axis.
@@ -146,7 +146,7 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     for room, found in done.items():
         same = found.error is None and np.allclose(found.values, expected, 1e-3, 1e-3)
         if not same:
-            return f"{room}: {told(found)} for {expected}"
+            return f"{room}: {as_text(found)} for {expected}"
     return None
 
 

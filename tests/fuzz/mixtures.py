@@ -7,7 +7,7 @@ import tensorflow_probability as tfp
 
 import uncertainty_metrics as um
 from tests.distributions import FROZEN, named, reference
-from tests.fuzz.outcomes import call, told
+from tests.fuzz.outcomes import as_text, call
 
 tfd = tfp.distributions
 
@@ -64,7 +64,7 @@ def check(name: str, seed: int) -> str | None:
     done = call(lambda: um.crps_distribution(labels.astype(dtype), mixture), {})
     what = f"weights {weights.tolist()} of {[*map(str, names)]} {parameters}, {labels=}"
     if done.error is not None:
-        return f"{told(done)} for {expected} of {dtype.__name__}, {what}"
+        return f"{as_text(done)} for {expected} of {dtype.__name__}, {what}"
     tolerance = 1e-5 * expected if dtype == np.float64 else 1e-4 * distance
     if not np.all(np.abs(done.values - expected) <= tolerance):
         return f"{done.values} for {expected} of {dtype.__name__}, {what}"

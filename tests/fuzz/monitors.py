@@ -9,7 +9,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from tests import makers
 from tests.fuzz.mutations import mutated
-from tests.fuzz.outcomes import call, fault, frozen, told
+from tests.fuzz.outcomes import as_text, call, fault, frozen
 
 MONITORS = ("decisions", "positive", "confidences", "pit", "intervals")
 _NAMES = (
@@ -66,5 +66,5 @@ def check(name: str, seed: int) -> str | None:
         complaint = fault(_NAMES, done.error)
         return f"{complaint} of {arguments!r}" if complaint else None
     if not math.isfinite(monitor.log_e_value):
-        return f"{told(done)} of {arguments!r}"
+        return f"{as_text(done)} of {arguments!r}"
     return None

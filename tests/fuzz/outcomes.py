@@ -147,10 +147,10 @@ def compare(
     if (ours.error is None) != (twin.error is None):
         if _hides_fractions(arguments):
             return None
-        return f"NumPy: {told(twin)}; tensors: {told(ours)}"
+        return f"NumPy: {as_text(twin)}; tensors: {as_text(ours)}"
     if ours.error is not None:
-        if told(ours) != told(twin) and changes < 2:
-            return f"messages differ: {told(twin)} | {told(ours)}"
+        if as_text(ours) != as_text(twin) and changes < 2:
+            return f"messages differ: {as_text(twin)} | {as_text(ours)}"
         return None  # Of several problems each half may see another one first.
     if target.random:
         same = ours.values.shape == twin.values.shape
@@ -202,7 +202,7 @@ def _exceeds_one(value: Any) -> bool:
     return is_data(value) and bool(np.any((value > 1) & (value < 1.001)))
 
 
-def told(outcome: Outcome) -> str:
+def as_text(outcome: Outcome) -> str:
     if outcome.error is not None:
         return f"{type(outcome.error).__name__}: {outcome.error}"
     return str(outcome.values[:5])

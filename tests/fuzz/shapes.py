@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests.fuzz.functions import in_graph
-from tests.fuzz.outcomes import TARGETS, call, compare, fault, is_data, told
+from tests.fuzz.outcomes import TARGETS, as_text, call, compare, fault, is_data
 from tests.keras.streams import STREAMS, parts
 
 _SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
@@ -98,5 +98,5 @@ def check_metric(name: str, seed: int) -> str | None:
     if problem is None and done.error is None:
         a, b = (call(metric.result, {}) for metric in (eager, compiled))
         if not np.allclose(a.values, b.values, 1e-6, 1e-6, equal_nan=True):
-            problem = f"{told(a)} eager, {told(b)} compiled"
+            problem = f"{as_text(a)} eager, {as_text(b)} compiled"
     return f"static shapes {shapes}: {problem}" if problem else None

@@ -9,7 +9,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from tests import makers
 from tests.fuzz.mutations import mutated
-from tests.fuzz.outcomes import call, extent, fault, frozen, told
+from tests.fuzz.outcomes import as_text, call, extent, fault, frozen
 
 _DECISIONS = {"max_prob": True, "class_conditional": False}
 SKETCHES = {
@@ -74,4 +74,4 @@ def check(name: str, seed: int) -> str | None:
         or np.allclose(done.values, twin.values, 1e-12, 1e-12)
     ):
         return None
-    return f"function: {told(twin)}; sketch: {told(done)} of {arguments!r}"
+    return f"function: {as_text(twin)}; sketch: {as_text(done)} of {arguments!r}"

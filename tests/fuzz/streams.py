@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from tests.fuzz.outcomes import call, told
+from tests.fuzz.outcomes import as_text, call
 from tests.keras.streams import STREAMS, parts
 from tests.keras.test_interrupted import count_lines, interrupt, same, state
 
@@ -22,14 +22,14 @@ def _differs(metric, other):
     if not np.array_equal(a, b):
         return f"counts {a[a != b][:4]} for {b[a != b][:4]}"
     a, b = (call(m.result, {}) for m in (metric, other))
-    if told(a) == told(b):  # A warning has no value.
+    if as_text(a) == as_text(b):  # A warning has no value.
         return None
     if (
         a.error
         or b.error
         or not np.allclose(a.values, b.values, 1e-9, 1e-9, equal_nan=True)
     ):
-        return f"{told(a)} for {told(b)}"
+        return f"{as_text(a)} for {as_text(b)}"
     return None
 
 
@@ -107,5 +107,5 @@ def check_interrupt(name: str, seed: int) -> str | None:
             return f"{where} of {lines}: the state is neither before nor after"
         done = call(lambda: metric.reset_state() or steps[step](metric) or 0.0, {})  # noqa: B023
         if done.error is not None:
-            return f"{where} of {lines}, then: {told(done)}"
+            return f"{where} of {lines}, then: {as_text(done)}"
     return None

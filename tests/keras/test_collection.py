@@ -168,13 +168,13 @@ def test_a_wrong_batch_changes_no_metric(batch):
     collection, untouched = (um.MetricCollection(make()) for _ in range(2))
     collection.update_state(*batch)
     before = collection.get_state()
-    told = {
+    messages = {
         "in \\[0, 1\\]": (labels, predictions + 1),
         "`sample_weight`": (labels, predictions, -weights - 1),
         "`y_true`": (labels + 7, predictions),
         "have 3 classes": (labels, predictions[:, :2]),
     }
-    for word, wrong in told.items():
+    for word, wrong in messages.items():
         for each in (collection, untouched):
             if each is untouched and "classes" in word:
                 continue

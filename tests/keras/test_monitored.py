@@ -126,7 +126,7 @@ def test_fit_stops_and_saves(tmp_path):
 # A batch that a compiled update refused.
 
 
-def told(function):
+def with_warnings(function):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         value = function()
@@ -156,7 +156,7 @@ def test_the_result_warns_why_it_is_nan(stream, rng):
     y_pred[0] = np.nan
     batch = data.labels, y_pred
     refuse(metric, batch, batch)
-    result, (message,) = told(metric.result)
+    result, (message,) = with_warnings(metric.result)
     assert np.all(np.isnan([float(part) for part in tf.nest.flatten(result)]))
     options = metric.get_config()
     for word, given in {
@@ -168,13 +168,13 @@ def test_the_result_warns_why_it_is_nan(stream, rng):
         "NaN": True,
     }.items():
         assert (word in message) == given, word
-    assert told(metric.result)[1] == []  # It warns once.
+    assert with_warnings(metric.result)[1] == []  # It warns once.
     refuse(metric, batch)
-    assert "3 batches" in told(metric.result)[1][0]
+    assert "3 batches" in with_warnings(metric.result)[1][0]
     metric.reset_state()
-    assert told(metric.result)[1] == []
+    assert with_warnings(metric.result)[1] == []
     refuse(metric, batch)
-    assert "1 batch." in told(metric.result)[1][0]  # Again in the next epoch.
+    assert "1 batch." in with_warnings(metric.result)[1][0]  # Again in the next epoch.
 
 
 def test_a_copied_state_warns_too():
@@ -184,7 +184,7 @@ def test_a_copied_state_warns_too():
     unbuilt = um.StaticCalibrationError()
     unbuilt.set_state(type(state)(state.metric, state.config, {"invalid": np.array(2)}))
     for found, batches in ((metric, "1 batch"), (unbuilt, "2 batches")):
-        result, (message,) = told(found.result)
+        result, (message,) = with_warnings(found.result)
         assert np.isnan(result)
         assert batches in message
 
@@ -209,7 +209,7 @@ def test_every_epoch_warns(run_eagerly):
             fit()
         return
     for function, epochs in ((fit, 2), (evaluate, 1)):
-        messages = told(function)[1]
+        messages = with_warnings(function)[1]
         assert len(messages) == epochs * len(metrics)
         assert all("3 batches" in message for message in messages)
 
@@ -226,6 +226,8 @@ def test_a_metric_reads_a_model_as_its_loss_does(rng):
         ],
     )
     data = rng.normal(size=[40, 3]), rng.normal(size=40)
-    logs, messages = told(lambda: model.evaluate(*data, verbose=0, return_dict=True))
+    logs, messages = with_warnings(
+        lambda: model.evaluate(*data, verbose=0, return_dict=True)
+    )
     assert messages == []
     np.testing.assert_allclose(logs["nll"], logs["loss"], rtol=1e-5)

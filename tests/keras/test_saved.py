@@ -27,7 +27,7 @@ for path in sys.argv[1:]:
     try:
         tf.keras.models.load_model(path)
     except (TypeError, ValueError) as error:
-        print("told", *str(error).split())
+        print("message", *str(error).split())
 
 import uncertainty_metrics.keras
 
@@ -53,10 +53,10 @@ def test_models_load_in_a_new_process(tmp_path):
     )
     assert run.returncode == 0, run.stderr
     lines = [line.split() for line in run.stdout.splitlines()]
-    told = [" ".join(line) for line in lines if line[:1] == ["told"]]
-    assert len(told) == len(paths)
+    messages = [" ".join(line) for line in lines if line[:1] == ["message"]]
+    assert len(messages) == len(paths)
     # The error says in which module the class is.
-    assert "'uncertainty_metrics" in told[0].replace('"', "'")
+    assert "'uncertainty_metrics" in messages[0].replace('"', "'")
     loaded = [line for line in lines if line[:1] == ["loaded"]]
     assert len(loaded) == len(paths)
     for _, loss_name, *values in loaded:

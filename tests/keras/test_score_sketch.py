@@ -178,12 +178,12 @@ def test_states_of_version_1_0_are_read(bits, rng):
     state = dataclasses.replace(old.get_state(), config=config)
     expected = um.RootMeanSquaredCalibrationError(sketch_bits=bits)
     assert _older_grids.default_bits(1) == ((7, 2), (10,))
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         expected.set_state(state)
         sketch = um.numpy.ScoreSketch.from_state(state)
-    assert len(told) == 2 * (bits is None)
-    assert all("wider cells" in str(each.message) for each in told)
+    assert len(caught) == 2 * (bits is None)
+    assert all("wider cells" in str(each.message) for each in caught)
     assert sketch == expected.sketch
     assert sketch.rmsce() == pytest.approx(float(expected.result()), rel=1e-5)
 

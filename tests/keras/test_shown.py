@@ -26,8 +26,8 @@ def test_repr_names_parts_and_members():
     metric = um.MetricCollection(metrics, name="all")
     metric.update_state(*DATA)
     given = {name: round(float(v), 6) for name, v in metric.result().items()}
-    told = ", ".join(f"{name}={value}" for name, value in given.items())
-    assert repr(metric) == f"<MetricCollection name=all, {told}>"
+    values = ", ".join(f"{name}={value}" for name, value in given.items())
+    assert repr(metric) == f"<MetricCollection name=all, {values}>"
     assert repr(metrics["ece"]).endswith(f", result={given['ece']}>")
 
 

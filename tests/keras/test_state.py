@@ -552,8 +552,8 @@ def test_options_take_no_more_memory_than_arrays(metric, config, classes, empty)
     sums = {"units": units, "hi": pair, "lo": pair}
     arrays = {"invalid": np.zeros([], np.int64), **({} if empty else sums)}
     state = MetricState(metric, config, arrays, classes)
-    told = rf"`arrays` must .*Received: {3 * size} cells"
-    with pytest.raises(ValueError, match=told):
+    message = rf"`arrays` must .*Received: {3 * size} cells"
+    with pytest.raises(ValueError, match=message):
         state.to_metric()
     if not config:
         metric = getattr(um, metric)()

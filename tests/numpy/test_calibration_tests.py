@@ -7,7 +7,7 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.numpy.calibration.calibration_tests import calibration_test
 
@@ -41,7 +41,7 @@ def seed_of(rng):
 
 
 def binned(spec, labels, probabilities, weights=None):
-    examples = _inputs.examples(labels, probabilities, sample_weight=weights)
+    examples = _examples.examples(labels, probabilities, sample_weight=weights)
     return examples, _binning.bin_statistics(examples, spec)
 
 
@@ -293,7 +293,7 @@ def test_rows_must_sum_to_1_if_labels_are_drawn_from_them():
 
 
 def test_band_of_equal_scores_ends_at_binomial_quantiles(rng):
-    examples = _inputs.examples(np.ones(200, int), np.full(200, 0.7))
+    examples = _examples.examples(np.ones(200, int), np.full(200, 0.7))
     spec = spec_of(num_bins=5)
     lower, upper = _simulated_bins.consistency_band(examples, spec, 0.9, 20000, 0)
     assert np.flatnonzero(~np.isnan(lower)).tolist() == [3]

@@ -309,7 +309,7 @@ def has_direction(z, labels, diagonal):
 
 @pytest.mark.parametrize("cls", [um.VectorScaling, um.MatrixScaling])
 def test_separable_data_raise_as_linear_programming_says(cls, rng):
-    told = set()
+    seen = set()
     for noise in (0.0, 0.1, 0.3, 3.0) * 2:
         z = rng.normal(size=[25, 3])
         true = 3 * z * [1.0, 2.0, 3.0]
@@ -317,14 +317,14 @@ def test_separable_data_raise_as_linear_programming_says(cls, rng):
         if noise == 0.3:  # Two classes overlap, the third is separable.
             labels = np.where(labels == 2, 2, rng.integers(0, 2, 25))
         open_ended = has_direction(z, labels, cls is um.VectorScaling)
-        told.add(open_ended)
+        seen.add(open_ended)
         try:
             cls(ridge=0.0).fit(labels, z)
         except ValueError:
             assert open_ended
         else:
             assert not open_ended
-    assert told == {True, False}
+    assert seen == {True, False}
 
 
 def test_one_pair_of_overlapping_scores_is_enough_to_fit():

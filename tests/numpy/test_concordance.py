@@ -164,6 +164,6 @@ BAD = [
 def test_bad_input_raises(change, message):
     good = {"times": [1.0, 2, 3], "event": [1, 0, 0], "risk_scores": [1.0, 2.0, 3.0]}
     um.concordance_index(**good)
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as raised:
         um.concordance_index(**{**good, **change})
-    assert "Received" in str(told.value)
+    assert "Received" in str(raised.value)

@@ -80,8 +80,8 @@ def test_ensemble_axis_may_be_any_axis(name, rng):
             options = {"ensemble_axis": ensemble_axis}
             result = scores(name, None, moved, **options)
             np.testing.assert_allclose(result, expected, atol=1e-14)
-            told = scores(name, None, moved, **options, labels=np.zeros([2, 3]))
-            np.testing.assert_array_equal(told, result)
+            labelled = scores(name, None, moved, **options, labels=np.zeros([2, 3]))
+            np.testing.assert_array_equal(labelled, result)
 
 
 @every_score

@@ -121,9 +121,9 @@ def test_bad_options_raise(row, name, rng):
         arguments["consistency_band"] = 0.9  # Only a band needs the seed.
     expected, _ = BAD_OPTIONS[name]
     for bad in row.wrong_values(name):
-        with pytest.raises(ValueError, match=f"`{name}`.* must .*{expected}") as told:
+        with pytest.raises(ValueError, match=f"`{name}`.* must .*{expected}") as raised:
             value(row, {**arguments, name: bad})
-        assert "Received" in str(told.value), bad
+        assert "Received" in str(raised.value), bad
     assert plt.get_fignums() == []
 
 

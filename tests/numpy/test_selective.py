@@ -5,8 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy.selective import rejection, risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _selective_risks,
+    rejection,
+    risk_coverage,
+)
 
 
 def call(name, *arguments, **options):
@@ -49,7 +54,7 @@ def test_blocks_do_not_change_aurc(weighted, monkeypatch, rng):
     data["sample_weight"] = weights if weighted else None
     expected = risk_coverage.aurc(**data)
     for size in (1, 7, len(set(confidences))):
-        monkeypatch.setattr(risk_coverage, "_BLOCK", size)
+        monkeypatch.setattr(_selective_risks, "_BLOCK", size)
         assert risk_coverage.aurc(**data) == pytest.approx(expected, rel=1e-14)
 
 
@@ -168,9 +173,9 @@ def test_thresholds_of_the_curve_are_the_largest_probabilities(rng):
 
 
 def test_accuracy_takes_the_probability_of_class_1():
-    assert risk_coverage.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)
+    assert um.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)
     logits = {"logits": [-1, -1, 3], "ignore_index": 255}
-    assert risk_coverage.accuracy([0, 1, 255], **logits) == 0.5
+    assert um.accuracy([0, 1, 255], **logits) == 0.5
 
 
 def naive_area(confidences, losses):

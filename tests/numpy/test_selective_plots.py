@@ -10,6 +10,7 @@ from scipy import stats
 from sklearn import metrics as sklearn_metrics
 
 from uncertainty_metrics.numpy.selective import risk_coverage
+from uncertainty_metrics.visualization import rejection
 from uncertainty_metrics.visualization import selective as plots
 
 mpl.use("Agg")
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("close_figures")
 DIAGRAMS = [
     plots.risk_coverage_diagram,
     plots.accuracy_confidence_diagram,
-    plots.rejection_diagram,
+    rejection.rejection_diagram,
 ]
 
 
@@ -113,8 +114,8 @@ def test_ignored_examples_are_left_out(rng):
     labels[50:] = -1
     curve = plots.accuracy_confidence_curve(labels, logits=logits, ignore_index=-1)
     np.testing.assert_array_equal(curve, expected)
-    expected = plots.rejection_curve(labels[:50], logits=logits[:50])
-    curve = plots.rejection_curve(labels, logits=logits, ignore_index=-1)
+    expected = rejection.rejection_curve(labels[:50], logits=logits[:50])
+    curve = rejection.rejection_curve(labels, logits=logits, ignore_index=-1)
     np.testing.assert_array_equal(curve, expected)
 
 
@@ -133,7 +134,7 @@ def expected_accuracies(confidences, right):
 
 
 def test_rejection_by_hand():
-    curve = plots.rejection_curve(
+    curve = rejection.rejection_curve(
         confidences=[0.9, 0.8, 0.6],
         correct=[1, 0, 1],
         ood_confidences=[0.95, 0.1],
@@ -147,7 +148,7 @@ def test_rejection_by_hand():
 def test_equal_confidences_share_their_accuracy(rng, levels):
     confidences = rng.integers(levels, size=6).astype(float)
     correct = rng.integers(2, size=4)
-    curve = plots.rejection_curve(
+    curve = rejection.rejection_curve(
         confidences=confidences[:4], correct=correct, ood_confidences=confidences[4:]
     )
     right = np.append(correct, [0, 0])
@@ -162,7 +163,7 @@ def test_accuracy_after_rejection_is_1_minus_the_risk(rng, rounded):
     if rounded:
         confidences = confidences.round(1)
     data = {"confidences": confidences, "correct": correct}
-    curve = plots.rejection_curve(**data)
+    curve = rejection.rejection_curve(**data)
     risks = risk_coverage.risk_coverage_curve(**data)
     kept = np.rint(risks.coverages * 80).astype(int)
     np.testing.assert_allclose(curve.accuracies[80 - kept], 1 - risks.risks)
@@ -178,7 +179,7 @@ def test_rejection_ratio_equals_auroc_and_areas(rng, rounded):
     if rounded:
         known, unknown = known.round(1), unknown.round(1)
     correct = rng.random(60) < known
-    curve = plots.rejection_curve(
+    curve = rejection.rejection_curve(
         confidences=known, correct=correct, ood_confidences=unknown
     )
     right = np.append(correct, np.zeros(30, bool))
@@ -200,7 +201,7 @@ def test_rejection_ratio_equals_auroc_and_areas(rng, rounded):
 def test_rejection_ratio_of_the_best_and_the_worst_order():
     def ratio(correct):
         confidences = -np.arange(len(correct))
-        return plots.rejection_curve(
+        return rejection.rejection_curve(
             confidences=confidences, correct=correct
         ).rejection_ratio
 
@@ -222,8 +223,8 @@ def test_rejection_of_a_classifier_uses_its_largest_probabilities(rng, kind):
     given = {"logits": logits, "ood_logits": unknown}
     if kind == "probabilities":
         given = {"probabilities": p, "ood_probabilities": q}
-    curve = plots.rejection_curve(labels, **given)
-    expected = plots.rejection_curve(
+    curve = rejection.rejection_curve(labels, **given)
+    expected = rejection.rejection_curve(
         confidences=p.max(axis=-1),
         correct=p.argmax(axis=-1) == labels,
         ood_confidences=q.max(axis=-1),
@@ -234,23 +235,23 @@ def test_rejection_of_a_classifier_uses_its_largest_probabilities(rng, kind):
 def test_logits_rank_examples_whose_probabilities_are_rounded_to_1():
     # All of these probabilities are rounded to 1 in float64.
     logits, unknown = [[90.0, 0], [80.0, 0]], [[70.0, 0]]
-    curve = plots.rejection_curve([0, 0], logits=logits, ood_logits=unknown)
+    curve = rejection.rejection_curve([0, 0], logits=logits, ood_logits=unknown)
     np.testing.assert_allclose(curve.accuracies, [2 / 3, 1, 1])
 
 
 def test_all_shapes_of_two_classes_give_the_same_curve(rng):
     labels, p = rng.integers(2, size=(3, 5)), rng.random((3, 5))
     unknown = rng.random((2, 5))
-    expected = plots.rejection_curve(labels, p, ood_probabilities=unknown)
+    expected = rejection.rejection_curve(labels, p, ood_probabilities=unknown)
     assert expected.rejected.shape == (25,)
     both = [np.stack([1 - x, x], axis=-1) for x in (p, unknown)]
     for known, other in (
         (p[..., None], unknown[..., None]),
         both,
     ):
-        curve = plots.rejection_curve(labels, known, ood_probabilities=other)
+        curve = rejection.rejection_curve(labels, known, ood_probabilities=other)
         np.testing.assert_allclose(curve, expected)
-    one = plots.rejection_curve([1], [0.8], ood_probabilities=[0.9, 0.6])
+    one = rejection.rejection_curve([1], [0.8], ood_probabilities=[0.9, 0.6])
     np.testing.assert_allclose(one.accuracies, [1 / 3, 1 / 2, 0])
 
 
@@ -278,7 +279,7 @@ HALF = {"probabilities": [0.5]}
     ],
 )
 def test_bad_arguments_of_rejection_raise(arguments, message):
-    for function in (plots.rejection_curve, plots.rejection_diagram):
+    for function in (rejection.rejection_curve, rejection.rejection_diagram):
         with pytest.raises(ValueError, match=message):
             function([0], **arguments)
     assert plt.get_fignums() == []
@@ -288,9 +289,9 @@ def test_bad_confidences_of_rejection_raise():
     data = {"confidences": [0.5], "correct": [1]}
     for bad in ([np.nan], [], [[1.0], [1.0, 2.0]]):
         with pytest.raises(ValueError, match="`ood_confidences`"):
-            plots.rejection_curve(**data, ood_confidences=bad)
+            rejection.rejection_curve(**data, ood_confidences=bad)
     with pytest.raises(TypeError, match="`ood_confidences` must hold numbers"):
-        plots.rejection_curve(**data, ood_confidences=["a"])
+        rejection.rejection_curve(**data, ood_confidences=["a"])
 
 
 # The diagrams.
@@ -451,14 +452,14 @@ def test_accuracy_lines_show_the_curve(rng, ax):
 def test_rejection_lines_show_the_curve(rng, ax):
     labels, logits = classifier(rng)
     unknown = rng.normal(size=(50, 4))
-    returned = plots.rejection_diagram(
+    returned = rejection.rejection_diagram(
         labels, logits=logits, ood_logits=unknown, title="Rejection", ax=ax
     )
     assert returned is ax
     assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
         *("Rejection", "Share rejected", "Accuracy of the rest"),
     )
-    curve = plots.rejection_curve(labels, logits=logits, ood_logits=unknown)
+    curve = rejection.rejection_curve(labels, logits=logits, ood_logits=unknown)
     line, random, maximum = drawn(ax)
     np.testing.assert_array_equal(line.get_data(), curve[:2])
     assert set(random.get_ydata()) == {curve.accuracies[0]}
@@ -476,7 +477,7 @@ def test_each_named_model_has_a_line(rng):
     ):
         for draw, word, others_drawn in (
             (plots.risk_coverage_diagram, "AURC", ["Random order"]),
-            (plots.rejection_diagram, "PRR", ["Random order", "Maximum"]),
+            (rejection.rejection_diagram, "PRR", ["Random order", "Maximum"]),
         ):
             ax = draw(labels, **given, ax=mpl_figure.Figure().subplots())
             first, second, *rest = legend(ax)
@@ -514,7 +515,7 @@ def test_noise_of_the_first_few_examples_does_not_set_the_height(ax):
     plots.risk_coverage_diagram(**data, ax=ax)
     assert np.max(drawn(ax)[0].get_ydata()) == 1
     assert 0.1 < ax.get_ylim()[1] < 0.2
-    for draw in (plots.accuracy_confidence_diagram, plots.rejection_diagram):
+    for draw in (plots.accuracy_confidence_diagram, rejection.rejection_diagram):
         ax = draw(**data, ax=mpl_figure.Figure().subplots())
         assert np.min(drawn(ax)[0].get_ydata()) == 0
         assert 0.8 < ax.get_ylim()[0] < 0.95

@@ -12,7 +12,7 @@ import uncertainty_metrics.numpy as um
 from tests import catalogue
 from tests.fuzz.outcomes import flat
 from uncertainty_metrics.numpy import _threads
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _scores
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.information import _psis
 
@@ -51,7 +51,8 @@ def small_work(monkeypatch):
     """Lets a function share its work for small arrays, too."""
     monkeypatch.setattr(_threads, "LARGE", 0)
     monkeypatch.setattr(_threads, "BLOCK", 16)
-    for module in (_binning, _predictions, _psis):
+    monkeypatch.setattr(_scores, "BLOCK", 500)
+    for module in (_predictions, _psis):
         monkeypatch.setattr(module, "_BLOCK", 500)
 
 

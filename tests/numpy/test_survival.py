@@ -236,9 +236,9 @@ def test_bad_input_of_the_brier_scores_raises(change, message):
     good = {**FOLLOWED, "survival": [[0.5, 0.2]] * 3, "at": [1.0, 2.0]}
     for function in (um.ipcw_brier_score, um.integrated_brier_score):
         function(**good)
-        with pytest.raises(ValueError, match=message) as told:
+        with pytest.raises(ValueError, match=message) as raised:
             function(**{**good, **change})
-        assert "Received" in str(told.value)
+        assert "Received" in str(raised.value)
 
 
 def test_bad_input_that_concerns_one_function_raises():

@@ -115,6 +115,6 @@ def test_metrics_equal_metrics_without_censoring_on_average(rng):
 def test_bad_input_raises(change, message):
     good = {**FOLLOWED, "at": 2.5}
     um.survival_at(**good)
-    with pytest.raises(ValueError, match=message) as told:
+    with pytest.raises(ValueError, match=message) as raised:
         um.survival_at(**{**good, **change})
-    assert "Received" in str(told.value)
+    assert "Received" in str(raised.value)

@@ -11,6 +11,7 @@ import re
 import sys
 
 import pytest
+from matplotlib.axes import Axes
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -20,9 +21,12 @@ ROOT = pathlib.Path(__file__).parents[2]
 HERE = ROOT / "benchmarks"
 sys.path.append(str(HERE))  # As in `python benchmarks/run.py`.
 
-NAMES = ("cases", "compare", "data", "growth", "harness", "rows", "run", "summary")
-cases, compare, data, growth, harness, rows, run, summary = map(
-    importlib.import_module, NAMES
+(cases, compare, data, gpu, growth, harness, install, rows, run, summary) = map(
+    importlib.import_module,
+    (
+        *("cases", "compare", "data", "gpu", "growth", "harness", "install"),
+        *("rows", "run", "summary"),
+    ),
 )
 
 EVERY = (*cases.CASES, *growth.CASES, *rows.CASES)
@@ -175,10 +179,15 @@ def test_the_summary_divides_by_the_best_peer():
     ]
 
 
-def test_the_summary_is_written_between_the_marks(tmp_path):
+@pytest.mark.parametrize(
+    ("threads", "told"), [("1", "`OMP_NUM_THREADS` is 1."), (None, "is not set")]
+)
+def test_the_summary_is_written_between_the_marks(tmp_path, threads, told):
     machine = {
         "cpu": "A CPU",
         "cores": 2,
+        "usable_cores": 1,
+        "omp_num_threads": threads,
         "avx512": True,
         "system": "Linux",
         "date": "2026-01-01",
@@ -186,18 +195,70 @@ def test_the_summary_is_written_between_the_marks(tmp_path):
     document = {"machine": machine, "rounds": 7, "cases": RESULTS}
     file = tmp_path / "README.md"
     file.write_text("before")
+    picture = tmp_path / "pictures" / "speed.png"
+    begin, end = summary.MARKS
     with pytest.raises(ValueError, match=r"README.md"):
-        summary.write(document, file)
-    file.write_text(f"before\n{summary.BEGIN}\nold\n{summary.END}\nafter")
+        summary.write(document, file, picture)
+    file.write_text(f"before\n{begin}\nold\n{end}\nafter")
     for _ in range(2):
-        summary.write(document, file)
+        summary.write(document, file, picture)
         text = file.read_text()
-        assert text.startswith(
-            f"before\n{summary.BEGIN}\n\nA CPU, 2 cores, with AVX-512"
-        )
-        assert text.endswith(f"|\n\n{summary.END}\nafter")
+        assert text.startswith(f"before\n{begin}\n\nA CPU, 2 cores, with AVX-512")
+        assert "may use 1 of the 2 cores" in text
+        assert told in text
+        assert text.endswith(f"](pictures/speed.png)\n\n{end}\nafter")
+        assert picture.read_bytes().startswith(b"\x89PNG")
         assert summary.paths(text) == ["A", "B"]
         assert "old" not in text
+
+
+def test_the_plot_has_a_point_for_each_ratio(tmp_path, monkeypatch):
+    found, drawn = summary.rows(RESULTS), []
+    plot = Axes.plot
+
+    def record(ax, ratios, places, *args, **options):
+        drawn.extend(zip(places, ratios, strict=True))
+        return plot(ax, ratios, places, *args, **options)
+
+    monkeypatch.setattr(Axes, "plot", record)
+    summary.plot(found, tmp_path / "speed.png")
+    assert sorted(drawn) == sorted(
+        (i, ratio) for i, row in enumerate(found) for ratio in row["ratios"].values()
+    )
+
+
+def test_the_tables_of_installation_and_of_the_card():
+    took = {"ours": 0.0213, "theirs": 1.2, "ratio": 0.0178, "elapsed_ratio": 0.5}
+    size = {"ours": 104.2, "theirs": 208.4, "ratio": 0.5}
+    found = [
+        {"title": "a", "peer": "b", "unit": "s", **took},
+        {"title": "size", "peer": "b", "unit": "MB", **size},
+    ]
+    assert install.table(found).splitlines()[2:] == [
+        "| a | b | 0.021 s | 1.20 s | 0.018 | 0.50 |",
+        "| size | b | 104.20 MB | 208.40 MB | 0.50 |  |",
+    ]
+    row = {
+        "metric": "Accuracy",
+        "peer": "MulticlassAccuracy",
+        "size": [8192, 10],
+        "ratios": {"update": 0.25, "compute": 1.5},
+        "values": [0.5, 0.5],
+        "bound": 1e-5,
+        "host_reads": [0, 1],
+    }
+    assert gpu.table([{"backend": "jax", "rows": [row]}]).splitlines()[2:] == [
+        "| Accuracy | MulticlassAccuracy | 8192 x 10 | JAX | 0.25 | 1.50 "
+        "| 0, 1e-05 | 0 and 1 |"
+    ]
+
+
+@pytest.mark.parametrize("module", ["gpu", "install"])
+def test_speed_has_the_marks_of_each_table(module):
+    text = (ROOT / "docs" / "speed.md").read_text()
+    begin, end = importlib.import_module(module).MARKS
+    assert text.count(begin) == text.count(end) == 1
+    assert text.index(begin) < text.index(end)
 
 
 def test_rows_of_the_documents_belong_to_cases():
@@ -228,7 +289,7 @@ class FakeWorker:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("1x5", "1.04x5", None),
         ("2x5", "2.2x5", r"nll-50000x1000: \*\*.* takes 1.100 of before"),
@@ -236,15 +297,15 @@ class FakeWorker:
     ],
 )
 def test_comparison_reports_slower_calls_and_other_values(
-    before, after, told, monkeypatch, capsys
+    before, after, message, monkeypatch, capsys
 ):
     monkeypatch.setattr(compare, "Worker", FakeWorker)
     monkeypatch.setattr(run.Foreign, "_read", lambda self: (0, 0))
     monkeypatch.setattr(run, "_PAUSE", 0)
-    ends = contextlib.nullcontext() if told is None else pytest.raises(SystemExit)
+    ends = contextlib.nullcontext() if message is None else pytest.raises(SystemExit)
     with ends as error:
         compare.main([before, after, "--cases", "nll"])
-    assert told is None or re.search(told, str(error.value), re.MULTILINE)
+    assert message is None or re.search(message, str(error.value), re.MULTILINE)
     ratio = float(after.split("x")[0]) / float(before.split("x")[0])
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [float(row.split("|")[3]) for row in rows] == [round(ratio, 3)] * len(rows)

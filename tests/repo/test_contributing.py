@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, followed literally in a copy of the repository, adds a metric."""
+"""Each walk of CONTRIBUTING.md works, followed literally in a copy of the package."""
 
 import os
 import pathlib
@@ -10,18 +10,17 @@ from typing import NamedTuple
 
 import pytest
 
-import uncertainty_metrics as um
-import uncertainty_metrics.numpy as um_np
-from tests import catalogue
-
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = (
     *("uncertainty_metrics", "tests", "scripts", "docs", "benchmarks"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml"),
 )
-# What CONTRIBUTING.md runs in the end, but for the docstrings.
-CONCERNED = "crps_laplace or CRPSLaplace or every_public_name or up_to_date"
+SCRIPT = "scripts/write_stubs.py"
+CHANGELOG = (
+    "tests/repo/test_contributing.py::test_every_public_name_is_in_the_changelog"
+)
+PUBLIC_NAMES = ("tests/repo/test_public_names.py", "tests/repo/test_packaging.py")
 
 
 class Edit(NamedTuple):
@@ -33,36 +32,141 @@ class Edit(NamedTuple):
     block: str
 
 
-EDITS = [
-    Edit(*found)
-    for found in re.findall(
-        r"In\s`(\S+)`, (?:(after|instead of)\s`(.+?)`|at the end):\n\n"
-        r"```\w+\n(.*?)```",
-        PAGE,
-        re.DOTALL,
-    )
+class Walk(NamedTuple):
+    """A walk of the page.
+
+    Attributes:
+      title: the end of its title.
+      files: the largest number of files that a visitor writes.
+      concerned: pytest's `-k` of the tests that concern what is added.
+      tests: the files of these tests.
+      messages: what the tests print if an edit is left out, by its file; of a file that
+        is not here nothing is printed.
+    """
+
+    title: str
+    files: int
+    concerned: str
+    tests: tuple[str, ...]
+    messages: dict[str, str]
+
+    @property
+    def edits(self):
+        """The edits that the page asks for, in order."""
+        section = PAGE.split(f"\n## How to add {self.title}\n")[1].split("\n## ")[0]
+        return [
+            Edit(*groups)
+            for groups in re.findall(
+                r"In\s`(\S+)`, (?:(after|instead of)\s`(.+?)`|at the end):\n\n"
+                r"```\w+\n(.*?)```",
+                section,
+                re.DOTALL,
+            )
+        ]
+
+    @property
+    def written(self):
+        """The files that a visitor writes."""
+        return list(dict.fromkeys(edit.path for edit in self.edits))
+
+
+def of_metric(function, metric, guide, messages):
+    """Returns the messages of the steps that the walks of metrics share."""
+    return messages | {
+        "uncertainty_metrics/keras/metrics/scoring_rules.py": (
+            rf'names `{metric}`.*: write `"{metric}",` into `__all__`'
+        ),
+        guide: rf"docs/guide/.*write a line for `{metric}`",
+        "CHANGELOG.md": rf"CHANGELOG\.md: write a line with `{metric}`",
+        SCRIPT: r"run `python scripts/write_stubs\.py`",
+    }
+
+
+NUMPY = "uncertainty_metrics/numpy"
+REPORT = "uncertainty_metrics/_report"
+WALKS = [
+    Walk(
+        "a metric of classes",
+        7,
+        "spherical_score or SphericalScore or every_public_name or up_to_date",
+        ("tests/tensors/test_catalogue.py", "tests/keras/test_catalogue.py"),
+        of_metric(
+            *("spherical_score", "SphericalScore", "docs/guide/scoring_rules.md"),
+            {
+                f"{NUMPY}/scoring/scoring_rules.py": (
+                    r"numpy\.scoring\.scoring_rules' has no attribute 'spherical_score'"
+                ),
+                "uncertainty_metrics/ops/_classifier_scores.py": (
+                    r"ops\._classifier_scores' has no attribute 'spherical_scores'"
+                ),
+                "uncertainty_metrics/tensors/scoring_rules.py": (
+                    r"import spherical_score .*or its twin into uncertainty_metrics/ten"
+                ),
+                "tests/catalogue/classifiers.py": r'write `Row\("spherical_score"',
+            },
+        ),
+    ),
+    Walk(
+        "a metric of forecasts",
+        7,
+        "crps_laplace or CRPSLaplace or every_public_name or up_to_date",
+        (
+            *("tests/tensors/test_real_scores.py", "tests/tensors/test_catalogue.py"),
+            "tests/keras/test_catalogue.py",
+        ),
+        of_metric(
+            *("crps_laplace_score", "CRPSLaplace", "docs/guide/scoring_rules.md"),
+            {
+                f"{NUMPY}/scoring/forecast_scores.py": (
+                    r"scoring\.forecast_scores' has no attribute 'crps_laplace_score'"
+                ),
+                "uncertainty_metrics/ops/_forecast_scores.py": (
+                    r"ops\._forecast_scores' has no attribute 'laplace_scores'"
+                ),
+                "uncertainty_metrics/tensors/forecast_scores.py": (
+                    r"import crps_laplace_score .*or its twin into uncertainty_metrics/"
+                ),
+                "tests/catalogue/forecasts.py": r'write `RealRow\("crps_laplace_score"',
+            },
+        ),
+    ),
+    Walk(
+        "a calibrator",
+        4,
+        "intercept or InterceptScaling or every_public_name or up_to_date",
+        ("tests/numpy/test_calibrators.py", "tests/numpy/test_calibrator_fits.py"),
+        {
+            f"{NUMPY}/calibrators/one_against_rest.py": (
+                r"has no attribute 'InterceptScaling'"
+            ),
+            "tests/calibrators.py": (
+                r'tests/calibrators\.py: write `"\.\.\.": um\.InterceptScaling,`'
+            ),
+            "docs/guide/recalibration.md": r"docs/guide/.*a line for `Intercept",
+            "CHANGELOG.md": r"CHANGELOG\.md: write a line with `InterceptScaling`",
+            SCRIPT: r"numpy' has no attribute 'InterceptScaling'",
+        },
+    ),
+    Walk(
+        "a picture of the report",
+        5,
+        "picture",
+        ("tests/report/test_picture_table.py", "tests/report/test_html.py"),
+        {
+            f"{REPORT}/_drawings.py": r"has no attribute 'draw_confident'",
+            f"{REPORT}/_picture_table.py": r"has no attribute 'CONFIDENT'",
+            f"{REPORT}/_document.py": (
+                r"_report/_document\.py: show the picture accuracy_confidence_diagram"
+            ),
+            "docs/report.md": r"write these rows into docs/report\.md",
+        },
+    ),
 ]
-# "the stubs" is the script that writes them.
-STEPS = [*dict.fromkeys(edit.path for edit in EDITS), "the stubs"]
-# What is said where a step is left out.
-TOLD = {
-    "uncertainty_metrics/numpy/scoring/forecast_scores.py": (
-        r"numpy\.scoring\.forecast_scores' has no attribute 'crps_laplace_score'"
-    ),
-    "uncertainty_metrics/ops/_forecast_scores.py": (
-        r"ops\._forecast_scores' has no attribute 'laplace_scores'"
-    ),
-    "uncertainty_metrics/tensors/forecast_scores.py": (
-        r"import crps_laplace_score .*or its twin into uncertainty_metrics/tensors"
-    ),
-    "uncertainty_metrics/keras/metrics/scoring_rules.py": (
-        r'names `CRPSLaplace`.*: write `"CRPSLaplace",` into `__all__`'
-    ),
-    "tests/catalogue/forecasts.py": r'write `RealRow\("crps_laplace_score"',
-    "docs/guide/scoring_rules.md": r"docs/guide/.*write a line for `CRPSLaplace`",
-    "CHANGELOG.md": r"CHANGELOG\.md: write a line with `CRPSLaplace`",
-    "the stubs": r"run `python scripts/write_stubs\.py`",
-}
+STEPS = [
+    pytest.param(walk, step, id=f"{walk.title}, {step}")
+    for walk in WALKS
+    for step in walk.messages
+]
 
 
 def run(copy, *command):
@@ -76,12 +180,15 @@ def run(copy, *command):
     )
 
 
-def pytest_in(copy, *arguments):
-    return run(copy, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *arguments)
+def run_tests(copy, walk, expression, *options):
+    """Runs the tests of a walk, and of public names, in a copy."""
+    names = () if walk.title.startswith("a picture") else PUBLIC_NAMES
+    options = ("-n", "0", "-p", "no:cacheprovider", *options, "-k", expression)
+    return run(copy, "-m", "pytest", *options, *names, *walk.tests)
 
 
-def follow(copy, left_out=None):
-    """Does what the page says in a copy; returns what the last command printed."""
+def follow(copy, walk, left_out=None):
+    """Does in a copy what a walk says; returns the last command, as it ended."""
     for name in COPIED:
         source, target = ROOT / name, copy / name
         if source.is_file():
@@ -89,7 +196,7 @@ def follow(copy, left_out=None):
         else:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(source, target, ignore=ignored)
-    for edit in EDITS:
+    for edit in walk.edits:
         if edit.path != left_out:
             path = copy / edit.path
             lines = path.read_text().splitlines(keepends=True)
@@ -97,12 +204,15 @@ def follow(copy, left_out=None):
             if edit.line:
                 assert stripped.count(edit.line) == 1, edit
                 at = stripped.index(edit.line) + 1
-                kept = lines[: at - (edit.how == "instead of")]
-                lines = [*kept, edit.block, *lines[at:]]
+                before = lines[: at - (edit.how == "instead of")]
+                lines = [*before, edit.block, *lines[at:]]
             else:
                 lines += ["\n\n", edit.block]
             path.write_text("".join(lines))
-    return run(copy, "scripts/write_stubs.py") if left_out != "the stubs" else None
+    return run(copy, SCRIPT) if left_out != SCRIPT else None
+
+
+each_walk = pytest.mark.parametrize("walk", WALKS, ids=[walk.title for walk in WALKS])
 
 
 def test_the_page_names_what_is_there():
@@ -110,53 +220,46 @@ def test_the_page_names_what_is_there():
         assert (ROOT / command).exists(), command
     for path in re.findall(r"`((?:uncertainty_metrics|tests|docs)/[\w./]+)`", PAGE):
         assert (ROOT / path).exists(), path
-    assert len(STEPS) - 1 <= 7
-    assert set(TOLD) == set(STEPS)
-    assert sum(edit.block.count("\n") for edit in EDITS) <= 120
+    titles = re.findall(r"\n## How to add (.*)\n", PAGE)
+    assert titles == ["something", *(walk.title for walk in WALKS)]
 
 
-def test_every_public_name_is_in_the_changelog():
-    named = set(re.findall(r"`(?:\w+\.)*(\w+)`", (ROOT / "CHANGELOG.md").read_text()))
-    for module in catalogue.modules(um, um_np):
-        aliases = {}
-        for name in module.__all__:
-            aliases.setdefault(getattr(module, name), set()).add(name)
-        for names in aliases.values():
-            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
-                f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
-            )
+@each_walk
+def test_a_walk_takes_few_files(walk):
+    assert len(walk.written) == walk.files
+    assert {*walk.messages} - {SCRIPT} <= {*walk.written}
+    for path in {*walk.written} - {*walk.messages}:
+        assert path == "CHANGELOG.md"  # The changelog names no picture.
+
+
+def test_a_metric_of_classes_takes_eight_things_to_know():
+    section = PAGE.split("\n## How to add a metric of classes\n")[1].split("\n## ")[0]
+    numbers = [int(number) for number in re.findall(r"\((\d)\)\s", section)]
+    assert numbers == list(range(1, 9))
 
 
 @pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
-def test_following_the_page_adds_a_metric(tmp_path):
-    written = follow(tmp_path)
+@each_walk
+def test_following_a_walk_adds_what_it_promises(walk, tmp_path):
+    written = follow(tmp_path, walk)
     assert written.returncode == 0, written.stderr
-    changed = {edit.path for edit in EDITS if edit.path.endswith(".py")}
+    changed = [path for path in walk.written if path.endswith(".py")]
     for check in (("check",), ("format", "--check")):
         lint = run(tmp_path, "-m", "ruff", *check, *changed)
         assert lint.returncode == 0, lint.stdout
+    for path in changed:
+        assert len((tmp_path / path).read_text().splitlines()) <= 600, path
     # Of what takes long to compile, its Row is enough here.
-    fast = f"({CONCERNED}) and not (xla or replicas or graph)"
-    found = pytest_in(
-        *(tmp_path, "-k", fast, "tests/keras/test_catalogue.py"),
-        *("tests/tensors/test_real_scores.py", "tests/tensors/test_catalogue.py"),
-        *("tests/repo/test_public_names.py", "tests/repo/test_packaging.py"),
-    )
-    assert found.returncode == 0, found.stdout
-    assert (
-        "CRPSLaplace" in (tmp_path / "uncertainty_metrics" / "__init__.pyi").read_text()
-    )
+    fast = f"({walk.concerned}) and not (xla or replicas or graph)"
+    outcome = run_tests(tmp_path, walk, fast)
+    assert outcome.returncode == 0, outcome.stdout
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("step", STEPS)
-def test_a_missing_step_is_named(step, tmp_path):
-    written = follow(tmp_path, left_out=step)
-    here = "tests/repo/test_contributing.py::test_every_public_name_is_in_the_changelog"
-    found = pytest_in(
-        *(tmp_path, "-x", "-k", CONCERNED, here, "tests/tensors/test_real_scores.py"),
-        *("tests/repo/test_public_names.py", "tests/repo/test_packaging.py"),
-    )
-    assert found.returncode != 0
-    said = found.stdout + (written.stderr if written else "")
-    assert re.search(TOLD[step], said), said
+@pytest.mark.parametrize(("walk", "step"), STEPS)
+def test_a_missing_step_is_named(walk, step, tmp_path):
+    written = follow(tmp_path, walk, left_out=step)
+    outcome = run_tests(tmp_path, walk, walk.concerned, "-x")
+    assert outcome.returncode != 0
+    printed = outcome.stdout + (written.stderr if written else "")
+    assert re.search(walk.messages[step], printed), printed

@@ -1,6 +1,7 @@
 """Docstrings of the NumPy half and of plots are complete in the source."""
 
 import ast
+import collections
 import inspect
 import pathlib
 import re
@@ -55,6 +56,17 @@ def test_engines_have_one_signature_and_describe_it_alike(name):
         descriptions.append(arguments)
     assert signatures[0] == signatures[1] == signatures[2]
     assert descriptions[0] == descriptions[1] == descriptions[2]
+
+
+def test_the_same_argument_has_the_same_words():
+    small = {"a", "an", "the", "which", "that", "its", "own", "of", "with"}
+    wordings = collections.defaultdict(set)
+    for function in DOCUMENTED.values():
+        for argument, text in described(inspect.getdoc(function)).items():
+            words = re.findall(r"[^\s(),;:]+", text.rstrip("."))
+            key = argument, *(word for word in words if word not in small)
+            wordings[key].add(text)
+    assert [texts for texts in wordings.values() if len(texts) > 1] == []
 
 
 def test_names_exist_without_docstrings():

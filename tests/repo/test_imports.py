@@ -85,15 +85,15 @@ def test_no_tensorflow_outside_its_rooms():
 
 
 def test_one_file_knows_which_keras_is_loaded():
-    told = set()
+    exceptions = set()
     for path, parts in modules():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node) in (
                 "tf.keras",
                 "xp.keras",
             ):
-                told.add(parts)
-    assert told == {("keras", "_family")}
+                exceptions.add(parts)
+    assert exceptions == {("keras", "_family")}
 
 
 def run(code, **options):

@@ -80,10 +80,10 @@ def test_missing_packages_are_named():
     for missing, use, _ in MESSAGES:
         code += f"blocked = {{{missing!r}}}\ntry:\n    {use}\n"
         code += "except ImportError as error:\n"
-        code += "    print('told:', *str(error).split())\n"
+        code += "    print('message:', *str(error).split())\n"
     run = run_without((), code)
     assert run.returncode == 0, run.stderr
-    lines = [line for line in run.stdout.splitlines() if line.startswith("told:")]
+    lines = [line for line in run.stdout.splitlines() if line.startswith("message:")]
     for line, (_, _, needed) in zip(lines, MESSAGES, strict=True):
         assert needed in line
 

@@ -12,7 +12,7 @@ import uncertainty_metrics.numpy as um_np
 from scripts import stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
-from uncertainty_metrics.keras import _base, _declared
+from uncertainty_metrics.keras import _base, _options
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The page of other words leads to the names, but describes none of them.
@@ -80,12 +80,24 @@ def test_functions_whose_rows_have_no_reference_have_tests():
 def test_every_keras_metric_says_which_values_are_better():
     for name, value in public(um).items():
         if inspect.isclass(value) and issubclass(value, _base.SumsMetric):
-            _declared.check_direction(value)
+            _options.check_direction(value)
             row = next((r for r in catalogue.METRICS if r.metric == name), None)
             if row is not None and value._has_direction:
                 assert {"up": "larger", "down": "smaller"}[value._direction] == (
                     row.better
                 ), name
+
+
+def test_every_public_name_is_in_the_changelog():
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)`", (ROOT / "CHANGELOG.md").read_text()))
+    for module in MODULES:
+        aliases = {}
+        for name in module.__all__:
+            aliases.setdefault(getattr(module, name), set()).add(name)
+        for names in aliases.values():
+            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
+                f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
+            )
 
 
 def test_every_public_name_exists():

@@ -28,7 +28,7 @@ from uncertainty_metrics._report import (
     _verdict,
     calibration_report,
 )
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -130,9 +130,9 @@ def test_classes_of_text_labels_are_in_sorted_order():
     assert of_classes(found) == ordered.tolist()
     (note,) = found["notes"]
     assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
-    told = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
-    assert told["notes"] == []
-    assert of_classes(told) == NAMES.tolist()
+    values = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
+    assert values["notes"] == []
+    assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
     with pytest.raises(
         ValueError, match="predictions are of 3 classes: pass `classes`"
@@ -531,7 +531,7 @@ def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
 def test_checked_examples_stand_for_all_arguments(kind, weighted):
     weights = np.arange(200) % 5 / 4 if weighted else None
     given = of_kind(examples(200, 2), kind)
-    checked = _inputs.examples(**given, sample_weight=weights)
+    checked = _examples.examples(**given, sample_weight=weights)
     for metric in (um.ece, um.accuracy, um.brier_decomposition_exact, um.aurc):
         assert metric(checked) == metric(**given, sample_weight=weights)
     kept = np.full(200, True) if weights is None else weights > 0

@@ -17,7 +17,7 @@ import pytest
 
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _document, _html, _picture_table, _svg
+from uncertainty_metrics._report import _blocks, _document, _html, _picture_table, _svg
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}
@@ -26,12 +26,10 @@ VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 KINDS = ("classifier", "ensembles", "regressions", "odd")
-# In the order of the page.
 CLASSIFIER = [
-    _picture_table.RELIABILITY,
-    _picture_table.POSTERIORS,
-    _picture_table.MENDED,
-    _picture_table.RISK_COVERAGE,
+    row
+    for row in _picture_table.PICTURES["classification"]
+    if row not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
 ]
 PICTURES = {
     "classifier": CLASSIFIER,
@@ -81,6 +79,22 @@ def page_of(directory):
 
 def numbers_of(directory):
     return json.loads((directory / "report.json").read_text("utf-8"))
+
+
+def in_page_order(kind, directory):
+    """Returns the rows of the pictures of a report, in the order of the page."""
+    files = [
+        block.name
+        for chapter in _document.chapters(numbers_of(directory))
+        for block in chapter.blocks
+        if isinstance(block, _blocks.Picture)
+    ]
+    for row in PICTURES[kind]:
+        assert row.file in files, (
+            f"uncertainty_metrics/_report/_document.py: show the picture {row.file}: "
+            "write the `block(report)` of its row into the blocks of a chapter"
+        )
+    return sorted(PICTURES[kind], key=lambda row: files.index(row.file))
 
 
 class Page(html.parser.HTMLParser):
@@ -171,7 +185,8 @@ def test_pictures(reports, kind):
     ]
     svgs = svgs_of(reports[kind])
     numbers = numbers_of(reports[kind])
-    for picture, svg, row in zip(pictures, svgs, PICTURES[kind], strict=True):
+    rows = in_page_order(kind, reports[kind])
+    for picture, svg, row in zip(pictures, svgs, rows, strict=True):
         assert picture["inside"][-1] == "figure"
         assert picture["role"] == "img"
         assert picture["aria-label"] == row.alt(numbers)
@@ -266,23 +281,23 @@ def test_marks_tell_what_they_are():
     def draw(ax):
         bars = ax.bar([0, 1], [1, 2])
         for bar, name in zip(bars, ("<a>", "b"), strict=True):
-            _series.tell(bar, rf"{name} & \$1")
-        _series.tell(*ax.plot([0, 0.5, 1], [0, 1, 2], marker="o"), "x", "y", "z")
-        _series.tell(*ax.plot([0, 1], [1, 0]), "line")
+            _series.set_tips(bar, rf"{name} & \$1")
+        _series.set_tips(*ax.plot([0, 0.5, 1], [0, 1, 2], marker="o"), "x", "y", "z")
+        _series.set_tips(*ax.plot([0, 1], [1, 0]), "line")
         many = np.linspace(0.1, 0.9, 20)
-        _series.tell(ax.scatter(many, many), *map(str, range(20)))
+        _series.set_tips(ax.scatter(many, many), *map(str, range(20)))
 
     figure, svg = picture_of(draw)
     root = ElementTree.fromstring(svg)
     parents = {child: parent for parent in root.iter() for child in parent}
-    told = [
+    tips = [
         (it.text, parents[it].tag.rpartition("}")[2])
         for it in root.iter()
         if it.tag.endswith("}title")
     ]
     points = {(str(k), "use") for k in range(20)}
-    assert points < set(told)
-    assert sorted(set(told) - points) == [
+    assert points < set(tips)
+    assert sorted(set(tips) - points) == [
         ("<a> & $1", "g"),
         ("b & $1", "g"),
         ("line", "g"),
@@ -309,7 +324,7 @@ def test_very_many_marks_are_one_image():
 def test_more_marks_than_anyone_points_at_are_one_image():
     def draw(ax):
         marks = ax.plot(np.arange(many), np.arange(many), "o")
-        _series.tell(*marks, *map(str, range(many)))
+        _series.set_tips(*marks, *map(str, range(many)))
 
     for many, images in ((400, 0), (401, 1)):
         _, svg = picture_of(draw)
@@ -369,10 +384,10 @@ def test_page_tells_all_of_the_report(reports, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_is_made_of_the_numbers_alone(reports, kind):
     directory = reports[kind]
-    names = (row.file for row in PICTURES[kind])
+    names = (row.file for row in in_page_order(kind, directory))
     pictures = dict(zip(names, svgs_of(directory), strict=True))
     assert _html.page(numbers_of(directory), pictures) == page_of(directory)
-    titles = [section.title for section in _document.sections(numbers_of(directory))]
+    titles = [chapter.title for chapter in _document.chapters(numbers_of(directory))]
     assert ("Comparison of two models" in titles) == kind.endswith("s")
 
 

@@ -324,19 +324,19 @@ def hide(monkeypatch, package):
 
 
 @pytest.mark.parametrize(
-    ("package", "arguments", "told"),
+    ("package", "arguments", "message"),
     [
         ("pyarrow", ["p.parquet"], "error: p.parquet: This needs pyarrow"),
         ("matplotlib", [], "error: This needs matplotlib"),
     ],
 )
 def test_missing_packages_name_their_extra(
-    package, arguments, told, capsys, monkeypatch
+    package, arguments, message, capsys, monkeypatch
 ):
     pathlib.Path("p.parquet").write_bytes(b"PAR1")
     hide(monkeypatch, package)
     line = fails(capsys, *arguments)
-    assert line.startswith(told)
+    assert line.startswith(message)
     extra = {"pyarrow": "parquet", "matplotlib": "plot"}[package]
     assert f"the extra `{extra}`: pip install '.[{extra}]'" in line
 

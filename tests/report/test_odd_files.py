@@ -120,17 +120,17 @@ GOOD = {
         "p.csv",
         rows(ONE_BASED, P0, P1, header=("label", "p1", "p2")),
     ),
-    "told classes": (
+    "given classes": (
         "p.csv",
         table("label", "p0", "p1", labels=CATS),
         {"classes": ("ant", "cat")},
     ),
-    "told positive class": (
+    "given positive class": (
         "p.csv",
         table("label", "p", labels=CATS),
         {"positive_class": "cat"},
     ),
-    "told columns of booleans": (
+    "given columns of booleans": (
         "p.csv",
         rows(BOOLEANS, P1, P0, header=("label", "p_true", "p_false")),
         {"probabilities": "p_false,p_true"},
@@ -139,7 +139,7 @@ GOOD = {
         "p.csv",
         rows(BOOLEANS, P0, P1, header=("label", "false", "true")),
     ),
-    "told positive boolean": (
+    "given positive boolean": (
         "p.csv",
         table("label", "p", labels=BOOLEANS),
         {"positive_class": "true"},
@@ -153,17 +153,17 @@ GOOD = {
         TWO,
         {"probabilities": "p1"},
     ),
-    "told label": (
+    "given label": (
         "p.csv",
         rows(P1, LABELS, [7] * 4, header=("p", "truth", "label")),
         {"label": "truth"},
     ),
-    "told columns": (
+    "given columns": (
         "p.csv",
         rows(LABELS, P0, P1, P1, header=("y", "no", "yes", "p")),
         {"probabilities": "no, yes"},
     ),
-    "told a pattern": (
+    "given a pattern": (
         "p.csv",
         rows(LABELS, P0, P1, P1, header=("y", "out_0", "out_1", "p")),
         {"probabilities": "out_*", "classes": ("0", "1")},

@@ -45,12 +45,12 @@ from uncertainty_metrics._report import (
     _sections_posterior,
     _sections_selective,
 )
-from uncertainty_metrics.numpy import _inputs, resampling
-from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
+from uncertainty_metrics.numpy import _examples, resampling
+from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors, _scores
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-# The files of the shipped predictions, which have no groups, are of no ensemble, and are
+# The files of the shipped predictions: they have no groups, are of no ensemble, and are
 # not compared with other examples.
 PICTURES = tuple(
     picture.file
@@ -428,15 +428,13 @@ def test_errors_of_single_classes():
 def test_bins_from_a_shared_sort_equal_separate_bins(n, classes, dtype):
     labels, p = examples(n, classes).values()
     p = np.round(p, 2) if n == 1200 else p  # With ties.
-    data = _inputs.examples(labels, p.astype(dtype))
+    data = _examples.examples(labels, p.astype(dtype))
     specs = [CalibrationSpec(*key, num_bins=11) for key in grid()[::3]]
     specs.append(dataclasses.replace(specs[-1], threshold=0.01))
     for spec, found in zip(
         specs, _bins_of_all_errors.each_statistics(data, specs), strict=True
     ):
-        alone = _binning.adaptive_statistics(
-            _binning.scores_of_groups(data, spec), spec
-        )
+        alone = _binning.adaptive_statistics(_scores.scores_of_groups(data, spec), spec)
         if spec.binning_scheme == "even":
             alone = _binning.bin_statistics(data, spec)
         for name in ("edges", "counts", "score_sums", "outcome_sums"):

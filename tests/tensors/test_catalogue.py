@@ -353,13 +353,13 @@ def test_errors_for_foreign_tensors_and_text_name_the_argument(row):
 def test_bad_options_raise_the_message_of_numpy(row, name, rng):
     arguments = row.draw(rng, (8,))
     for bad in row.wrong_values(name):
-        told = []
+        messages = []
         for room in (um_np, um):
             with pytest.raises(ValueError, match=f"`{name}`") as raised:
                 row.find(room)(**{**arguments, name: bad})
-            told.append(str(raised.value))
-        assert told[0] == told[1]
-        assert "Received" in told[0]
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+        assert "Received" in messages[0]
 
 
 @every_row

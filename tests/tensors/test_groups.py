@@ -103,12 +103,12 @@ def test_wrong_groups_raise_the_message_of_numpy(change):
     data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
     given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
     for name in ("ece", "brier_score", "accuracy"):
-        told = []
+        messages = []
         for room in (um, um_np):
             with pytest.raises(ValueError, match="groups") as raised:
                 getattr(room, name)(**given)
-            told.append(str(raised.value))
-        assert told[0] == told[1]
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
     with pytest.raises(ValueError, match=r"`aggregate` must be True with `groups`"):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
 

@@ -63,8 +63,8 @@ class Picture(NamedTuple):
 Block = Text | Facts | Table | Code | Picture
 
 
-class Section(NamedTuple):
-    """A section: its title, and its blocks in order."""
+class Chapter(NamedTuple):
+    """A chapter: its title, and its blocks in order."""
 
     title: str
     blocks: list[Block]
@@ -115,19 +115,19 @@ def intervals_table(
     )
 
 
-def data_section(report: dict[str, Any], facts: dict[str, Any]) -> Section:
-    """Returns the section of what the file holds."""
+def data_chapter(report: dict[str, Any], facts: dict[str, Any]) -> Chapter:
+    """Returns the chapter of what the file holds."""
     known = {"predictions": model(report), "examples": report["data"]["examples"]}
-    return Section("Data", [Facts(known | facts)])
+    return Chapter("Data", [Facts(known | facts)])
 
 
-def intervals_section(
+def intervals_chapter(
     section: dict[str, Any], show: Callable[[Any], str] = number
-) -> Section:
-    """Returns the section of intervals."""
+) -> Chapter:
+    """Returns the chapter of intervals."""
     rows = section["metrics"]
     table = intervals_table("Metrics and their intervals", "metric", rows, show)
-    return Section("Intervals", [Text(section["verdict"]), *([table] if rows else [])])
+    return Chapter("Intervals", [Text(section["verdict"]), *([table] if rows else [])])
 
 
 def model(report: dict[str, Any]) -> str:

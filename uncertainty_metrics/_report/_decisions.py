@@ -21,7 +21,7 @@ from uncertainty_metrics._report._predictions import (
     remembered,
 )
 from uncertainty_metrics._report._sections_ensemble import averaged
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 
 
 class Words(NamedTuple):
@@ -107,8 +107,8 @@ def examples_of(model: Rows) -> Any:
             confidences=model.confidences,
             sample_weight=model.sample_weight,
         )
-        return _inputs.examples_of(data)
-    return _inputs.examples(**{**model.arguments, model.kind: averaged(model)})
+        return _examples.examples_of(data)
+    return _examples.examples(**{**model.arguments, model.kind: averaged(model)})
 
 
 @remembered

@@ -1,4 +1,4 @@
-"""The calibration report as a document: sections of texts, tables and pictures.
+"""The calibration report as a document: chapters of texts, tables and pictures.
 
 It reads the dict of a report, and computes nothing. What shows the document, as text or
 as a page, knows of blocks only.
@@ -13,20 +13,20 @@ from uncertainty_metrics._report import _picture_table
 from uncertainty_metrics._report._blocks import (
     SIDES,
     Block,
+    Chapter,
     Code,
     Facts,
-    Section,
     Table,
     Text,
-    data_section,
-    intervals_section,
+    data_chapter,
+    intervals_chapter,
     intervals_table,
     metrics_table,
     model,
     number,
     significant,
 )
-from uncertainty_metrics._report._document_regression import regression_sections
+from uncertainty_metrics._report._document_regression import regression_chapters
 from uncertainty_metrics._report._sections_rows import of_sample
 
 # Of more groups the table shows those with the smallest p-values.
@@ -42,37 +42,37 @@ _ON_MULTIPLICITY = (
 )
 
 
-def sections(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of a report."""
+def chapters(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a report."""
     if report["task"] == "regression":
-        found = regression_sections(report)
+        shown = regression_chapters(report)
     else:
-        found = _sections_of_decisions(report)
+        shown = _chapters_of_decisions(report)
     if "comparison" in report:
-        found.append(Section("Comparison of two models", [*_comparison(report)]))
-    return found
+        shown.append(Chapter("Comparison of two models", [*_comparison(report)]))
+    return shown
 
 
-def _sections_of_decisions(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of a classifier, or of answers with confidences."""
-    found = [
+def _chapters_of_decisions(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of a classifier, or of answers with confidences."""
+    shown = [
         _calibration(report),
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
-        intervals_section(report["intervals"]),
+        intervals_chapter(report["intervals"]),
         *([_mending(report)] if "mending" in report else []),
         _selective_prediction(report),
     ]
     if "groups" in report:
-        found.append(_groups(report))
+        shown.append(_groups(report))
     if "sampled_answers" in report:
-        found.append(_sampled_answers(report["sampled_answers"]))
+        shown.append(_sampled_answers(report["sampled_answers"]))
     if "ensemble" in report:
-        found.append(_ensemble(report))
-    return [*found, _data(report)]
+        shown.append(_ensemble(report))
+    return [*shown, _data(report)]
 
 
-def _data(report: dict[str, Any]) -> Section:
+def _data(report: dict[str, Any]) -> Chapter:
     calibration, data = report["calibration"], report["data"]
     facts = {}
     if "classes" in data:
@@ -87,10 +87,10 @@ def _data(report: dict[str, Any]) -> Section:
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
     }
-    return data_section(report, facts)
+    return data_chapter(report, facts)
 
 
-def _calibration(report: dict[str, Any]) -> Section:
+def _calibration(report: dict[str, Any]) -> Chapter:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
     means: list[Block] = []
     if "means" in section:
@@ -116,16 +116,16 @@ def _calibration(report: dict[str, Any]) -> Section:
             Text("The errors of the probability of each class, and its share:"),
             Table("Errors of single classes", "class", columns, rows),
         ]
-    return Section("Calibration", blocks)
+    return Chapter("Calibration", blocks)
 
 
-def _posterior(report: dict[str, Any]) -> Section:
+def _posterior(report: dict[str, Any]) -> Chapter:
     verdict = Text(report["bayesian_ece"]["verdict"])
     picture = _picture_table.POSTERIORS.block(report)
-    return Section("Posterior of the ECE", [verdict, picture])
+    return Chapter("Posterior of the ECE", [verdict, picture])
 
 
-def _scoring_rules(section: dict[str, Any]) -> Section:
+def _scoring_rules(section: dict[str, Any]) -> Chapter:
     parts = [
         (f"{row['sign']} {name}", number(row["value"]), row["meaning"])
         for name, row in section["brier_parts"].items()
@@ -140,10 +140,10 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
             Text("The Brier score is made up of:"),
             Table("Parts of the Brier score", "part", columns, [*parts, total]),
         ]
-    return Section("Scoring rules", blocks)
+    return Chapter("Scoring rules", blocks)
 
 
-def _selective_prediction(report: dict[str, Any]) -> Section:
+def _selective_prediction(report: dict[str, Any]) -> Chapter:
     section = report["selective_prediction"]
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]
@@ -161,10 +161,10 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
     title = "Selective prediction"
     if report["task"] == "confidences":
         title = "Answering and abstaining"
-    return Section(title, blocks)
+    return Chapter(title, blocks)
 
 
-def _mending(report: dict[str, Any]) -> Section:
+def _mending(report: dict[str, Any]) -> Chapter:
     section = report["mending"]
     blocks: list[Any] = [*_sampled(report), Text(section["verdict"])]
     if section["best"] is not None:
@@ -208,17 +208,17 @@ def _mending(report: dict[str, Any]) -> Section:
     if sets["metrics"]:
         table = metrics_table("Conformal sets", "sets", sets["metrics"])
         blocks += [Text(sets["verdict"]), table]
-    return Section("What mending would give", blocks)
+    return Chapter("What mending would give", blocks)
 
 
 def _sampled(report: dict[str, Any]) -> list[Text]:
-    """Returns a sentence for a section on the sample of a stream."""
+    """Returns a sentence for a chapter on the sample of a stream."""
     if "basis" not in report:
         return []
     return [Text(f"This section is {of_sample(report['basis']['sample'])}.")]
 
 
-def _groups(report: dict[str, Any]) -> Section:
+def _groups(report: dict[str, Any]) -> Chapter:
     section = report["groups"]
     rows = [
         (
@@ -246,7 +246,7 @@ def _groups(report: dict[str, Any]) -> Section:
         blocks.append(Text(f"{more} more groups are in report.json."))
     if section["tested"]:
         blocks.append(Text(_ON_MULTIPLICITY.format(**section)))
-    return Section("Groups", blocks)
+    return Chapter("Groups", blocks)
 
 
 def _p_value(p: float | None) -> str:
@@ -255,17 +255,17 @@ def _p_value(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _sampled_answers(section: dict[str, Any]) -> Section:
+def _sampled_answers(section: dict[str, Any]) -> Chapter:
     columns = ("auroc", "aurc", "ece")
     rows = [
         (name, *(number(row[column]) for column in columns))
         for name, row in section["signals"].items()
     ]
     table = Table("Signs of a right answer", "sign", columns, rows)
-    return Section("Sampled answers", [Text(section["verdict"]), table])
+    return Chapter("Sampled answers", [Text(section["verdict"]), table])
 
 
-def _ensemble(report: dict[str, Any]) -> Section:
+def _ensemble(report: dict[str, Any]) -> Chapter:
     section = report["ensemble"]
     columns = ("mean", "lowest", "highest", "ensemble")
     rows = [
@@ -279,7 +279,7 @@ def _ensemble(report: dict[str, Any]) -> Section:
         Table("The ensemble and its members", title, columns, rows),
         metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
     ]
-    return Section("Ensemble", blocks)
+    return Chapter("Ensemble", blocks)
 
 
 def _comparison(report: dict[str, Any]) -> Iterator[Block]:

@@ -7,41 +7,41 @@ from typing import Any
 from uncertainty_metrics._report import _picture_table
 from uncertainty_metrics._report._blocks import (
     Block,
-    Section,
+    Chapter,
     Table,
     Text,
-    data_section,
-    intervals_section,
+    data_chapter,
+    intervals_chapter,
     metrics_table,
     number,
     significant,
 )
 
 
-def regression_sections(report: dict[str, Any]) -> list[Section]:
-    """Returns the sections of one model."""
+def regression_chapters(report: dict[str, Any]) -> list[Chapter]:
+    """Returns the chapters of one model."""
     return [
         _calibration(report),
         _pit(report),
         _scoring_rules(report["scoring_rules"]),
         _sharpness(report),
-        intervals_section(report["intervals"], significant),
+        intervals_chapter(report["intervals"], significant),
         _recalibration(report["recalibration"]),
         _data(report),
     ]
 
 
-def _data(report: dict[str, Any]) -> Section:
+def _data(report: dict[str, Any]) -> Chapter:
     scores, sharpness = report["scoring_rules"], report["sharpness"]
     facts = {
         "uncertainty as": report["data"]["predictions"],
         "rmse": significant(scores["metrics"]["rmse"]["value"]),
         "mean stddev": significant(sharpness["metrics"]["sharpness"]["value"]),
     }
-    return data_section(report, facts)
+    return data_chapter(report, facts)
 
 
-def _calibration(report: dict[str, Any]) -> Section:
+def _calibration(report: dict[str, Any]) -> Chapter:
     section = report["calibration"]
     levels = [
         (f"{row['level']:.0%}", number(row["coverage"]), significant(row["width"]))
@@ -53,34 +53,34 @@ def _calibration(report: dict[str, Any]) -> Section:
         Table("Central intervals", "interval", ("coverage", "mean width"), levels),
         metrics_table("Calibration errors", "metric", section["metrics"]),
     ]
-    return Section("Calibration of intervals", blocks)
+    return Chapter("Calibration of intervals", blocks)
 
 
-def _pit(report: dict[str, Any]) -> Section:
+def _pit(report: dict[str, Any]) -> Chapter:
     section = report["pit"]
     blocks: list[Block] = [
         Text(section["verdict"]),
         _picture_table.PIT_HISTOGRAM.block(report),
         metrics_table("PIT values", "metric", section["metrics"]),
     ]
-    return Section("Probability integral transform", blocks)
+    return Chapter("Probability integral transform", blocks)
 
 
-def _scoring_rules(section: dict[str, Any]) -> Section:
+def _scoring_rules(section: dict[str, Any]) -> Chapter:
     table = metrics_table("Scores", "score", section["metrics"], significant)
-    return Section("Scoring rules", [table, Text("Smaller is better for all.")])
+    return Chapter("Scoring rules", [table, Text("Smaller is better for all.")])
 
 
-def _sharpness(report: dict[str, Any]) -> Section:
+def _sharpness(report: dict[str, Any]) -> Chapter:
     section = report["sharpness"]
     blocks: list[Block] = [
         Text(section["verdict"]),
         _picture_table.ERRORS.block(report),
         metrics_table("Sharpness", "metric", section["metrics"], significant),
     ]
-    return Section("Sharpness", blocks)
+    return Chapter("Sharpness", blocks)
 
 
-def _recalibration(section: dict[str, Any]) -> Section:
+def _recalibration(section: dict[str, Any]) -> Chapter:
     table = metrics_table("Temperature", "metric", section["metrics"], significant)
-    return Section("Recalibration", [Text(section["verdict"]), table])
+    return Chapter("Recalibration", [Text(section["verdict"]), table])

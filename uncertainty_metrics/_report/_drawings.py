@@ -114,8 +114,8 @@ def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
 
 def _rows_of_each(models: Mapping[str, Decided]) -> dict[str, Rows]:
     """Returns the models row by row, where they have rows."""
-    found = {name: rows_of(model) for name, model in models.items()}
-    return {name: rows for name, rows in found.items() if rows is not None}
+    each_rows = {name: rows_of(model) for name, model in models.items()}
+    return {name: rows for name, rows in each_rows.items() if rows is not None}
 
 
 def draw_risk_coverage(models: dict[str, Decided]) -> Any:
@@ -134,7 +134,7 @@ def draw_risk_coverage(models: dict[str, Decided]) -> Any:
 def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws a diagram before and after the best map, where a model has one."""
     each_rows = _rows_of_each(models)
-    found = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
+    mended_models = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
     return _panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
@@ -144,7 +144,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             consistency_band=INTERVAL_LEVEL,
             **options,
         ),
-        {name: of_model for name, of_model in found.items() if of_model.drawn},
+        {name: of_model for name, of_model in mended_models.items() if of_model.drawn},
         "Before and after mending",
     )
 
@@ -167,12 +167,12 @@ def draw_groups(models: dict[str, Decided]) -> Any:
     rows = _rows_of_each(models)
     attributes = {_series.plain(name) for each in rows.values() for name in each.groups}
     alone = attributes.pop() if len(attributes) == 1 else ""
-    found = {name: table_of(each) for name, each in rows.items() if each.groups}
-    most = max(len(table) for table in found.values())
+    mended_models = {name: table_of(each) for name, each in rows.items() if each.groups}
+    most = max(len(table) for table in mended_models.values())
     return _panels(
         1.7 + 0.27 * min(most, MOST_GROUPS),
         lambda table, **options: _draw_groups(table, f"{alone}=", **options),
-        found,
+        mended_models,
         f"Calibration by {_shortened(alone) or 'group'}",
     )
 

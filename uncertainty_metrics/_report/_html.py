@@ -147,22 +147,22 @@ def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
 
 
 def _body(report: dict[str, Any], pictures: Mapping[str, str]) -> Iterator[str]:
-    sections = {
-        section.title.lower().replace(" ", "-"): section
-        for section in _document.sections(report)
+    chapters = {
+        chapter.title.lower().replace(" ", "-"): chapter
+        for chapter in _document.chapters(report)
     }
     yield "<header>\n<h1>Calibration report</h1>"
     yield f'<p class="source">{html.escape(_verdict.source(report))}</p>'
     yield "</header>\n<main>"
     yield _verdict.as_html(report)
     yield '<nav aria-label="Sections">\n<ul>'
-    for name, section in sections.items():
-        yield f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
+    for name, chapter in chapters.items():
+        yield f'<li><a href="#{name}">{html.escape(chapter.title)}</a></li>'
     yield "</ul>\n</nav>"
-    for name, section in sections.items():
+    for name, chapter in chapters.items():
         yield f'<section aria-labelledby="{name}">'
-        yield f'<h2 id="{name}">{html.escape(section.title)}</h2>'
-        for block in section.blocks:
+        yield f'<h2 id="{name}">{html.escape(chapter.title)}</h2>'
+        for block in chapter.blocks:
             yield from _block(block, pictures)
         yield "</section>"
     options = ", ".join(f"{name} {value}" for name, value in report["options"].items())

@@ -13,7 +13,7 @@ from uncertainty_metrics._report._tables import CsvTable, Table
 from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics._report._value_tables import RecordTable
 
-# The most numbers in a part of a table, and about how many characters of a part of text.
+# The most numbers in a part of a table, and about the most characters of text.
 _NUMBERS, _CHARACTERS = 2**19, 2**23
 
 

@@ -205,11 +205,13 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Sections and pictures share it.
     """
-    kept: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+    results: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = (
+        weakref.WeakKeyDictionary()
+    )
 
     @functools.wraps(function)
     def wrapped(model: Model, *arguments: Any) -> Any:
-        of_model = kept.setdefault(model, {})
+        of_model = results.setdefault(model, {})
         if arguments not in of_model:
             of_model[arguments] = function(model, *arguments)
         return of_model[arguments]

@@ -25,7 +25,7 @@ from uncertainty_metrics._report._sections_calibration import (
 )
 from uncertainty_metrics._report._sections_intervals import scores_of
 from uncertainty_metrics._report._sections_rows import against_constant, rows
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
@@ -72,7 +72,7 @@ def _sums(predictions: Predictions) -> list[str]:
     return []
 
 
-def _suspicions(predictions: Predictions, examples: _inputs.Examples) -> list[str]:
+def _suspicions(predictions: Predictions, examples: _examples.Examples) -> list[str]:
     """Returns what is hardly so where the file holds what it should."""
     zeros, values = np.sum(examples.labels == 0), examples.predictions
     are_logits = examples.name == "logits"
@@ -106,21 +106,23 @@ def _calibration(model: Predictions, num_bins: int) -> dict[str, Any]:
     *bins, of_tace = _bins_of_all_errors.each_statistics(
         examples_of(model), [*specs, above]
     )
-    found = {
+    statistics = {
         key[:3]: bins[i] for i, key in enumerate(keys[:: len(_calibration_spec.NORMS)])
     }
-    grid = {key: _binning.calibration_error(found[key[:3]], key.norm) for key in keys}
+    grid = {
+        key: _binning.calibration_error(statistics[key[:3]], key.norm) for key in keys
+    }
     names = ("ece", "mce", "rmsce", "sce", "ace")
     values = {name: grid[_key(spec)] for name, spec in zip(names, presets, strict=True)}
     values["tace"] = _binning.calibration_error(of_tace, tace.norm)
-    by_class = [found[scheme, False, True] for scheme in ("even", "adaptive")]
+    by_class = [statistics[scheme, False, True] for scheme in ("even", "adaptive")]
     classes = model.classes or map(str, itertools.count())
     return {
         **means_of(decisions_of(model)),
         "metrics": errors_of(values),
         "classes": dict(zip(classes, class_errors(*by_class), strict=False)),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
-        "diagram": diagram_of(found["even", True, False]),
+        "diagram": diagram_of(statistics["even", True, False]),
     }
 
 
@@ -165,7 +167,7 @@ def _scoring_rules(model: Predictions) -> dict[str, Any]:
     shares = np.bincount(examples.labels, weights, examples.num_classes)
     shares = shares / shares.sum()
     constant = (1 - 2 * shares + shares @ shares)[examples.labels]
-    size = examples.kept.size
+    size = examples.counted.size
     return {
         "metrics": rows(classifier_scores(score, nll, impossible, size)),
         "constant": {

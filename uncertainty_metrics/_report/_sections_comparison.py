@@ -141,11 +141,11 @@ def _compared_confidences(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
-    found = differences(*models, num_bins) if same_examples else {}
+    of_differences = differences(*models, num_bins) if same_examples else {}
     return {
         **_calibrated_better(models, numbers, by_chance, num_bins),
-        "differences": found,
-        "quality": _quality_of_confidences(numbers, found),
+        "differences": of_differences,
+        "quality": _quality_of_confidences(numbers, of_differences),
     }
 
 
@@ -179,13 +179,13 @@ def _compared_regressions(
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
-    found = {}
+    of_differences = {}
     if same_examples:
-        found = _sections_regression.differences(*models, num_bins)
+        of_differences = _sections_regression.differences(*models, num_bins)
     return {
-        "differences": found,
-        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, found),
-        "quality": _quality_of_regressions(found),
+        "differences": of_differences,
+        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, of_differences),
+        "quality": _quality_of_regressions(of_differences),
     }
 
 
@@ -313,18 +313,18 @@ def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
 
 
 def _quality_of_confidences(
-    numbers: dict[str, dict[str, Any]], found: dict[str, dict[str, Any]]
+    numbers: dict[str, dict[str, Any]], of_differences: dict[str, dict[str, Any]]
 ) -> str:
     """Says which of two models is right more often, and which ranks its answers better,
     if the data show it.
     """
-    if not found:
+    if not of_differences:
         return (
             f"{_NO_BETTER}compare accuracies and AURC, on the same questions; those of "
             "other questions differ by the questions, too."
         )
-    accuracy = _which("is right more often", "accuracy", -1, numbers, found)
-    aurc = _which("errs less where it is surest", "aurc", 1, numbers, found)
+    accuracy = _which("is right more often", "accuracy", -1, numbers, of_differences)
+    aurc = _which("errs less where it is surest", "aurc", 1, numbers, of_differences)
     return f"{_NO_BETTER}{accuracy}, and {aurc}."
 
 
@@ -333,44 +333,44 @@ def _which(
     name: str,
     sign: int,
     numbers: dict[str, dict[str, Any]],
-    found: dict[str, dict[str, Any]],
+    of_differences: dict[str, dict[str, Any]],
 ) -> str:
     """Says which model is better by a metric, larger ones worse if the sign is 1."""
     values = " and ".join(f"{float(numbers[name][side]):.4f}" for side in SIDES)
     said = f"({_SPELLED[name]} {values})"
-    if _holds_zero(found[name]):
+    if _holds_zero(of_differences[name]):
         return f"neither clearly {what} {said}"
-    better = SIDES[sign * found[name]["estimate"] > 0]
+    better = SIDES[sign * of_differences[name]["estimate"] > 0]
     return f"the {better} {what} {said}"
 
 
 def _verdict_of_regressions(
     errors: dict[str, Any],
     by_chance: dict[str, bool],
-    found: dict[str, dict[str, Any]],
+    of_differences: dict[str, dict[str, Any]],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
-    if not found:
+    if not of_differences:
         return f"{_UNKNOWN}: they are not of the same examples."
     if by_chance[worse]:
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
-    if _holds_zero(found["ece"]):
+    if _holds_zero(of_differences["ece"]):
         return f"{_UNKNOWN}: the interval of the difference holds 0."
     return f"The {better} model has the lower calibration error."
 
 
-def _quality_of_regressions(found: dict[str, dict[str, Any]]) -> str:
+def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
     """Says what the scoring rules say of two models."""
-    if not found:
+    if not of_differences:
         return (
             f"{_NO_BETTER}compare CRPS and negative log-likelihood, on the same "
             "examples."
         )
     said = (
         "not clearly different"
-        if _holds_zero(found[name])
-        else _lower_for(found[name]["estimate"] >= 0)
+        if _holds_zero(of_differences[name])
+        else _lower_for(of_differences[name]["estimate"] >= 0)
         for name in ("crps", "negative_log_likelihood")
     )
     return f"{_NO_BETTER}{_scores('CRPS', *said)}"

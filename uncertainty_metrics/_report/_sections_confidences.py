@@ -116,8 +116,8 @@ def sampled_answers(model: Confidences) -> dict[str, Any]:
     """Returns the section: does agreement of sampled answers tell right from wrong?"""
     samples, decisions = model.samples, decisions_of(model)
     assert samples is not None
-    kept = examples_of(model).kept.reshape(-1)
-    agreement, entropy = samples.agreement[kept], samples.entropy[kept]
+    counted = examples_of(model).counted.reshape(-1)
+    agreement, entropy = samples.agreement[counted], samples.entropy[counted]
     signals = {"agreement": agreement, "entropy": -entropy}
     if not np.array_equal(agreement, decisions.confidences):
         signals = {"confidence": decisions.confidences, **signals}

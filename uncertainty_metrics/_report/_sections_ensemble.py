@@ -115,17 +115,17 @@ def _weights(predictions: Predictions) -> np.ndarray:
 def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
     """Returns the mean uncertainties of the examples, and the members' disagreement."""
     weights = _weights(predictions)
-    kept = weights > 0
+    counted = weights > 0
     values = np.moveaxis(predictions.values, 1, -2)
     members: dict[str, Any] = {
-        predictions.kind: values.reshape(-1, *values.shape[-2:])[kept]
+        predictions.kind: values.reshape(-1, *values.shape[-2:])[counted]
     }
     model, total, expected = (
-        np.average(of_examples, weights=weights[kept])
+        np.average(of_examples, weights=weights[counted])
         for of_examples in um.model_uncertainty(**members)
     )
     disagreement = np.average(
-        um.ensemble_disagreement(**members), weights=weights[kept]
+        um.ensemble_disagreement(**members), weights=weights[counted]
     )
     classes = max(values.shape[-1], 2)
     return rows(

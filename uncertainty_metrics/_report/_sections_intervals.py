@@ -78,18 +78,18 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
     size = len(decisions.correct)
     if size > _MOST_DRAWN:
         # What the bootstrap of so many gives, without drawing them.
-        found = {
+        rows = {
             name: row(*_of_mean(each, decisions.weights))
             for name, each in scores_of(model).items()
         }
     else:
-        found = _each_metric(bootstrap, size, _metrics(model))
+        rows = _each_metric(bootstrap, size, _metrics(model))
     if size > 1:
         ends = um.calibration_error_interval(
             **decisions.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
-        found = {"calibration_error": row(*ends), **found}
-    return section(found, size, _OF_ERROR, is_drawn=size <= _MOST_DRAWN)
+        rows = {"calibration_error": row(*ends), **rows}
+    return section(rows, size, _OF_ERROR, is_drawn=size <= _MOST_DRAWN)
 
 
 def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
@@ -99,15 +99,15 @@ def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
     names = {"accuracy": "accuracy", brier: "brier_score"}
     names["negative_log_likelihood"] = "negative_log_likelihood"
     size = model.summary.num_examples
-    found = {
+    rows = {
         name: row(*means[key].interval(Z)) for name, key in names.items() if size > 1
     }
     if size > 1:
         ends = model.summary.decisions.calibration_error_interval(
             level=INTERVAL_LEVEL, num_bins=num_bins
         )
-        found = {"calibration_error": row(*ends), **found}
-    return section(found, size, is_drawn=False)
+        rows = {"calibration_error": row(*ends), **rows}
+    return section(rows, size, is_drawn=False)
 
 
 def _of_mean(
@@ -175,10 +175,10 @@ def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
         "positive_class": True,
         "num_bins": num_bins,
     }
-    found: _Metrics = {"ece": (um.ece, as_two_classes), **_metrics(model)}
+    rows: _Metrics = {"ece": (um.ece, as_two_classes), **_metrics(model)}
     if isinstance(model, Confidences):
-        found["aurc"] = um.aurc, decisions.arguments
-    return found
+        rows["aurc"] = um.aurc, decisions.arguments
+    return rows
 
 
 def _metrics(model: Decided) -> _Metrics:

@@ -229,15 +229,15 @@ def _cross_validated(
 ) -> np.ndarray:
     """Returns the forecasts of each fold by the map of all others."""
     (kind, values), weights = *given.items(), data["sample_weight"]
-    found = np.empty_like(values)
+    mended_values = np.empty_like(values)
     for rest, fold in _splits(folds):
         fitted = calibrator().fit(
             data["labels"][rest],
             **{kind: values[rest]},
             sample_weight=None if weights is None else weights[rest],
         )
-        found[fold] = fitted.transform(**{kind: values[fold]})
-    return found
+        mended_values[fold] = fitted.transform(**{kind: values[fold]})
+    return mended_values
 
 
 def _judge(

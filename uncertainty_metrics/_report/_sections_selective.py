@@ -17,7 +17,11 @@ from uncertainty_metrics._report._predictions import Decided, Predictions, rows_
 from uncertainty_metrics._report._sections_rows import of_sample
 from uncertainty_metrics._report._sections_rows import rows as rows_of_table
 from uncertainty_metrics._results import RiskCoverageCurve
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _ranking,
+    _selective_risks,
+)
 
 # The parameters of the metrics, which stand in the options of the report.
 SELECTIVE_OPTIONS = {
@@ -36,31 +40,31 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     words = words_of(model)
     scores, correct, weights, of_logits = _ranked(model)
     groups = _ranking.groups(scores, correct, weights)
-    curve = risk_coverage.curve_of(scores, groups, of_logits)
+    curve = _selective_risks.curve_of(scores, groups, of_logits)
     error = float(curve.risks[-1])
     metrics = {
         "aurc": (
-            risk_coverage.mean_risk(groups),
+            _selective_risks.mean_risk(groups),
             f"Mean error over coverages; at random {error:.4f}.",
         ),
         "excess_aurc": (
-            risk_coverage.excess_risk(groups),
+            _selective_risks.excess_risk(groups),
             "How much lower the aurc is in a perfect order.",
         ),
         "augrc": (
-            risk_coverage.generalized_risk(groups),
+            _selective_risks.generalized_risk(groups),
             f"Mean share {words.done} wrong; at random {error / 2:.4f}.",
         ),
         "coverage_at_risk": (
-            risk_coverage.largest_coverage(groups, risk),
+            _selective_risks.largest_coverage(groups, risk),
             f"Share {words.done} if the error may be {risk:.0%}.",
         ),
         "risk_at_coverage": (
-            risk_coverage.risk_from(groups, coverage),
+            _selective_risks.risk_from(groups, coverage),
             f"Error of the most confident {coverage:.0%}.",
         ),
         "oracle_collaborative_accuracy": (
-            risk_coverage.oracle_accuracy(groups, fraction),
+            _selective_risks.oracle_accuracy(groups, fraction),
             f"If an oracle {words.do}s the least confident {fraction:.0%}.",
         ),
     }
@@ -105,7 +109,7 @@ def _ranked(
     """
     if isinstance(model, Predictions):
         examples = examples_of(model)
-        return *risk_coverage.of_examples(examples), examples.name == "logits"
+        return *_ranked_decisions.of_examples(examples), examples.name == "logits"
     correct, scores, weights, _ = decisions_of(model)
     return _ranking.floating(scores), correct, weights, False
 

@@ -1,10 +1,10 @@
 """Makes SVG of a matplotlib figure, to stand in a page: light or dark as the page is.
 
-Text is text, in the font of the screen. A mark tells its numbers to who points at it,
-where `_series.tell` said what. Nothing is drawn behind the picture, black is the colour
-of the text around it, and every other colour is a variable with one value for dark
-screens. Names of definitions hold a hash of the picture, so that no other picture of
-the page has them.
+Text is text, in the font of the screen. A mark that `_series.set_tips` gave tips shows
+them to a reader who points at it. Nothing is drawn behind the picture, black is the
+colour of the text around it, and every other colour is a variable with one value for
+dark screens. Names of definitions hold a hash of the picture, so that no other picture
+of the page has them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def style() -> Iterator[None]:
 def svg(figure: Any) -> str:
     """Returns a figure as an element of a page."""
     file = io.BytesIO()
-    with style(), _told(figure) as tips, _light(figure):
+    with style(), _with_tips(figure) as tips, _light(figure):
         figure.savefig(
             file,
             format="svg",
@@ -98,7 +98,7 @@ def svg(figure: Any) -> str:
 
 
 @contextlib.contextmanager
-def _told(figure: Any) -> Iterator[dict[str, tuple[str, ...]]]:
+def _with_tips(figure: Any) -> Iterator[dict[str, tuple[str, ...]]]:
     """Gives what tells something an id, for a while; from ids to what they tell."""
     telling = figure.findobj(lambda artist: bool(_tips(artist)))
     before = [artist.get_gid() for artist in telling]
@@ -119,8 +119,8 @@ def _light(figure: Any) -> Iterator[None]:
     changed = []
     for ax in figure.findobj(_optional.require("matplotlib.axes").Axes):
         marks = [*ax.patches, *ax.lines, *ax.collections]
-        told = sum(len(_tips(mark)) for mark in marks)
-        if told > _MAX_TIPS or sum(map(_corners, marks)) > _MAX_CORNERS:
+        num_tips = sum(len(_tips(mark)) for mark in marks)
+        if num_tips > _MAX_TIPS or sum(map(_corners, marks)) > _MAX_CORNERS:
             changed += [(mark, mark.get_rasterized()) for mark in marks]
     for mark, _ in changed:
         mark.set_rasterized(True)
@@ -177,7 +177,7 @@ def _plain(
     tag = element.tag.rpartition("}")[2]
     if tag in ("metadata", "style"):
         return []
-    children = [kept for child in element for kept in _plain(child, names)]
+    children = [plain for child in element for plain in _plain(child, names)]
     attributes = {}
     for key, value in element.items():
         key = key.rpartition("}")[2]

@@ -18,9 +18,9 @@ def render(report: dict[str, Any]) -> str:
     report = visible(report)
     paragraphs = [["Calibration report", "=================="]]
     paragraphs += [[_verdict.source(report)], list(_verdict.lines(report))]
-    for section in _document.sections(report):
-        paragraphs.append([section.title, "-" * len(section.title)])
-        paragraphs += filter(None, map(_lines, section.blocks))
+    for chapter in _document.chapters(report):
+        paragraphs.append([chapter.title, "-" * len(chapter.title)])
+        paragraphs += filter(None, map(_lines, chapter.blocks))
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 

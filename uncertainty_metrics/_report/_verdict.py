@@ -47,15 +47,15 @@ class Tile(NamedTuple):
     level: str
 
 
-def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
+def tiles(report: dict[str, Any], task: str) -> list[dict[str, str]]:
     """Returns the tiles of what a report says of one model, as plain dicts."""
     of_task = {
         "classification": _of_classifier,
         "confidences": _of_confidences,
         "regression": _of_regression,
     }[task]
-    size = found["data"]["effective_examples"]
-    return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
+    size = report["data"]["effective_examples"]
+    return [_unless_few(tile, size)._asdict() for tile in of_task(report)]
 
 
 def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]:
@@ -130,37 +130,37 @@ def _unless_few(tile: Tile, size: float) -> Tile:
     return tile._replace(value=_TOO_FEW, detail=detail, level="unclear")
 
 
-def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
-    yield _accuracy(found)
-    yield _calibration(found)
+def _of_classifier(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _accuracy(report)
+    yield _calibration(report)
     yield _against_constant(
-        found["scoring_rules"]["constant"],
+        report["scoring_rules"]["constant"],
         "Brier score",
         "the class frequencies",
         number,
     )
-    if "mending" in found:
-        yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
-    if "groups" in found:
-        yield _groups(found["groups"])
+    if "mending" in report:
+        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if "groups" in report:
+        yield _groups(report["groups"])
 
 
-def _of_confidences(found: dict[str, Any]) -> Iterator[Tile]:
-    yield _right(found)
-    yield _calibration(found)
+def _of_confidences(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _right(report)
+    yield _calibration(report)
     yield _against_constant(
-        found["scoring_rules"]["constant"], "Brier score", "the accuracy", number
+        report["scoring_rules"]["constant"], "Brier score", "the accuracy", number
     )
-    if "mending" in found:
-        yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
-    if found["selective_prediction"]["promise"]["verdict"]:
-        yield _alone(found)
-    if "groups" in found:
-        yield _groups(found["groups"])
+    if "mending" in report:
+        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if report["selective_prediction"]["promise"]["verdict"]:
+        yield _alone(report)
+    if "groups" in report:
+        yield _groups(report["groups"])
 
 
-def _right(found: dict[str, Any]) -> Tile:
-    means, direction = (found["calibration"][name] for name in ("means", "direction"))
+def _right(report: dict[str, Any]) -> Tile:
+    means, direction = (report["calibration"][name] for name in ("means", "direction"))
     accuracy, gap = means["accuracy"], means["accuracy - confidence"]
     confidence = means["mean confidence"]["estimate"]
     low, high = f"{100 * gap['low']:.1f}", f"{100 * gap['high']:.1f}"
@@ -174,10 +174,10 @@ def _right(found: dict[str, Any]) -> Tile:
     )
 
 
-def _alone(found: dict[str, Any]) -> Tile:
+def _alone(report: dict[str, Any]) -> Tile:
     """Returns the tile of the confidence from which on a model may answer alone."""
-    risk = found["selective_prediction"]["risk"]
-    promise = found["selective_prediction"]["promise"]
+    risk = report["selective_prediction"]["risk"]
+    promise = report["selective_prediction"]["promise"]
     title, rows = f"Answering alone at {risk:.0%} risk", promise["metrics"]
     if not rows:
         return Tile(title, "Nothing promised", promise["verdict"], "unclear")
@@ -190,12 +190,12 @@ def _alone(found: dict[str, Any]) -> Tile:
 
 
 def _groups(section: dict[str, Any]) -> Tile:
-    found, tested = section["miscalibrated"], section["tested"]
+    miscalibrated, tested = section["miscalibrated"], section["tested"]
     value, level, detail = "None clearly miscalibrated", "good", section["verdict"]
     if not tested:
         value, level = _TOO_FEW, "unclear"
-    elif found:
-        value, level = f"{len(found)} of {tested} miscalibrated", "bad"
+    elif miscalibrated:
+        value, level = f"{len(miscalibrated)} of {tested} miscalibrated", "bad"
         _, _, detail = detail.partition(". ")  # The value says what is before it.
     chance = ""
     if tested:
@@ -206,10 +206,10 @@ def _groups(section: dict[str, Any]) -> Tile:
     return Tile("Groups", value, f"{detail}{chance}", level)
 
 
-def _accuracy(found: dict[str, Any]) -> Tile:
-    accuracy = found["calibration"]["accuracy"]
-    share = found["scoring_rules"]["constant"]["largest_share"]
-    size = found["data"]["effective_examples"]
+def _accuracy(report: dict[str, Any]) -> Tile:
+    accuracy = report["calibration"]["accuracy"]
+    share = report["scoring_rules"]["constant"]["largest_share"]
+    size = report["data"]["effective_examples"]
     low, high = _wilson.interval(np.float64(accuracy), np.float64(size), _LEVEL)
     level = "good" if low > share else "bad" if high < share else "unclear"
     return Tile(
@@ -230,8 +230,8 @@ def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
     return otherwise, "good"
 
 
-def _calibration(found: dict[str, Any]) -> Tile:
-    posterior, section = found["bayesian_ece"], found["calibration"]
+def _calibration(report: dict[str, Any]) -> Tile:
+    posterior, section = report["bayesian_ece"], report["calibration"]
     interval, p = posterior["interval"], posterior["p_value"]
     ece = section["metrics"]["ece"]["value"]
     side = section["direction"]
@@ -249,14 +249,14 @@ def _calibration(found: dict[str, Any]) -> Tile:
 
 
 def _against_constant(
-    found: dict[str, Any], score: str, forecast: str, show: Any
+    section: dict[str, Any], score: str, forecast: str, show: Any
 ) -> Tile:
-    constant, p = found["constant"], found["p_value"]
+    constant, p = section["constant"], section["p_value"]
     detail = (
-        f"{score} {show(found['model'])}; always forecasting {forecast} gives "
+        f"{score} {show(section['model'])}; always forecasting {forecast} gives "
         f"{show(constant)}. Smaller is better."
     )
-    share = found["gain"] / constant if constant > 0 else 0.0
+    share = section["gain"] / constant if constant > 0 else 0.0
     better, worse = f"{share:.0%} better", f"{-share:.0%} worse"
     if constant == 0:
         value, level = "Nothing to tell", "unclear"
@@ -303,22 +303,22 @@ def _mending(section: dict[str, Any], p: float) -> Tile:
 # Of a regression.
 
 
-def _of_regression(found: dict[str, Any]) -> Iterator[Tile]:
-    yield _error(found)
-    yield _coverage(found)
+def _of_regression(report: dict[str, Any]) -> Iterator[Tile]:
+    yield _error(report)
+    yield _coverage(report)
     yield _against_constant(
-        found["scoring_rules"]["constant"],
+        report["scoring_rules"]["constant"],
         "CRPS",
         "mean and standard deviation of the targets",
         significant,
     )
-    yield _temperature(found)
+    yield _temperature(report)
 
 
-def _error(found: dict[str, Any]) -> Tile:
-    rmse = found["scoring_rules"]["metrics"]["rmse"]["value"]
-    constant = found["scoring_rules"]["constant"]["stddev"]
-    ends = found["intervals"]["metrics"].get("rmse")
+def _error(report: dict[str, Any]) -> Tile:
+    rmse = report["scoring_rules"]["metrics"]["rmse"]["value"]
+    constant = report["scoring_rules"]["constant"]["stddev"]
+    ends = report["intervals"]["metrics"].get("rmse")
     interval, level = "", "unclear"
     if ends:
         low, high = ends["low"], ends["high"]
@@ -333,8 +333,8 @@ def _error(found: dict[str, Any]) -> Tile:
     )
 
 
-def _coverage(found: dict[str, Any]) -> Tile:
-    section, temperature = found["calibration"], found["recalibration"]
+def _coverage(report: dict[str, Any]) -> Tile:
+    section, temperature = report["calibration"], report["recalibration"]
     p, factor = section["p_value"], temperature["metrics"]["stddev_factor"]["value"]
     error = section["metrics"]["ece"]["value"]
     side = temperature["direction"]
@@ -352,21 +352,21 @@ def _coverage(found: dict[str, Any]) -> Tile:
     )
 
 
-def _temperature(found: dict[str, Any]) -> Tile:
+def _temperature(report: dict[str, Any]) -> Tile:
     from scipy import special
 
-    section = found["recalibration"]
+    section = report["recalibration"]
     metrics = section["metrics"]
     factor = metrics["stddev_factor"]["value"]
     # n T of calibrated Normal forecasts is chi-squared with n degrees of freedom.
-    n = found["data"]["effective_examples"]
+    n = report["data"]["effective_examples"]
     tails = (f(n, n * factor**2) for f in (special.chdtr, special.chdtrc))
     p = 2 * min(tails) if section["direction"] else 1.0
     value, level = _graded(p, "Would help", "Not clearly needed")
     mended = metrics.get("recalibrated_nll")
     likelihood = ""
     if mended:
-        before = found["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
+        before = report["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
         likelihood = (
             " It takes the negative log-likelihood from "
             f"{significant(before)} to {significant(mended['value'])} on these same "

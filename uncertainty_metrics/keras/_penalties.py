@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -34,6 +34,7 @@ def _number(name: str, value: Any, least: float) -> float:
 class Penalized(_scorers.ClassScorer):
     """The proper score of each example, and `weight` times the penalty of the batch."""
 
+    _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
     weight: float = 0.0  # An argument that the losses require.
     proper_loss: ProperLoss = "nll"
 
@@ -64,17 +65,17 @@ class Penalized(_scorers.ClassScorer):
         if weights is None:
             weights = xp.ones_like(confidences)
         weights = xp.cast(weights, dtype)
-        kept = None
+        not_ignored = None
         if examples.weights is not None:
-            kept = examples.weights > 0
-            weights = xp.where(kept, weights, xp.zeros_like(weights))
+            not_ignored = examples.weights > 0
+            weights = xp.where(not_ignored, weights, xp.zeros_like(weights))
         counts = right | (weights == 0)
         safe = xp.where(right, confidences, xp.ones_like(confidences))
         penalty = self.weight * self._penalty(safe, outcomes, weights)
         nan = xp.constant(float("nan"), dtype)
         penalty = xp.where(xp.reduce_all(counts), penalty, nan)
         scores, scored = self._scores(examples, targets)
-        return _scorers.ExampleScores(scores + penalty, right & scored, kept)
+        return _scorers.ExampleScores(scores + penalty, right & scored, not_ignored)
 
     def _scores(self, examples, targets):
         if self.proper_loss is None:
@@ -98,10 +99,6 @@ class Penalized(_scorers.ClassScorer):
           weights: [N].
         """
         raise NotImplementedError
-
-    @property
-    def _twin(self):
-        return np_rules.negative_log_likelihood
 
 
 @dataclasses.dataclass(frozen=True)

@@ -217,8 +217,8 @@ class ComputedScores(_scorers.RealScorer):
         scores = y_pred[:, 0] if y_pred.shape[1] == 1 else y_pred
         return scores, ~xp.math.is_nan(y_pred[:, 0])
 
-    def explain(self, y_true, y_pred, live):
-        np_inputs.finite("y_true", to_numpy(y_true).reshape(-1)[to_numpy(live)])
+    def explain(self, y_true, y_pred, counted):
+        np_inputs.finite("y_true", to_numpy(y_true).reshape(-1)[to_numpy(counted)])
         raise _checks.error(
             "y_pred",
             "a distribution whose parameters are in their range, with finite moments",

@@ -18,9 +18,9 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecasts
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
-from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
+from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
+from uncertainty_metrics.numpy.selective import accuracy as np_accuracy
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _decisions,
@@ -65,12 +65,12 @@ class ExampleScores(NamedTuple):
       scores: float32 or float64 [N], or [N, columns].
       right: boolean [N], False where labels or predictions are wrong; the score is any
         number there.
-      kept: boolean [N], False for ignored examples; None if no label is ignored.
+      not_ignored: boolean [N], False for ignored examples; None if no label is ignored.
     """
 
     scores: xp.Tensor
     right: xp.Tensor
-    kept: xp.Tensor | None = None
+    not_ignored: xp.Tensor | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +79,8 @@ class ClassScorer:
 
     # Whether a graph of TensorFlow is faster than eager operations.
     compiled: ClassVar[bool] = True
+    # Raises the error that names a wrong value, by the same rules.
+    _numpy_function: ClassVar[Callable[..., object]]
     from_logits: bool = False
     ignore_index: int | None = None
     sparse_labels: bool | None = None
@@ -123,27 +125,29 @@ class ClassScorer:
         """Returns the score of each example."""
         examples, targets = self.read(batch)
         scores, right = self._scores(examples, targets)
-        kept = None if examples.weights is None else examples.weights > 0
-        return ExampleScores(scores, right & examples.right & examples.usable, kept)
+        not_ignored = None if examples.weights is None else examples.weights > 0
+        return ExampleScores(
+            scores, right & examples.right & examples.usable, not_ignored
+        )
 
-    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
-        """Returns whether logits are surely probabilities; `live` [N] marks the
+    def mistaken(self, batch: Batch, counted: xp.Tensor) -> xp.Tensor:
+        """Returns whether logits are surely probabilities; `counted` [N] marks the
         examples that count.
         """
         if not self.from_logits:
             return xp.constant(False)
-        return _inputs.are_probabilities(batch.predictions, live)
+        return _inputs.are_probabilities(batch.predictions, counted)
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
-        """Raises the ValueError that says what is wrong; `live` as in `mistaken`."""
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
+        """Raises the ValueError that says what is wrong; `counted` as in `mistaken`."""
         labels, one_hot = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
         if one_hot:
             _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
-            self._twin(
+            self._numpy_function(
                 to_numpy(labels),
                 **{self._predictions: to_numpy(y_pred)},
-                sample_weight=to_numpy(live).reshape(tuple(labels.shape)),
+                sample_weight=to_numpy(counted).reshape(tuple(labels.shape)),
                 ignore_index=self.ignore_index,
             )
 
@@ -152,14 +156,10 @@ class ClassScorer:
     ) -> tuple[xp.Tensor, xp.Tensor]:
         raise NotImplementedError
 
-    @property
-    def _twin(self) -> Callable[..., object]:
-        """The NumPy function, which has the same checks and raises the error."""
-        raise NotImplementedError
-
 
 @dataclasses.dataclass(frozen=True)
 class Brier(ClassScorer):
+    _numpy_function = staticmethod(np_scoring_rules.brier_score)
     zero_based: bool = False
 
     def __post_init__(self):
@@ -169,19 +169,13 @@ class Brier(ClassScorer):
     def _scores(self, examples, targets):
         return _classifier_scores.brier_scores(examples, self.zero_based, targets)
 
-    @property
-    def _twin(self):
-        return np_rules.brier_score
-
 
 @dataclasses.dataclass(frozen=True)
 class Likelihood(ClassScorer):
+    _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
+
     def _scores(self, examples, targets):
         return _classifier_scores.likelihood_scores(examples, targets)
-
-    @property
-    def _twin(self):
-        return np_rules.negative_log_likelihood
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,23 +186,19 @@ class Margins(Likelihood):
 
 @dataclasses.dataclass(frozen=True)
 class RankedProbability(ClassScorer):
+    _numpy_function = staticmethod(np_scoring_rules.ranked_probability_score)
+
     def _scores(self, examples, targets):
         return _classifier_scores.ranked_scores(examples, targets)
-
-    @property
-    def _twin(self):
-        return np_rules.ranked_probability_score
 
 
 @dataclasses.dataclass(frozen=True)
 class Hits(ClassScorer):
+    _numpy_function = staticmethod(np_accuracy.accuracy)
+
     def _scores(self, examples, targets):
         decisions, _, right = _decisions.decisions(examples.probabilities)
         return xp.cast(decisions == examples.labels, examples.dtype), right
-
-    @property
-    def _twin(self):
-        return np_selective.accuracy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,17 +230,17 @@ class RealScorer:
     def scores(self, batch: Batch) -> ExampleScores:
         return ExampleScores(*self._scores(batch.labels, batch.predictions))
 
-    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
-        del batch, live
+    def mistaken(self, batch: Batch, counted: xp.Tensor) -> xp.Tensor:
+        del batch, counted
         return xp.constant(False)
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # Labels may be infinite in it.
-        counted = to_numpy(live).reshape(-1)
-        labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[counted]
+        rows = to_numpy(counted).reshape(-1)
+        labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[rows]
         predictions = to_numpy(xp.cast(y_pred, dtype))
-        predictions = predictions.reshape(len(counted), -1)[counted]
+        predictions = predictions.reshape(len(rows), -1)[rows]
         np_inputs.finite("y_true", labels)
         np_inputs.finite("y_pred", predictions)
         self._explain(predictions)
@@ -434,14 +424,14 @@ class GaussianNLL(NormalScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
-    estimator: np_forecasts.SpreadEstimator = "fair"
-    alpha: float = np_forecasts.ALPHA
+    estimator: np_forecast_scores.SpreadEstimator = "fair"
+    alpha: float = np_forecast_scores.ALPHA
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
-        np_forecasts.check_estimator(self.estimator, None)
-        _, alpha = np_forecasts.settled(self.estimator, self.alpha)
+        np_forecast_scores.check_estimator(self.estimator, None)
+        _, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
         object.__setattr__(self, "alpha", alpha)
 
     @property
@@ -452,11 +442,11 @@ class SampleCRPS(RealScorer):
         return "samples"
 
     def _check_size(self, size):
-        estimator, _ = np_forecasts.settled(self.estimator, self.alpha)
-        np_forecasts.check_estimator(estimator, size, "y_pred")
+        estimator, _ = np_forecast_scores.settled(self.estimator, self.alpha)
+        np_forecast_scores.check_estimator(estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
-        estimator, alpha = np_forecasts.settled(self.estimator, self.alpha)
+        estimator, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
         return _forecast_scores.sample_scores(
             labels, y_pred, estimator, alpha, self.with_gradient
         )
@@ -522,7 +512,7 @@ class WeightedInterval(RealScorer):
     alphas: Any  # A sequence; a tuple after the check.
 
     def __post_init__(self):
-        levels = np_forecasts.interval_levels(self.alphas)
+        levels = np_forecast_scores.interval_levels(self.alphas)
         object.__setattr__(self, "alphas", levels)
 
     @property

@@ -32,22 +32,22 @@ class ScoringLoss(_loss.Loss):
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = self._cast(_inputs.as_tensor("y_pred", y_pred))
         batch, labels = self._scorer.flatten(y_true, y_pred)
-        scores, right, kept = self._scored(batch, labels)
-        live = xp.ones_like(right) if kept is None else kept
-        right = right | ~live
+        scores, right, not_ignored = self._scored(batch, labels)
+        counted = xp.ones_like(right) if not_ignored is None else not_ignored
+        right = right | ~counted
         # Only eager code looks for probabilities that are passed as logits: in a graph,
         # the answer NaN would end a training.
         if _execution.is_eager() and (
-            not xp.reduce_all(right) or self._scorer.mistaken(batch, live)
+            not xp.reduce_all(right) or self._scorer.mistaken(batch, counted)
         ):
-            self._scorer.explain(y_true, y_pred, live)
+            self._scorer.explain(y_true, y_pred, counted)
         scores = xp.where(right, scores, xp.constant(float("nan"), scores.dtype))
-        if kept is None:
+        if not_ignored is None:
             return xp.reshape(scores, xp.shape(labels))
-        scores = xp.where(kept, scores, xp.zeros_like(scores))
+        scores = xp.where(not_ignored, scores, xp.zeros_like(scores))
         scores = xp.reshape(scores, xp.shape(labels))
         # Keras leaves masked scores out of the mean.
-        _family.set_mask(scores, xp.reshape(kept, xp.shape(labels)))
+        _family.set_mask(scores, xp.reshape(not_ignored, xp.shape(labels)))
         return scores
 
     def _align_weights(self, batch: dict[str, Any]) -> None:

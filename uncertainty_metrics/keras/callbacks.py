@@ -23,7 +23,7 @@ from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
 from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy
 
 if TYPE_CHECKING:
-    from uncertainty_metrics._results import BinStatistics
+    from uncertainty_metrics._results import AnyBinStatistics
 
 __all__ = ["ReliabilityDiagramCallback"]
 
@@ -52,15 +52,15 @@ def _named(
 
 def _calibration_metrics(model: Any) -> dict[str, keras.metrics.Metric]:
     """Returns the calibration metrics of a model by name; equal names get numbers."""
-    found: dict[str, keras.metrics.Metric] = {}
+    metrics: dict[str, keras.metrics.Metric] = {}
     times: collections.Counter[str] = collections.Counter()
     for name, metric in _named(model.metrics):
-        found[f"{name}_{times[name]}" if times[name] else name] = metric
+        metrics[f"{name}_{times[name]}" if times[name] else name] = metric
         times[name] += 1
-    return found
+    return metrics
 
 
-def _statistics(metric: GeneralCalibrationError) -> BinStatistics | None:
+def _statistics(metric: GeneralCalibrationError) -> AnyBinStatistics | None:
     """Returns the `bin_statistics` of a metric as NumPy arrays, or None."""
     statistics = metric.bin_statistics
     if statistics is None:
@@ -90,7 +90,7 @@ def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
     return scalars
 
 
-def _diagram(statistics: BinStatistics, y_axis: YAxis, title: str) -> np.ndarray:
+def _diagram(statistics: AnyBinStatistics, y_axis: YAxis, title: str) -> np.ndarray:
     """Draws the reliability diagram of one group: uint8 [height, width, 4]."""
     from uncertainty_metrics.visualization import reliability
 

@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics.keras import _held_out
 from uncertainty_metrics.keras._family import KEEP_DTYPE, keras, register, register_in
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.calibrators import linear_scaling, temperature_scaling
 from uncertainty_metrics.numpy.conformal import classifier, quantile
@@ -510,7 +511,7 @@ class ConformalSetLayer(_FittedLayer):
         if (held.classes or 1) < 2:
             expected = "of shape [..., K], with a probability for each class"
             raise _checks.error(name, expected, "probabilities of class 1 alone")
-        examples = np_inputs.examples(
+        examples = np_examples.examples(
             held.labels, held.predictions, sample_weight=held.weights
         )
         p = np_inputs.check_probabilities(examples.probabilities, examples.name)

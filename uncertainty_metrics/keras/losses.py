@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from uncertainty_metrics.keras import _penalties, _scorers
-from uncertainty_metrics.keras._declared import Option, declared, flag
+from uncertainty_metrics.keras._options import Option, flag, with_options
 from uncertainty_metrics.keras._penalties import ProperLoss, SoftNorm
 from uncertainty_metrics.keras._scoring_losses import (
     NormalLoss,
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-@declared(
+@with_options(
     "from_logits, *, reduction, name, dtype, zero_based, ignore_index, sparse_labels",
     "brier_loss",
     zero_based=flag(),
@@ -82,7 +82,7 @@ class BrierLoss(ScoringLoss):
     _scorer_type = _scorers.Brier
 
 
-@declared(
+@with_options(
     "from_logits, *, reduction, name, dtype, ignore_index, sparse_labels",
     "ranked_probability_loss",
 )
@@ -103,7 +103,7 @@ class RankedProbabilityLoss(ScoringLoss):
     _scorer_type = _scorers.RankedProbability
 
 
-@declared("scale_transform, *, reduction, name, dtype", "crps_normal_loss")
+@with_options("scale_transform, *, reduction, name, dtype", "crps_normal_loss")
 class CRPSNormalLoss(NormalLoss):
     """Continuous ranked probability score of Normal forecasts.
 
@@ -125,7 +125,7 @@ class CRPSNormalLoss(NormalLoss):
     _scorer_type = _scorers.NormalCRPS
 
 
-@declared("scale_transform, *, reduction, name, dtype", "gaussian_nll_loss")
+@with_options("scale_transform, *, reduction, name, dtype", "gaussian_nll_loss")
 class GaussianNLLLoss(NormalLoss):
     """Negative log-likelihood of Normal forecasts, constant included.
 
@@ -150,7 +150,7 @@ class GaussianNLLLoss(NormalLoss):
     _scorer_type = _scorers.GaussianNLL
 
 
-@declared(
+@with_options(
     "estimator, *, reduction, name, dtype, alpha",
     "crps_sample_loss",
     estimator=Option(SpreadEstimator, "fair"),
@@ -178,7 +178,7 @@ class CRPSSampleLoss(ScoringLoss):
     _scorer_type = _scorers.TrainedSampleCRPS
 
 
-@declared(
+@with_options(
     "quantiles, *, reduction, name, dtype",
     "pinball_loss",
     quantiles=Option(float | Sequence[float]),
@@ -201,7 +201,7 @@ class PinballLoss(ScoringLoss):
     _scorer_type = _scorers.MeanPinball
 
 
-@declared("alpha, *, reduction, name, dtype", "interval_loss", alpha=Option(float))
+@with_options("alpha, *, reduction, name, dtype", "interval_loss", alpha=Option(float))
 class IntervalLoss(ScoringLoss):
     """Interval (Winkler) score of central prediction intervals: see `interval_score`.
 
@@ -235,7 +235,7 @@ _PENALIZED = {
 }
 
 
-@declared(
+@with_options(
     "weight, from_logits, *, num_bins, temperature, norm, proper_loss, reduction, "
     "name, dtype, ignore_index, sparse_labels",
     "soft_calibration_loss",
@@ -281,7 +281,7 @@ class SoftCalibrationLoss(PenalizedLoss):
     _scorer_type = _penalties.SoftCalibration
 
 
-@declared(
+@with_options(
     "weight, from_logits, *, bandwidth, proper_loss, reduction, name, dtype, "
     "ignore_index, sparse_labels",
     "mmce_loss",

@@ -7,18 +7,22 @@ from .._report.calibration_report import report as report
 
 # Calibration errors.
 from .calibration.binned_errors import (
-    ace as ace,
-    adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
     compute_all_metrics as compute_all_metrics,
-    ece as ece,
-    expected_calibration_error as expected_calibration_error,
     gce as gce,
     general_calibration_error as general_calibration_error,
+)
+from .calibration.confidence_errors import (
+    ece as ece,
+    expected_calibration_error as expected_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
     mce as mce,
     rmsce as rmsce,
     root_mean_squared_calibration_error as root_mean_squared_calibration_error,
+)
+from .calibration.class_wise_errors import (
+    ace as ace,
+    adaptive_calibration_error as adaptive_calibration_error,
     sce as sce,
     static_calibration_error as static_calibration_error,
     tace as tace,
@@ -91,9 +95,11 @@ from .calibration.semiparametric import (
 )
 
 # Scoring rules.
-from .scoring.scoring_rules import (
+from .scoring.brier_decompositions import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
+)
+from .scoring.scoring_rules import (
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
     ranked_probability_score as ranked_probability_score,
@@ -101,7 +107,6 @@ from .scoring.scoring_rules import (
 from .scoring.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
-    energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
     threshold_weighted_crps as threshold_weighted_crps,
@@ -111,6 +116,7 @@ from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
+    energy_score as energy_score,
     variogram_score as variogram_score,
 )
 
@@ -124,8 +130,8 @@ from .survival.survival_scores import (
 )
 
 # Selective prediction and detection.
+from .selective.accuracy import accuracy as accuracy
 from .selective.risk_coverage import (
-    accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
     augrc as augrc,
@@ -238,9 +244,11 @@ from .scorers import make_scorers as make_scorers
 from ..visualization.selective import (
     accuracy_confidence_curve as accuracy_confidence_curve,
     accuracy_confidence_diagram as accuracy_confidence_diagram,
+    risk_coverage_diagram as risk_coverage_diagram,
+)
+from ..visualization.rejection import (
     rejection_curve as rejection_curve,
     rejection_diagram as rejection_diagram,
-    risk_coverage_diagram as risk_coverage_diagram,
 )
 from ..visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,

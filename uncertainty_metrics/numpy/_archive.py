@@ -79,10 +79,10 @@ class Archive:
           ValueError: an array cannot be read, or they are suspiciously large.
         """
         names = list(names)
-        check_size(sum(map(self.declared_bytes, names)), self._file)
+        check_size(sum(map(self.stated_bytes, names)), self._file)
         return {name: self._array(name) for name in names}
 
-    def declared_bytes(self, name: str) -> int:
+    def stated_bytes(self, name: str) -> int:
         """Returns the memory of an array by its header; raises ValueError unless the
         header can be read and the archive has as many bytes as it says.
         """

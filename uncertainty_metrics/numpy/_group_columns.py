@@ -63,9 +63,9 @@ def group_column(name: str, values: Any) -> GroupColumn:
         integers = (bool, int, np.bool_, np.integer)
         if kinds != {str} and not all(issubclass(kind, integers) for kind in kinds):
             raise _wrong_type(name, ", ".join(sorted(kind.__name__ for kind in kinds)))
-        distinct, found = np.unique(np.array(present), return_inverse=True)
+        distinct, index_of_present = np.unique(np.array(present), return_inverse=True)
         index = np.zeros(len(flat), np.int64)
-        index[~missing] = found.reshape(-1)
+        index[~missing] = index_of_present.reshape(-1)
         column = _with_missing(distinct.tolist(), index, missing)
     elif array.dtype.kind in "biuU":
         distinct, index = np.unique(flat, return_inverse=True)
@@ -97,6 +97,6 @@ def _with_missing(
     present = np.unique(index.reshape(-1)[~missing])
     numbers = np.zeros(len(values) + 1, np.int64)
     numbers[present] = np.arange(len(present))
-    kept = [values[i] for i in present]
-    numbered = np.where(missing, len(kept), numbers[index.reshape(-1)])
-    return GroupColumn(numbered, [*kept, MISSING])
+    present_values = [values[i] for i in present]
+    numbered = np.where(missing, len(present_values), numbers[index.reshape(-1)])
+    return GroupColumn(numbered, [*present_values, MISSING])

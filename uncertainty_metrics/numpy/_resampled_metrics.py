@@ -20,11 +20,14 @@ from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy import _examples, _inputs, regression
 from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
+    _scores,
     binned_errors,
+    class_wise_errors,
+    confidence_errors,
     debiased_calibration,
 )
 from uncertainty_metrics.numpy.ensemble import (
@@ -33,32 +36,31 @@ from uncertainty_metrics.numpy.ensemble import (
     diversity,
     uncertainty,
 )
-from uncertainty_metrics.numpy.scoring import (
-    forecast_scores,
-    multivariate_scores,
-    scoring_rules,
+from uncertainty_metrics.numpy.scoring import forecast_scores, multivariate_scores
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    accuracy,
+    risk_coverage,
 )
-from uncertainty_metrics.numpy.selective import risk_coverage
 
-# Metrics that return a value for each example, some of them only for `aggregate=False`.
+# Metrics that return a value for each example. Metrics with the argument `aggregate` do
+# so, too, for `aggregate=False`.
 _BY_EXAMPLE = (
     *(
         getattr(family, name)
         for family in (distances, forecast_scores, multivariate_scores, uncertainty)
         for name in family.__all__
     ),
-    *(cross_entropy.ensemble_cross_entropy, cross_entropy.gibbs_cross_entropy),
     regression.probability_integral_transform,
     *(regression.quantile_pit, regression.sample_pit),
-    *(scoring_rules.brier_score, scoring_rules.negative_log_likelihood),
-    scoring_rules.ranked_probability_score,
 )
+_NAMED = vars(confidence_errors) | vars(class_wise_errors)
 _GENERAL = binned_errors.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
 # Metrics that compare scores and outcomes in bins, with the options that they have no
 # argument for; None for the metric that takes all of them.
 _BINNED: dict[Callable[..., Any], CalibrationSpec | None]
-_BINNED = {getattr(binned_errors, name): spec for name, spec in PRESETS.items()}
+_BINNED = {_NAMED[name]: spec for name, spec in PRESETS.items()}
 _BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
 # Metrics of the order of the confidences and of which decisions are right.
 _RANKED = (
@@ -70,7 +72,7 @@ _RANKED = (
     risk_coverage.risk_at_coverage,
 )
 # A tuple and no set, because a metric that a user passes need not be hashable.
-_OF_CLASSIFIERS = (*_BINNED, *_RANKED, risk_coverage.accuracy)
+_OF_CLASSIFIERS = (*_BINNED, *_RANKED, accuracy.accuracy)
 _MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
 # Arguments of the package's metrics that are arrays, but no data of examples.
 _OPTION_ARRAYS = (
@@ -166,6 +168,13 @@ def by_name(
 
 def _is_ours(metric: Callable[..., Any]) -> bool:
     return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
+
+
+def _is_by_example(metric: Callable[..., Any]) -> bool:
+    """Says if a metric of the package has a value for each example."""
+    if not _is_ours(metric):
+        return False
+    return metric in _BY_EXAMPLE or "aggregate" in inspect.signature(metric).parameters
 
 
 def _function(
@@ -320,16 +329,16 @@ def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
     return Metric(estimate, replicate, n, in_threads=True)
 
 
-def _units(examples: _inputs.Examples) -> np.ndarray:
+def _units(examples: _examples.Examples) -> np.ndarray:
     """Returns the drawn unit of each example: its index on the labels' first axis."""
-    return np.nonzero(examples.kept)[0]
+    return np.nonzero(examples.counted)[0]
 
 
 def _accuracy(data: ClassifierData, n: int) -> _Replicate:
     """Returns the replicates of the accuracy."""
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     if examples.predicted is None:
-        _, correct, _ = risk_coverage.of_examples(examples)
+        _, correct, _ = _ranked_decisions.of_examples(examples)
     else:
         correct = examples.predicted == examples.labels
     units = _units(examples)
@@ -344,8 +353,8 @@ def _ranked(
     metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
 ) -> _Replicate:
     """Returns the replicates of a metric of selective prediction."""
-    examples = _inputs.examples_of(data)
-    scores, correct, weights = risk_coverage.of_examples(examples)
+    examples = _examples.examples_of(data)
+    scores, correct, weights = _ranked_decisions.of_examples(examples)
     return _by_calls_with_scores(
         metric,
         options,
@@ -372,9 +381,9 @@ def _binned(
     )
     if not (spec.max_prob or spec.positive_class):
         return None
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     units, weights = _units(examples), examples.weights
-    rows = _binning.scored_rows(examples, spec)
+    rows = _scores.scored_rows(examples, spec)
     scores, outcomes, groups = (array[:, 0] for array in rows)
     shape = spec.num_groups(examples.num_classes), spec.num_bins
     if spec.binning_scheme == "adaptive" or metric is _DEBIASED:
@@ -390,7 +399,7 @@ def _binned(
         )
     masses = np.ones(len(scores)) if weights is None else weights
     if spec.threshold > 0:
-        masses = np.where(_binning.above(scores, spec.threshold), masses, 0.0)
+        masses = np.where(_scores.above(scores, spec.threshold), masses, 0.0)
     gaps = masses * (scores.astype(np.float64) - outcomes)
     cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
 
@@ -431,7 +440,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
     is_plain = data.get("groups") is None and not data.get("multilabel")
-    if is_plain and metric in _BY_EXAMPLE:
+    if is_plain and _is_by_example(metric):
         return _mean(metric, data, n)
     estimate = metric(**data)
     if group_names is not None:
@@ -450,7 +459,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         classifier_data = ClassifierData(
             **{name: data[name] for name in data if name in data_names}
         )
-        if metric is risk_coverage.accuracy:
+        if metric is accuracy.accuracy:
             replicate = _accuracy(classifier_data, n)
         elif metric in _RANKED:
             replicate = _ranked(metric, classifier_data, options)

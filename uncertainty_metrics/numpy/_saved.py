@@ -99,7 +99,7 @@ class Format(NamedTuple):
     def _header(self, file: IO[bytes]) -> tuple[_archive.Archive, dict[str, Any]]:
         try:
             archive = _archive.Archive(file)
-            if archive.declared_bytes("header") > _MAX_HEADER:
+            if archive.stated_bytes("header") > _MAX_HEADER:
                 raise ValueError("the header is too long")
             header = json.loads(archive.read(["header"])["header"].item())
             format_name, version = header["format"], header["version"]

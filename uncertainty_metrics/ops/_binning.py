@@ -9,8 +9,8 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
-from uncertainty_metrics._results import BinStatistics as _BinStatistics
-from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics._results import AnyBinStatistics
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.ops import (
     _decisions,
@@ -38,8 +38,8 @@ def examples_and_spec(
 
 
 @_structures.structure
-class BinStatistics(_BinStatistics):
-    __doc__ = _BinStatistics.__doc__
+class BinStatistics(AnyBinStatistics):
+    __doc__ = AnyBinStatistics.__doc__
 
     def __tf_flatten__(self) -> tuple[tuple[bool], tuple[xp.Tensor, ...]]:
         tensors = self.edges, self.counts, self.score_sums, self.outcome_sums
@@ -441,15 +441,16 @@ def _from_numpy(
         )
     )
     if weights is not None:
-        live = weights > 0
-        labels, probabilities = labels[live], probabilities[live]
-        weights = weights[live].astype(np.float64)
+        counted = weights > 0
+        labels, probabilities = labels[counted], probabilities[counted]
+        weights = weights[counted].astype(np.float64)
         predicted, groups, places = (
-            None if part is None else part[live] for part in (predicted, groups, places)
+            None if part is None else part[counted]
+            for part in (predicted, groups, places)
         )
     if labels.size == 0:
         return None
-    arrays = np_inputs.Examples(
+    arrays = np_examples.Examples(
         *(labels, probabilities, weights, predicted, "probabilities", labels >= 0),
         examples.groups and examples.groups._replace(index=groups),
         examples.places and examples.places._replace(index=places),

@@ -12,7 +12,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
-from uncertainty_metrics.numpy._inputs import Partition
+from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.ops import (
     _decisions,
     _execution,
@@ -307,9 +307,9 @@ def decomposition_sums(
         axis=1,
     )
     if weights is not None:
-        live = (right & (weights > 0))[:, None]
-        columns = xp.where(live, columns * weights[:, None], xp.zeros_like(columns))
-        p = xp.where(live, p * weights[:, None], xp.zeros_like(p))
+        counted = (right & (weights > 0))[:, None]
+        columns = xp.where(counted, columns * weights[:, None], xp.zeros_like(columns))
+        p = xp.where(counted, p * weights[:, None], xp.zeros_like(p))
     cells = decisions * classes + labels
     outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
     moments = _sums.segment_pair(columns[:, 1:], decisions, n)

@@ -77,11 +77,11 @@ def interval(
     parts = xp.where(mean > 0, divide(shares * positive, mean), shares)
     spread = divide(total_of(shares * (positive - mean) ** 2), total)
     spread = spread * divide(square, mean) ** 2
-    live = xp.cast(several, xp.float64)
+    is_several = xp.cast(several, xp.float64)
     scale = divide(xp.ones_like(total), total) ** xp.constant(_SCALE, xp.float64)
 
     def cumulants(variances: xp.Tensor) -> xp.Tensor:
-        variances = live * variances
+        variances = is_several * variances
         rows = [
             2 * freedom * variances**2,
             4 * parts * variances,

@@ -21,6 +21,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -73,8 +74,8 @@ class Examples:
     mistaken: xp.Tensor
     from_logits: bool
     shape: xp.Tensor
-    groups: np_inputs.Partition | None = None
-    places: np_inputs.Partition | None = None
+    groups: np_examples.Partition | None = None
+    places: np_examples.Partition | None = None
 
     @property
     def num_classes(self) -> int:
@@ -377,8 +378,8 @@ def examples(
         mistaken,
         name == "logits",
         dynamic_shape,
-        None if num_groups is None else np_inputs.Partition(groups, num_groups),
-        None if places is None else np_inputs.Partition(places, num_labels),
+        None if num_groups is None else np_examples.Partition(groups, num_groups),
+        None if places is None else np_examples.Partition(places, num_labels),
     )
 
 
@@ -427,8 +428,8 @@ def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp
     if counted is not None:
         counted = counted[: np_inputs.FIRST_ROWS]
     if through_numpy():  # In the time of one operation, not of twenty.
-        live = None if counted is None else to_numpy(counted)
-        return xp.constant(np_inputs.are_probabilities(to_numpy(rows), live))
+        of_numpy = None if counted is None else to_numpy(counted)
+        return xp.constant(np_inputs.are_probabilities(to_numpy(rows), of_numpy))
     if counted is None:
         counted = xp.ones(xp.shape(rows)[:1], xp.bool)
     least, tolerance = np_inputs.probability_rows(

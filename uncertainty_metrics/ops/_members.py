@@ -115,13 +115,13 @@ class Members:
             return ~xp.math.is_nan(xp.reduce_sum(self.probabilities, axis=[1, 2]))
         return xp.reduce_all(usable(self.classes), axis=-1)
 
-    def mistaken(self, live: xp.Tensor | None = None) -> xp.Tensor:
-        """Returns whether logits are surely probabilities; `live`, boolean [N], is
+    def mistaken(self, counted: xp.Tensor | None = None) -> xp.Tensor:
+        """Returns whether logits are surely probabilities; `counted`, boolean [N], is
         False for examples that do not count.
         """
         if not self.from_logits:
             return xp.constant(False)
-        return _inputs.are_probabilities(self.predictions, live)
+        return _inputs.are_probabilities(self.predictions, counted)
 
     @property
     def count(self) -> xp.Tensor:

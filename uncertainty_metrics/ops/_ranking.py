@@ -190,10 +190,10 @@ def _from_numpy(
     columns = [np.asarray(scores), np.asarray(hits)]
     if weights is not None:
         columns.append(np.asarray(weights).astype(np.float64))
-        live = columns[-1] > 0
-        if not np.any(live):
+        counted = columns[-1] > 0
+        if not np.any(counted):
             return Ranking(*xp.zeros([4, 1], dtype), *xp.zeros([2], dtype))
-        columns = [column[live] for column in columns]
+        columns = [column[counted] for column in columns]
     groups = np_ranking.groups(*columns)
     running = np.stack([groups.hits, groups.misses]) * groups.unit
     parts = (*np.diff(running), *running[:, :-1], *running[:, -1])
@@ -387,9 +387,9 @@ def _settled(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
     """Returns values [N], where those of weight 0 are the least of the others."""
     if weights is None:
         return values
-    live, largest = weights > 0, np.finfo(numpy_dtype(values)).max
-    least = xp.reduce_min(xp.where(live, values, largest))
-    return xp.where(live, values, least)
+    counted, largest = weights > 0, np.finfo(numpy_dtype(values)).max
+    least = xp.reduce_min(xp.where(counted, values, largest))
+    return xp.where(counted, values, least)
 
 
 def group_scores(scores: xp.Tensor) -> xp.Tensor:

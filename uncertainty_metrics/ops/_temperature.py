@@ -49,12 +49,12 @@ def rows_of(
     """
     top = xp.reduce_max(logits, axis=-1)
     right = xp.math.is_finite(top) & ~xp.reduce_any(xp.math.is_nan(logits), axis=-1)
-    live = right
+    counted = right
     valid = examples.valid & _validity.counted_are_right(right, examples.weights)
     if examples.weights is not None:
-        live = live & (examples.weights > 0)
-    valid = valid & xp.reduce_any(live)
-    z = xp.where(live[:, None], logits - top[:, None], xp.zeros_like(logits))
+        counted = counted & (examples.weights > 0)
+    valid = valid & xp.reduce_any(counted)
+    z = xp.where(counted[:, None], logits - top[:, None], xp.zeros_like(logits))
     at_label = _inputs.take(z, examples.labels)
     possible = z > -np.inf
     z = xp.where(possible, z, xp.zeros_like(z))

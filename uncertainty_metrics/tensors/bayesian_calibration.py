@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibration import bayesian_calibration as declared
+from uncertainty_metrics.numpy.calibration import (
+    bayesian_calibration as np_bayesian_calibration,
+)
 from uncertainty_metrics.ops import (
     _binning,
     _inputs,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
-@twin(declared.bayesian_expected_calibration_error)
+@twin(np_bayesian_calibration.bayesian_expected_calibration_error)
 def bayesian_expected_calibration_error(
     num_bins,
     logits,
@@ -48,11 +50,11 @@ def bayesian_expected_calibration_error(
     confidences,
 ):
     _needs_tensorflow.check()
-    spec = declared.spec_of(num_bins)
+    spec = np_bayesian_calibration.spec_of(num_bins)
     num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
-    prior = declared.checked_prior(prior_alpha, spec.num_bins)
+    prior = np_bayesian_calibration.checked_prior(prior_alpha, spec.num_bins)
     seed = _posterior_draws.stateless_seed(seed)
-    with declared.argument_names():
+    with np_bayesian_calibration.argument_names():
         examples, spec = _binning.examples_and_spec(
             ClassifierData(
                 labels=labels_true,
@@ -74,7 +76,7 @@ def bayesian_expected_calibration_error(
 
 def _checked_samples(name: str, samples: TensorLike) -> xp.Tensor:
     tensor = _inputs.as_tensor(name, samples)
-    declared.check_samples_shape(name, tensor.shape)
+    np_bayesian_calibration.check_samples_shape(name, tensor.shape)
     return tensor if is_floating(tensor) else xp.cast(tensor, xp.float32)
 
 
@@ -90,7 +92,7 @@ def _lower_share(a: xp.Tensor, b: xp.Tensor) -> xp.Tensor:
     return xp.cast(above, dtype) / xp.cast(pairs, dtype)
 
 
-@twin(declared.probability_of_lower_calibration_error)
+@twin(np_bayesian_calibration.probability_of_lower_calibration_error)
 def probability_of_lower_calibration_error(samples_a, samples_b):
     a = _checked_samples("samples_a", samples_a)
     b = _checked_samples("samples_b", samples_b)

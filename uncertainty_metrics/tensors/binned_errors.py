@@ -11,21 +11,20 @@ the result is NaN there; a wrong shape or option raises while the graph is built
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from uncertainty_metrics import _calibration_spec
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec, given
+from uncertainty_metrics._calibration_spec import CalibrationSpec, given
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy.calibration import binned_errors as declared
+from uncertainty_metrics.numpy.calibration import binned_errors as np_binned_errors
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = declared.__all__
+__all__ = np_binned_errors.__all__
 
 
-@twin(declared.bin_statistics, data=ClassifierData)
+@twin(np_binned_errors.bin_statistics, data=ClassifierData)
 def bin_statistics(
     data,
     binning_scheme,
@@ -49,7 +48,7 @@ def bin_statistics(
     return _binning.bin_statistics(*_binning.examples_and_spec(data, spec))
 
 
-def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
+def error_of(data: ClassifierData, spec: CalibrationSpec) -> Any:
     """Returns the error, or the error of each group, and whether to trust it."""
     examples, spec = _binning.examples_and_spec(data, spec)
     statistics, valid = _binning.bin_statistics(examples, spec)
@@ -62,7 +61,7 @@ def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
     return GroupValues(errors, worst, weights), valid
 
 
-@twin(declared.general_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.general_calibration_error, data=ClassifierData)
 def general_calibration_error(
     data,
     binning_scheme,
@@ -85,91 +84,10 @@ def general_calibration_error(
         positive_class=positive_class,
         multilabel=data.multilabel,
     )
-    return _error(data, spec)
+    return error_of(data, spec)
 
 
-@twin(declared.expected_calibration_error, data=ClassifierData)
-def expected_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["expected_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.maximum_calibration_error, data=ClassifierData)
-def maximum_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["maximum_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.root_mean_squared_calibration_error, data=ClassifierData)
-def root_mean_squared_calibration_error(
-    data, num_bins, threshold, datapoints_per_bin, positive_class
-):
-    spec = dataclasses.replace(
-        PRESETS["root_mean_squared_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.static_calibration_error, data=ClassifierData)
-def static_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["static_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.adaptive_calibration_error, data=ClassifierData)
-def adaptive_calibration_error(
-    data, num_bins, threshold, datapoints_per_bin, positive_class
-):
-    spec = dataclasses.replace(
-        PRESETS["adaptive_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.thresholded_adaptive_calibration_error, data=ClassifierData)
-def thresholded_adaptive_calibration_error(
-    data, num_bins, threshold, datapoints_per_bin, positive_class
-):
-    spec = dataclasses.replace(
-        PRESETS["thresholded_adaptive_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
-    return _error(data, spec)
-
-
-@twin(declared.compute_all_metrics, data=ClassifierData)
+@twin(np_binned_errors.compute_all_metrics, data=ClassifierData)
 def compute_all_metrics(data, num_bins, threshold):
     specs = {
         key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
@@ -189,9 +107,3 @@ def compute_all_metrics(data, num_bins, threshold):
 
 
 gce = general_calibration_error
-ece = expected_calibration_error
-mce = maximum_calibration_error
-rmsce = root_mean_squared_calibration_error
-sce = static_calibration_error
-ace = adaptive_calibration_error
-tace = thresholded_adaptive_calibration_error

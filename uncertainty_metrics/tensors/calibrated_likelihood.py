@@ -11,7 +11,9 @@ import functools
 import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
+from uncertainty_metrics.numpy.calibrators import (
+    temperature_scaling as np_temperature_scaling,
+)
 from uncertainty_metrics.ops import _execution, _inputs, _sums, _temperature, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -47,9 +49,9 @@ def _calibrated_likelihood(
     repeats = xp.size(keys)
     if weights is None:
         weights = xp.ones_like(rows.at_label)
-    live = weights > 0
-    index = xp.cumsum(xp.cast(live, xp.int32)) - 1
-    impossible = xp.reduce_any(live & (rows.at_label == -np.inf))
+    counted = weights > 0
+    index = xp.cumsum(xp.cast(counted, xp.int32)) - 1
+    impossible = xp.reduce_any(counted & (rows.at_label == -np.inf))
     rows = rows._replace(at_label=xp.maximum(rows.at_label, -1))
     whole = _temperature.inverse_temperature(rows, weights)
 
@@ -72,9 +74,9 @@ def _calibrated_likelihood(
     return xp.where(impossible, infinity, score), (valid | impossible) & enough
 
 
-@twin(declared.calibrated_negative_log_likelihood, data=ClassifierData)
+@twin(np_temperature_scaling.calibrated_negative_log_likelihood, data=ClassifierData)
 def calibrated_negative_log_likelihood(data, folds, repeats, seed):
-    count, keys = declared.fold_keys(folds, repeats, seed)
+    count, keys = np_temperature_scaling.fold_keys(folds, repeats, seed)
     examples = _inputs.examples_of(data)
     values, in_range = _temperature.logits_of(examples)
     rows, _, valid = _temperature.rows_of(examples, values)

@@ -10,20 +10,22 @@ from collections.abc import Callable
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.calibration import _pooled_errors as np_errors
-from uncertainty_metrics.numpy.calibration import cumulative_calibration as declared
+from uncertainty_metrics.numpy import _examples as np_examples
+from uncertainty_metrics.numpy.calibration import _pooled_errors as np_pooled_errors
+from uncertainty_metrics.numpy.calibration import (
+    cumulative_calibration as np_cumulative_calibration,
+)
 from uncertainty_metrics.ops import _binning, _inputs, _pooled_errors, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = declared.__all__
+__all__ = np_cumulative_calibration.__all__
 
 
 def read_off(
     data: ClassifierData,
     positive_class: bool,
     arithmetic: Callable[[_pooled_errors.Residuals], xp.Tensor],
-    numpy_arithmetic: Callable[[np_inputs.Examples, CalibrationSpec], float],
+    numpy_arithmetic: Callable[[np_examples.Examples, CalibrationSpec], float],
 ) -> tuple[xp.Tensor, xp.Tensor | bool]:
     """Returns a function of the residuals, and whether the data are valid.
 
@@ -35,55 +37,63 @@ def read_off(
       arithmetic: the function.
       numpy_arithmetic: the same function in NumPy, of the examples.
     """
-    spec = dataclasses.replace(declared.PRESET, positive_class=positive_class)
+    spec = dataclasses.replace(
+        np_cumulative_calibration.PRESET, positive_class=positive_class
+    )
     examples, spec = _binning.examples_and_spec(data, spec)
     if _inputs.through_numpy() and "CPU" in examples.labels.device:
-        value = numpy_arithmetic(np_inputs.examples_of(data), spec)
+        value = numpy_arithmetic(np_examples.examples_of(data), spec)
         return xp.constant(value, examples.dtype), True
     residuals, valid = _pooled_errors.of_examples(examples, spec)
     return arithmetic(residuals), valid
 
 
-@twin(declared.kolmogorov_smirnov_calibration_error, data=ClassifierData)
+@twin(
+    np_cumulative_calibration.kolmogorov_smirnov_calibration_error, data=ClassifierData
+)
 def kolmogorov_smirnov_calibration_error(data, positive_class):
     return read_off(
         data,
         positive_class,
         _pooled_errors.kolmogorov_smirnov,
-        lambda examples, spec: np_errors.kolmogorov_smirnov(
-            declared.cells(examples, spec)
+        lambda examples, spec: np_pooled_errors.kolmogorov_smirnov(
+            np_cumulative_calibration.cells(examples, spec)
         ),
     )
 
 
-@twin(declared.kuiper_calibration_error, data=ClassifierData)
+@twin(np_cumulative_calibration.kuiper_calibration_error, data=ClassifierData)
 def kuiper_calibration_error(data, positive_class):
     return read_off(
         data,
         positive_class,
         _pooled_errors.kuiper,
-        lambda examples, spec: np_errors.kuiper(declared.cells(examples, spec)),
+        lambda examples, spec: np_pooled_errors.kuiper(
+            np_cumulative_calibration.cells(examples, spec)
+        ),
     )
 
 
-@twin(declared.averaged_two_bin_calibration_error, data=ClassifierData)
+@twin(np_cumulative_calibration.averaged_two_bin_calibration_error, data=ClassifierData)
 def averaged_two_bin_calibration_error(data, positive_class):
     return read_off(
         data,
         positive_class,
         _pooled_errors.averaged_two_bin,
-        lambda examples, spec: np_errors.averaged_two_bin(
-            declared.cells(examples, spec)
+        lambda examples, spec: np_pooled_errors.averaged_two_bin(
+            np_cumulative_calibration.cells(examples, spec)
         ),
     )
 
 
-@twin(declared.spiegelhalter_test, data=ClassifierData)
+@twin(np_cumulative_calibration.spiegelhalter_test, data=ClassifierData)
 def spiegelhalter_test(data, positive_class):
-    spec = dataclasses.replace(declared.PRESET, positive_class=positive_class)
+    spec = dataclasses.replace(
+        np_cumulative_calibration.PRESET, positive_class=positive_class
+    )
     examples, spec = _binning.examples_and_spec(data, spec)
     z, p_value, valid = _pooled_errors.spiegelhalter(examples, spec)
-    return declared.SpiegelhalterTest(z, p_value), valid
+    return np_cumulative_calibration.SpiegelhalterTest(z, p_value), valid
 
 
 ks_calibration_error = kolmogorov_smirnov_calibration_error

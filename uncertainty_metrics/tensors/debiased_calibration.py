@@ -10,14 +10,16 @@ import dataclasses
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy.calibration import debiased_calibration as declared
+from uncertainty_metrics.numpy.calibration import (
+    debiased_calibration as np_debiased_calibration,
+)
 from uncertainty_metrics.ops import _binning, _error_interval, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
 
 
-@twin(declared.debiased_calibration_error, data=ClassifierData)
+@twin(np_debiased_calibration.debiased_calibration_error, data=ClassifierData)
 def debiased_calibration_error(
     data,
     binning_scheme,
@@ -31,7 +33,7 @@ def debiased_calibration_error(
 ):
     _checks.boolean("squared", squared)
     spec = dataclasses.replace(
-        declared.PRESET,
+        np_debiased_calibration.PRESET,
         binning_scheme=binning_scheme,
         max_prob=max_prob,
         class_conditional=class_conditional,
@@ -46,11 +48,11 @@ def debiased_calibration_error(
     return _binning.debiased_error(statistics, squared, unit), valid
 
 
-@twin(declared.calibration_error_interval, data=ClassifierData)
+@twin(np_debiased_calibration.calibration_error_interval, data=ClassifierData)
 def calibration_error_interval(data, level, binning_scheme, num_bins, positive_class):
     level = _checks.open_unit("level", level)
     spec = dataclasses.replace(
-        declared.PRESET,
+        np_debiased_calibration.PRESET,
         binning_scheme=binning_scheme,
         num_bins=num_bins,
         positive_class=positive_class,

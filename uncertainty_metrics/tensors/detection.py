@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import DetectionData
-from uncertainty_metrics.numpy.selective import detection as declared
+from uncertainty_metrics.numpy.selective import detection as np_detection
 from uncertainty_metrics.ops import _ranking, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -20,7 +20,7 @@ def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
     batch = _ranking.ranked(
         data.labels, data.scores, data.sample_weight, data.ignore_index
     )
-    if declared.is_turned(data.positive):
+    if np_detection.is_turned(data.positive):
         batch = batch._replace(scores=-batch.scores, hits=~batch.hits)
     return batch.ranking(), batch.valid
 
@@ -29,19 +29,19 @@ def _both(ranking: _ranking.Ranking) -> xp.Tensor:
     return (ranking.total_hits > 0) & (ranking.total_misses > 0)
 
 
-@twin(declared.auroc, data=DetectionData)
+@twin(np_detection.auroc, data=DetectionData)
 def auroc(data):
     ranking, valid = _ranking_of(data)
     return _ranking.roc_area(ranking), valid & _both(ranking)
 
 
-@twin(declared.aupr, data=DetectionData)
+@twin(np_detection.aupr, data=DetectionData)
 def aupr(data):
     ranking, valid = _ranking_of(data)
     return _ranking.average_precision(ranking), valid & (ranking.total_hits > 0)
 
 
-@twin(declared.fpr_at_tpr, data=DetectionData)
+@twin(np_detection.fpr_at_tpr, data=DetectionData)
 def fpr_at_tpr(data, tpr):
     tpr = _checks.share("tpr", tpr, zero=False)
     ranking, valid = _ranking_of(data)

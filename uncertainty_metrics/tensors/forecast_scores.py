@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.scoring import forecast_scores as declared
+from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
+from uncertainty_metrics.numpy.scoring import (
+    multivariate_scores as np_multivariate_scores,
+)
 from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -43,7 +46,7 @@ def _like_labels(labels: TensorLike, **parameters: TensorLike) -> list[xp.Tensor
     ]
 
 
-@twin(declared.crps_normal_score)
+@twin(np_forecast_scores.crps_normal_score)
 def crps_normal_score(labels, means, stddevs):
     return _forecast_scores.normal_scores(
         *_like_labels(labels, means=means, stddevs=stddevs)
@@ -57,7 +60,7 @@ def _samples(
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
-    declared.check_estimator(estimator, samples.shape[-1])
+    np_forecast_scores.check_estimator(estimator, samples.shape[-1])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     return _without_last(labels, samples), samples
 
@@ -74,29 +77,29 @@ def _sample_scores(
     labels: xp.Tensor, samples: xp.Tensor, estimator: str, alpha: float
 ) -> tuple[xp.Tensor, xp.Tensor]:
     scores, right = _forecast_scores.sample_scores(labels, samples, estimator, alpha)
-    if declared.is_fair(estimator):
+    if np_forecast_scores.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
 
 
-@twin(declared.crps_score)
+@twin(np_forecast_scores.crps_score)
 def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
-    estimator, alpha = declared.settled(estimator, alpha)
+    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
     if member_weights is not None:
         weights = _inputs.as_tensor("member_weights", member_weights)
-        declared.check_member_weights(weights.shape, samples.shape, estimator)
+        np_forecast_scores.check_member_weights(weights.shape, samples.shape, estimator)
         return _forecast_scores.weighted_sample_scores(
             labels, samples, xp.cast(weights, samples.dtype), estimator, alpha
         )
     return _sample_scores(labels, samples, estimator, alpha)
 
 
-@twin(declared.threshold_weighted_crps)
+@twin(np_forecast_scores.threshold_weighted_crps)
 def threshold_weighted_crps(
     labels, predictive_samples, lower, upper, *, estimator, alpha
 ):
-    estimator, alpha = declared.settled(estimator, alpha)
+    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
     low, high = (
         _inputs.like_labels(name, _inputs.as_tensor(name, value), labels)
@@ -108,12 +111,12 @@ def threshold_weighted_crps(
     labels = xp.clip_by_value(labels, low, high)
     samples = xp.clip_by_value(samples, low[..., None], high[..., None])
     scores, _ = _sample_scores(labels, samples, estimator, alpha)
-    if declared.is_fair(estimator):
+    if np_forecast_scores.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
 
 
-@twin(declared.pinball_loss)
+@twin(np_forecast_scores.pinball_loss)
 def pinball_loss(labels, quantile_predictions, quantiles):
     levels = _checks.levels("quantiles", quantiles)
     labels = _inputs.as_tensor("labels", labels)
@@ -130,7 +133,7 @@ def pinball_loss(labels, quantile_predictions, quantiles):
     return _forecast_scores.pinball_losses(labels, predictions, levels)
 
 
-@twin(declared.interval_score)
+@twin(np_forecast_scores.interval_score)
 def interval_score(labels, lower, upper, alpha):
     alpha = _checks.open_unit("alpha", alpha)
     labels, lower, upper = _like_labels(labels, lower=lower, upper=upper)
@@ -138,9 +141,9 @@ def interval_score(labels, lower, upper, alpha):
     return scores, right & ~xp.reduce_all(lower > upper)
 
 
-@twin(declared.weighted_interval_score)
+@twin(np_forecast_scores.weighted_interval_score)
 def weighted_interval_score(labels, median, lower, upper, alphas):
-    levels = declared.interval_levels(alphas)
+    levels = np_forecast_scores.interval_levels(alphas)
     labels = _inputs.as_tensor("labels", labels)
     named = {"lower": lower, "upper": upper, "median": median}
     named = {name: _inputs.as_tensor(name, value) for name, value in named.items()}
@@ -201,13 +204,13 @@ def _pair_distances(
     return distances, gradient
 
 
-@twin(declared.energy_score)
+@twin(np_multivariate_scores.energy_score)
 def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
-    estimator, alpha = declared.settled(estimator, alpha)
-    declared.check_estimator(estimator, samples.shape[-2])
+    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
+    np_forecast_scores.check_estimator(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     strays = samples - xp.cast(labels, samples.dtype)[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])
@@ -221,8 +224,8 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
         spread = xp.reduce_mean(steps, axis=-1) / 2
     else:
         spread = _pair_distances(strays) / (m * (m if estimator == "nrg" else m - 1))
-        spread = declared.share_of_fair(estimator, alpha, m) * spread
+        spread = np_forecast_scores.share_of_fair(estimator, alpha, m) * spread
     scores = scale * (xp.reduce_mean(_norm(strays), axis=-1) - spread)
-    if declared.is_fair(estimator):
+    if np_forecast_scores.is_fair(estimator):
         right = right & (m > 1)
     return scores, right

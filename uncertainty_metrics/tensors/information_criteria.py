@@ -17,7 +17,9 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
 from uncertainty_metrics.numpy.information import _psis as np_psis
-from uncertainty_metrics.numpy.information import information_criteria as declared
+from uncertainty_metrics.numpy.information import (
+    information_criteria as np_information_criteria,
+)
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
@@ -39,7 +41,7 @@ def _finite_logp(logp: TensorLike) -> tuple[xp.Tensor, xp.Tensor]:
     are right.
     """
     logp = _inputs.as_tensor("logp", logp)
-    declared.check_logp("logp", logp.shape)
+    np_information_criteria.check_logp("logp", logp.shape)
     logp = xp.cast(logp, _inputs.sum_dtype(logp))
     finite = xp.math.is_finite(logp)
     right = xp.reduce_all(finite, axis=1) & (xp.shape(logp)[1] > 1)
@@ -207,24 +209,26 @@ def _by_variance(logp, criterion):
     right = xp.reduce_all(right, axis=0)
     result = InformationCriterion(*_mean_and_sem(criterion(logp)))
     if _execution.is_eager() and xp.reduce_all(right):
-        limit = declared.MAX_VARIANCE
+        limit = np_information_criteria.MAX_VARIANCE
         variance = to_numpy(_variance(logp))
-        declared.warn_of("The variance of logp", variance, limit, stacklevel=6)
+        np_information_criteria.warn_of(
+            "The variance of logp", variance, limit, stacklevel=6
+        )
     return result, right
 
 
-@twin(declared.negative_waic)
+@twin(np_information_criteria.negative_waic)
 def negative_waic(logp, waic_type):
-    _checks.one_of("waic_type", waic_type, get_args(declared.WaicType))
+    _checks.one_of("waic_type", waic_type, get_args(np_information_criteria.WaicType))
     return _by_variance(logp, functools.partial(_waic, waic_type=waic_type))
 
 
-@twin(declared.importance_sampling_cross_validation)
+@twin(np_information_criteria.importance_sampling_cross_validation)
 def importance_sampling_cross_validation(logp):
     return _by_variance(logp, lambda values: -_log_mean_exp(-values))
 
 
-@twin(declared.psis_loo)
+@twin(np_information_criteria.psis_loo)
 def psis_loo(logp, reff):
     reff = np_psis.check_reff(reff)
     values, right = _finite_logp(logp)
@@ -243,7 +247,7 @@ def psis_loo(logp, reff):
     )
     if _execution.is_eager() and xp.reduce_all(right):
         limit = np_psis.max_pareto_k(m)
-        declared.warn_of("Pareto k", to_numpy(k), limit, stacklevel=5)
+        np_information_criteria.warn_of("Pareto k", to_numpy(k), limit, stacklevel=5)
     all_right = xp.reduce_all(right, axis=0)
     value = PsisLoo(*_mean_and_sem(estimates), k)
     return value, PsisLoo(all_right, all_right, right)

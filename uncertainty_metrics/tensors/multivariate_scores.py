@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.scoring import multivariate_scores as declared
+from uncertainty_metrics.numpy.scoring import (
+    multivariate_scores as np_multivariate_scores,
+)
 from uncertainty_metrics.ops import _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -53,14 +55,14 @@ def _power(values: xp.Tensor, order: float) -> xp.Tensor:
     return xp.where(positive, xp.pow(safe, order), xp.zeros_like(values))
 
 
-@twin(declared.variogram_score)
+@twin(np_multivariate_scores.variogram_score)
 def variogram_score(labels, predictive_samples, p, weights):
     labels, samples, right = _vectors(labels, predictive_samples)
-    order, d = declared.check_order(p), labels.shape[-1]
+    order, d = np_multivariate_scores.check_order(p), labels.shape[-1]
     if weights is not None:
         weights = _inputs.as_tensor("weights", weights)
         if not _checks.compatible(weights.shape, (d, d)):
-            declared.pair_weights(weights, d)
+            np_multivariate_scores.pair_weights(weights, d)
         w = xp.cast(weights, samples.dtype)
     else:
         w = xp.ones([d, d], samples.dtype)
@@ -84,11 +86,11 @@ def variogram_score(labels, predictive_samples, p, weights):
     return xp.where(bounded, scores, infinite), right
 
 
-@twin(declared.dawid_sebastiani_score)
+@twin(np_multivariate_scores.dawid_sebastiani_score)
 def dawid_sebastiani_score(labels, predictive_samples):
     labels, samples, right = _vectors(labels, predictive_samples)
     m, d = samples.shape[-2:]
-    declared.check_count(m, d)
+    np_multivariate_scores.check_count(m, d)
     # In float64, because float32 does not tell whether there is an inverse.
     y, x = xp.cast(labels, xp.float64), xp.cast(samples, xp.float64)
     less_one = xp.cast(xp.shape(x)[-2] - 1, x.dtype)
@@ -109,7 +111,9 @@ def dawid_sebastiani_score(labels, predictive_samples):
         / less_one
     )
     least = xp.linalg.eigvalsh(xp.stop_gradient(correlations))[..., 0]
-    regular = xp.reduce_all(spread, axis=-1) & (least > declared.singular_below(d))
+    regular = xp.reduce_all(spread, axis=-1) & (
+        least > np_multivariate_scores.singular_below(d)
+    )
     correlations = xp.where(
         regular[..., None, None], correlations, xp.eye(d, dtype=x.dtype)
     )

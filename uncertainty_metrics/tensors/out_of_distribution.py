@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncertainty_metrics.numpy.ensemble import _predictions
-from uncertainty_metrics.numpy.selective import out_of_distribution as declared
+from uncertainty_metrics.numpy.selective import (
+    out_of_distribution as np_out_of_distribution,
+)
 from uncertainty_metrics.ops import _inputs, _members, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -33,21 +35,21 @@ def _checked(logits: TensorLike) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
     return values - largest[..., None], largest, right
 
 
-@twin(declared.max_softmax)
+@twin(np_out_of_distribution.max_softmax)
 def max_softmax(logits):
     below, _, right = _checked(logits)
     return 1 / xp.reduce_sum(xp.exp(below), axis=-1), right
 
 
-@twin(declared.max_logit)
+@twin(np_out_of_distribution.max_logit)
 def max_logit(logits):
     _, largest, right = _checked(logits)
     return largest, right
 
 
-@twin(declared.energy)
+@twin(np_out_of_distribution.energy)
 def energy(logits, *, temperature):
-    temperature = declared.check_temperature(temperature)
+    temperature = np_out_of_distribution.check_temperature(temperature)
     below, largest, right = _checked(logits)
     t = xp.constant(temperature, below.dtype)
     scores = -(largest + t * xp.math.log(xp.reduce_sum(xp.exp(below / t), axis=-1)))

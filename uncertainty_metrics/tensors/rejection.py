@@ -8,7 +8,7 @@ float64, else float32.
 from __future__ import annotations
 
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
-from uncertainty_metrics.numpy.selective import rejection as declared
+from uncertainty_metrics.numpy.selective import rejection as np_rejection
 from uncertainty_metrics.ops import _ranking, xp
 from uncertainty_metrics.tensors import risk_coverage
 from uncertainty_metrics.tensors._twin import twin
@@ -31,20 +31,20 @@ def _areas(data: RankedData) -> tuple[tuple[xp.Tensor, ...], xp.Tensor, xp.DType
     return areas, batch.valid & some, batch.scores.dtype
 
 
-@twin(declared.area_under_sparsification_error_curve, data=RankedOrLosses)
+@twin(np_rejection.area_under_sparsification_error_curve, data=RankedOrLosses)
 def area_under_sparsification_error_curve(data):
     (area, least, _), ok, dtype = _areas(data)
     return xp.cast(xp.maximum(area - least, 0), dtype), ok
 
 
-@twin(declared.prediction_rejection_ratio, data=RankedOrLosses)
+@twin(np_rejection.prediction_rejection_ratio, data=RankedOrLosses)
 def prediction_rejection_ratio(data):
     (area, least, mean), ok, dtype = _areas(data)
     ratio = xp.math.divide_no_nan(mean - area, mean - least)
     return xp.cast(xp.minimum(ratio, 1), dtype), ok & (mean > least)
 
 
-@twin(declared.area_under_accuracy_rejection_curve, data=RankedOrLosses)
+@twin(np_rejection.area_under_accuracy_rejection_curve, data=RankedOrLosses)
 def area_under_accuracy_rejection_curve(data):
     ranking, ok = risk_coverage.ranking_of(data)
     return 1 - _ranking.risk_coverage_area(ranking), ok

@@ -7,12 +7,11 @@ computed in float64, all others in float32.
 from __future__ import annotations
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
+from uncertainty_metrics._arguments import RankedData, RankedOrLosses
 from uncertainty_metrics._results import RiskCoverageCurve
-from uncertainty_metrics.numpy.selective import risk_coverage as declared
+from uncertainty_metrics.numpy.selective import _ranked_decisions
+from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
 from uncertainty_metrics.ops import (
-    _classifier_scores,
-    _decisions,
     _execution,
     _inputs,
     _ranking,
@@ -22,7 +21,6 @@ from uncertainty_metrics.ops import (
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = [
-    "accuracy",
     "area_under_generalized_risk_coverage_curve",
     "area_under_risk_coverage_curve",
     "augrc",
@@ -38,7 +36,7 @@ __all__ = [
 
 def examples_of(data: RankedData) -> _ranking.Ranked:
     """Returns the examples of the data arguments."""
-    if declared.is_classifier(data):
+    if _ranked_decisions.is_classifier(data):
         return _ranking.ranked_decisions(
             _inputs.examples(
                 data.labels,
@@ -63,51 +61,51 @@ def ranking_of(data: RankedData) -> tuple[_ranking.Ranking, xp.Tensor]:
     return ranking, batch.valid & (ranking.total > 0)
 
 
-@twin(declared.area_under_risk_coverage_curve, data=RankedOrLosses)
+@twin(np_risk_coverage.area_under_risk_coverage_curve, data=RankedOrLosses)
 def area_under_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.risk_coverage_area(ranking), ok
 
 
-@twin(declared.excess_aurc, data=RankedData)
+@twin(np_risk_coverage.excess_aurc, data=RankedData)
 def excess_aurc(data):
     ranking, ok = ranking_of(data)
     return _ranking.excess_risk_coverage_area(ranking), ok
 
 
-@twin(declared.area_under_generalized_risk_coverage_curve, data=RankedData)
+@twin(np_risk_coverage.area_under_generalized_risk_coverage_curve, data=RankedData)
 def area_under_generalized_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.generalized_risk_coverage_area(ranking), ok
 
 
-@twin(declared.coverage_at_risk, data=RankedData)
+@twin(np_risk_coverage.coverage_at_risk, data=RankedData)
 def coverage_at_risk(data, risk):
     risk = _checks.share("risk", risk)
     ranking, ok = ranking_of(data)
     return _ranking.coverage_at_risk(ranking, risk), ok
 
 
-@twin(declared.risk_at_coverage, data=RankedData)
+@twin(np_risk_coverage.risk_at_coverage, data=RankedData)
 def risk_at_coverage(data, coverage):
     coverage = _checks.share("coverage", coverage, zero=False)
     ranking, ok = ranking_of(data)
     return _ranking.risk_at_coverage(ranking, coverage), ok
 
 
-@twin(declared.oracle_collaborative_accuracy, data=RankedData)
+@twin(np_risk_coverage.oracle_collaborative_accuracy, data=RankedData)
 def oracle_collaborative_accuracy(data, fraction):
     fraction = _checks.share("fraction", fraction)
     ranking, ok = ranking_of(data)
     return _ranking.collaborative_accuracy(ranking, fraction), ok
 
 
-@twin(declared.risk_coverage_curve, data=RankedOrLosses)
+@twin(np_risk_coverage.risk_coverage_curve, data=RankedOrLosses)
 def risk_coverage_curve(data):
     batch = examples_of(data)
     # The number of points depends on the values, which a graph does not allow.
     if _execution.is_eager():
-        curve = declared.risk_coverage_curve(
+        curve = np_risk_coverage.risk_coverage_curve(
             labels=for_numpy(data.labels),
             probabilities=for_numpy(data.probabilities),
             logits=for_numpy(data.logits),
@@ -127,18 +125,6 @@ def risk_coverage_curve(data):
     # A group without weight has the coverage and the risk of the group before it.
     curve = RiskCoverageCurve(ranking.coverages, ranking.risks, thresholds)
     return curve, batch.valid & (ranking.total > 0)
-
-
-@twin(declared.accuracy, data=ClassifierData)
-def accuracy(data):
-    examples = _inputs.examples_of(data)
-    decisions, _, right = _decisions.decisions(examples.probabilities)
-    if examples.predicted is not None:
-        decisions = examples.predicted
-    hits = xp.cast(decisions == examples.labels, examples.dtype)
-    return _classifier_scores.reduced(
-        examples, hits, right, aggregate=True, largest=False
-    )
 
 
 # Short names, from the literature.

@@ -12,7 +12,10 @@ from typing import Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
-from uncertainty_metrics.numpy.scoring import scoring_rules as declared
+from uncertainty_metrics.numpy.scoring import (
+    brier_decompositions as np_brier_decompositions,
+)
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.ops import _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -25,7 +28,7 @@ __all__ = [
 ]
 
 
-@twin(declared.brier_score, data=ClassifierData)
+@twin(np_scoring_rules.brier_score, data=ClassifierData)
 def brier_score(data, aggregate, zero_based):
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
@@ -45,12 +48,12 @@ def _scored(
     return _classifier_scores.reduced(examples, *scores_of(examples), aggregate)
 
 
-@twin(declared.negative_log_likelihood, data=ClassifierData)
+@twin(np_scoring_rules.negative_log_likelihood, data=ClassifierData)
 def negative_log_likelihood(data, aggregate):
     return _scored(data, aggregate, _classifier_scores.likelihood_scores)
 
 
-@twin(declared.ranked_probability_score, data=ClassifierData)
+@twin(np_scoring_rules.ranked_probability_score, data=ClassifierData)
 def ranked_probability_score(data, aggregate):
     return _scored(data, aggregate, _classifier_scores.ranked_scores)
 
@@ -68,13 +71,13 @@ def _decompositions(
     return *_classifier_scores.decomposition_parts(totals, vertices), valid
 
 
-@twin(declared.brier_decomposition, data=ClassifierData)
+@twin(np_brier_decompositions.brier_decomposition, data=ClassifierData)
 def brier_decomposition(data):
     parts, _, valid = _decompositions(data)
     return parts, valid
 
 
-@twin(declared.brier_decomposition_exact, data=ClassifierData)
+@twin(np_brier_decompositions.brier_decomposition_exact, data=ClassifierData)
 def brier_decomposition_exact(data):
     _, parts, valid = _decompositions(data)
     return parts, valid

@@ -10,22 +10,24 @@ from __future__ import annotations
 import functools
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibration import smooth_calibration as declared
+from uncertainty_metrics.numpy.calibration import (
+    smooth_calibration as np_smooth_calibration,
+)
 from uncertainty_metrics.ops import _pooled_errors
 from uncertainty_metrics.tensors._twin import twin
 from uncertainty_metrics.tensors.cumulative_calibration import read_off
 
-__all__ = declared.__all__
+__all__ = np_smooth_calibration.__all__
 
 
-@twin(declared.smooth_calibration_error, data=ClassifierData)
+@twin(np_smooth_calibration.smooth_calibration_error, data=ClassifierData)
 def smooth_calibration_error(data, bandwidth, positive_class):
-    width = declared.checked_bandwidth(bandwidth)
+    width = np_smooth_calibration.checked_bandwidth(bandwidth)
     return read_off(
         data,
         positive_class,
         functools.partial(_pooled_errors.smooth_error, bandwidth=width),
-        functools.partial(declared.error_of, bandwidth=width),
+        functools.partial(np_smooth_calibration.error_of, bandwidth=width),
     )
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
+from uncertainty_metrics.numpy.calibrators import (
+    temperature_scaling as np_temperature_scaling,
+)
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["TemperatureScaling"]
 
 
-class TemperatureScaling(declared.TemperatureScaling):
+class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
     """Temperature scaling: divides the logits of a classifier by one number.
 
     The temperature T minimises the negative log-likelihood of held-out examples,
@@ -72,7 +74,7 @@ class TemperatureScaling(declared.TemperatureScaling):
         temperature = _validity.nan_unless(
             ~xp.math.is_nan(temperature),
             temperature,
-            lambda: declared.TemperatureScaling._optimum(
+            lambda: np_temperature_scaling.TemperatureScaling._optimum(
                 self,
                 for_numpy(labels),
                 for_numpy(logits),
@@ -126,7 +128,7 @@ class TemperatureScaling(declared.TemperatureScaling):
         scaled = _validity.nan_unless(
             right,
             scaled,
-            lambda: declared.TemperatureScaling.transform(
+            lambda: np_temperature_scaling.TemperatureScaling.transform(
                 self,
                 **{name: for_numpy(given)},
             ),

@@ -170,7 +170,7 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
             **style,
         )
         for patch, faded, tip in zip(patches, few[drawn], tips[drawn], strict=True):
-            _series.tell(patch, tip)
+            _series.set_tips(patch, tip)
             if faded:
                 patch.set_facecolor(_lighter(patch.get_facecolor()))
                 patch.set_edgecolor(_lighter(patch.get_edgecolor()))
@@ -203,7 +203,7 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     outline = {"align": "edge", "linewidth": 0.6, **_STRIP}
     patches = strip.bar(left, shares[bins], width, **outline)
     for patch, tip in zip(patches, tips, strict=True):
-        _series.tell(patch, tip)
+        _series.set_tips(patch, tip)
     strip.set_ylabel("Share", fontsize="small")
     return strip
 
@@ -243,10 +243,10 @@ def _draw_means(
     style = {"linestyle": "none", "markersize": size, **style}
     clips = _clips(x[~few])
     drawn = ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
-    _series.tell(*drawn, *tips[~few])
+    _series.set_tips(*drawn, *tips[~few])
     if np.any(few):
         drawn = ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
-        _series.tell(*drawn, *tips[few])
+        _series.set_tips(*drawn, *tips[few])
 
 
 def _name_few(ax: Any, style: Mapping[str, Any]) -> None:
@@ -313,7 +313,7 @@ def _draw_score_line(
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
-    _series.tell(*drawn, label)
+    _series.set_tips(*drawn, label)
     # Smoothed noise of several models would hide their lines, so it is left out.
     faded = bool(np.any(few)) and not (marked and curve.method == "smooth")
     if faded:
@@ -466,8 +466,8 @@ def erase(ax: Any, drawn: Drawn) -> None:
 
 
 @contextlib.contextmanager
-def remembered(ax: Any, curves: dict[str, Curve], own: bool) -> Iterator[None]:
-    """Remembers the artists of a diagram, so that a later call can add a model."""
+def recorded(ax: Any, curves: dict[str, Curve], own: bool) -> Iterator[None]:
+    """Records the artists of a diagram, so that a later call can add a model."""
 
     def artists() -> list[Any]:
         containers = [bar for container in ax.containers for bar in container]

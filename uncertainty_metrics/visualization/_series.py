@@ -83,7 +83,7 @@ def label(name: str, text: str) -> str:
     return ": ".join(part for part in (plain(name), text) if part)
 
 
-def tell(artist: Any, *texts: str) -> None:
+def set_tips(artist: Any, *texts: str) -> None:
     """Gives an artist, or each of its points, the tooltip that a page shows."""
     setattr(artist, TIPS, tuple(text.replace(r"\$", "$") for text in texts))
 

@@ -99,7 +99,7 @@ def _shade(ax: Any, drift: drifts.CalibrationDrift, level: float) -> None:
     for i, b in enumerate(changed.tolist()):
         label = "Changed" if i == 0 else None
         ends = drift.edges[b : b + 2]
-        _series.tell(ax.axvspan(*ends, label=label, **_CHANGED), _tip(drift, b))
+        _series.set_tips(ax.axvspan(*ends, label=label, **_CHANGED), _tip(drift, b))
 
 
 def _tip(drift: drifts.CalibrationDrift, b: int) -> str:
@@ -117,7 +117,7 @@ def _draw_period(
     style = {**_series.line(i), "marker": _series.marker(i), "markersize": 4}
     label = _series.label(name, f"n = {counts.sum():.6g}")
     drawn = ax.plot(x, y, label=label, **style)
-    _series.tell(*drawn, *(_tip(drift, b) for b in range(len(x))))
+    _series.set_tips(*drawn, *(_tip(drift, b) for b in range(len(x))))
     lower, upper = _wilson.interval(np.clip(y, 0.0, 1.0), counts, level)
     if len(x) == 1:
         ax.vlines(x, lower, upper, color=_series.color(i))

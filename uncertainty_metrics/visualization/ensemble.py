@@ -54,7 +54,7 @@ def ensemble_calibration_diagram(
       logits: logits of the members, shape [..., M, K] with the M members on
         `ensemble_axis`; [..., M, 1] for the logit of class 1 against class 0.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      ensemble_axis: the axis of the members, any but the last.
+      ensemble_axis: axis of the members, any but the last.
       num_bins: number of bins.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
@@ -114,7 +114,7 @@ def _draw_calibration(
     for m, (confidences, gaps, ece) in enumerate(members):
         bins = ~np.isnan(gaps)
         drawn = ax.plot(confidences[bins], gaps[bins], label=label, **_MEMBER)
-        _series.tell(*drawn, f"Member {m}: ECE = {ece:.3f}")
+        _series.set_tips(*drawn, f"Member {m}: ECE = {ece:.3f}")
         label = None  # All members share one legend entry.
 
     bins = counts.sum(axis=0) > 0
@@ -137,7 +137,7 @@ def _draw_calibration(
         f"Ensemble: mean confidence {x:.3f}, accuracy {x + y:.3f}, n = {n:.6g}"
         for x, y, n in zip(*line, counts[bins], strict=True)
     )
-    _series.tell(ax.scatter(*line, s=areas, **style), *tips)
+    _series.set_tips(ax.scatter(*line, s=areas, **style), *tips)
 
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Confidence", ylabel="Accuracy - confidence", xlim=(0, 1))

@@ -83,8 +83,8 @@ def calibration_by_group_diagram(
             label=labels.pop(color, "_"),
         )
         for mark in drawn:
-            told = f"{row.mean_outcome:.3f} came, {row.mean_score:.3f} predicted"
-            _series.tell(mark, f"{_series.plain(row.name)}: {told}")
+            tip = f"{row.mean_outcome:.3f} came, {row.mean_score:.3f} predicted"
+            _series.set_tips(mark, f"{_series.plain(row.name)}: {tip}")
     ax.axvline(0, color="0.3", linewidth=0.8)
     names = [f"{_series.plain(row.name)} ({row.size:.6g})" for row in rows]
     ax.set_yticks(range(len(rows)), names)

@@ -135,7 +135,7 @@ def _draw_model(
         *ax.plot([mean], [height], "o", color=color, markersize=4),
     ]
     for mark in (filled, *lines):
-        _series.tell(mark, label)
+        _series.set_tips(mark, label)
 
 
 def _steps(edges: np.ndarray, density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,5 +156,5 @@ def _draw_overlap(
     filled = ax.stairs(shared, edges, fill=True, **_OVERLAP)
     lower = bayesian_calibration.probability_of_lower_calibration_error(a, b)
     names = f"{_series.plain(first)} < {_series.plain(second)}"
-    _series.tell(filled, f"Overlap = {overlap:.3f}")
+    _series.set_tips(filled, f"Overlap = {overlap:.3f}")
     return f"P({names}) = {lower:.3f}\nOverlap = {overlap:.3f}"

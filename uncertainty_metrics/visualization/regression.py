@@ -144,7 +144,7 @@ def draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
         f"{style['label']}; {y:.3f} of the intervals of level {x:.3g} hold the target"
         for x, y in zip(*points, strict=True)
     )
-    _series.tell(*drawn, *tips)
+    _series.set_tips(*drawn, *tips)
 
 
 def label_coverages(ax: Any) -> None:
@@ -346,7 +346,7 @@ def plot_uncertainty_vs_error(
             f"Predicted standard deviation {x:.4g}, absolute error {y:.4g}"
             for x, y in zip(deviations, errors, strict=True)
         )
-        _series.tell(drawn, *tips)
+        _series.set_tips(drawn, *tips)
     label = _correlation(deviations, errors) if show_correlation else "Examples"
     ax.scatter([], [], s=10, color=color, label=label)
     width = 1.05 * np.max(deviations)
@@ -553,7 +553,7 @@ def _draw_bars(
     each = zip(bars, edges[:-1], edges[1:], density, histogram["counts"], strict=True)
     for bar, low, high, height, count in each:
         tip = f"PIT {low:.3g} to {high:.3g}: density {height:.3f}, n = {count:.6g}"
-        _series.tell(bar, tip)
+        _series.set_tips(bar, tip)
     top = np.max(density)
     if consistency_band is not None:
         label = _series.band_label(consistency_band)

@@ -23,7 +23,7 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._results import BinStatistics
+from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.visualization import (
     _axes,
@@ -297,7 +297,7 @@ def method_of(function: str | None) -> ReliabilityMethod:
 
 
 def plot_metric(
-    sums: BinStatistics | Cells | None,
+    sums: AnyBinStatistics | Cells | None,
     spec: CalibrationSpec,
     value: float,
     function: str | None = None,
@@ -391,7 +391,7 @@ def _draw_models(
         curves, own = _panel.joined(drawn.curves, curves), drawn.own
         _panel.erase(ax, drawn)
     single = curves[""] if list(curves) == [""] else None
-    with _panel.remembered(ax, dict(curves), own):
+    with _panel.recorded(ax, dict(curves), own):
         if isinstance(single, ReliabilityCurve):
             _panel.draw_bars(ax, single, 0)
         else:
@@ -453,7 +453,7 @@ def _draw_grid(
 
     for k, panel in zip(classes, panels.flat, strict=True):
         of_class = curve[k] if isinstance(curve, list) else curve
-        with _panel.remembered(panel, {}, False):
+        with _panel.recorded(panel, {}, False):
             if isinstance(of_class, ScoreCurve):
                 strip = _panel.draw_lines(panel, {"": of_class})
                 size = of_class.size

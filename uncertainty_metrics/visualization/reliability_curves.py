@@ -17,8 +17,8 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._results import BinStatistics
-from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics._results import AnyBinStatistics
+from uncertainty_metrics.numpy import _examples, _wilson
 from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -109,7 +109,7 @@ class ReliabilityCurve:
 
 
 def curve_from_statistics(
-    statistics: BinStatistics, *, y_axis: YAxis = "accuracy"
+    statistics: AnyBinStatistics, *, y_axis: YAxis = "accuracy"
 ) -> ReliabilityCurve:
     """The data of a reliability diagram, from bin statistics.
 
@@ -207,8 +207,8 @@ def reliability_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
-      binning_scheme: "even" (bins of equal width) or "adaptive" (bins of equal mass).
-      class_conditional: whether every class is a group with its own bins.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      class_conditional: whether every class is a group with bins of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
@@ -307,7 +307,7 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
 
 def read(
     data: ClassifierData, options: CurveOptions
-) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
+) -> tuple[_examples.Examples, CalibrationSpec, YAxis]:
     """Returns the examples, the options of the bins, and the meaning of the y-axis."""
     y_axis = options.y_axis
     _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
@@ -323,8 +323,8 @@ def read(
     )
     data.check_confidences()
     if data.has_confidences:
-        return _inputs.examples_of(data), spec.for_confidences(), y_axis
-    examples = _inputs.examples_of(data)
+        return _examples.examples_of(data), spec.for_confidences(), y_axis
+    examples = _examples.examples_of(data)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.

@@ -12,10 +12,11 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, YAxis
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_scores,
+    _scores,
     _simulated_bins,
 )
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
@@ -251,7 +252,7 @@ def _size(cells: Cells, weights: np.ndarray | None) -> float:
 
 
 def _bands(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     spec: CalibrationSpec,
     curves: list[ScoreCurve],
     level: float,
@@ -336,7 +337,7 @@ def score_curves(
             level = DEFAULT_LEVEL
     interval_level = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
     curves = []
-    for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
+    for scores, outcomes, weights in _scores.scores_of_groups(examples, spec):
         cells = _pooled_scores.pooled(scores, outcomes, weights)
         curves.append(
             curve_from_cells(

@@ -18,26 +18,19 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy import _inputs, _wilson
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
-from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _ranking,
+    _selective_risks,
+)
+from uncertainty_metrics.visualization import _axes, _selective_axes, _series
 
 __all__ = [
     "AccuracyConfidenceCurve",
-    "RejectionCurve",
     "accuracy_confidence_curve",
     "accuracy_confidence_diagram",
-    "rejection_curve",
-    "rejection_diagram",
     "risk_coverage_diagram",
 ]
-
-_BEST = {"color": "0.3", "linestyle": "--", "linewidth": 0.8}
-_RANDOM = {"linestyle": ":", "linewidth": 1.2}
-# A mean over less than this share of the examples is noise.
-_FEW = 0.05
-# Shares of the height: the room below and above the curves, and the room beyond the
-# line of random order for a legend inside the Axes.
-_MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
 # The default thresholds on a probability.
 _PERCENT = np.arange(101) / 100
@@ -48,15 +41,6 @@ class _ThresholdData(RankedData):
     """Examples, and the thresholds on their confidence; None for the default."""
 
     thresholds: Any = None
-
-
-@dataclasses.dataclass(frozen=True)
-class _RejectionData(RankedData):
-    """Examples, and predictions or confidences of examples out of distribution."""
-
-    ood_probabilities: Any = None
-    ood_logits: Any = None
-    ood_confidences: Any = None
 
 
 class AccuracyConfidenceCurve(NamedTuple):
@@ -72,36 +56,6 @@ class AccuracyConfidenceCurve(NamedTuple):
     thresholds: np.ndarray
     accuracies: np.ndarray
     shares: np.ndarray
-
-
-class RejectionCurve(NamedTuple):
-    """Accuracy of the kept examples, if the least confident of n are rejected.
-
-    Attributes:
-      rejected: share of the examples that are rejected, k / n for k = 0, ..., n - 1.
-      accuracies: expected share of right decisions among the kept examples, [n].
-      maximum: the largest possible accuracy, if wrong decisions are rejected first,
-        [n].
-    """
-
-    rejected: np.ndarray
-    accuracies: np.ndarray
-    maximum: np.ndarray
-
-    @property
-    def rejection_ratio(self) -> float:
-        """Prediction rejection ratio (PRR): 1 is the best order, 0 is random order.
-
-        It is the area between the curve of the kept errors and the curve of random
-        rejection, divided by this area for the best order. It equals `2 AUROC - 1` of
-        the confidences, with right decisions as the positive examples. NaN if all
-        examples are right, or all wrong.
-        """
-        gain, best = (
-            np.sum((1 - self.rejected) * (curve - self.accuracies[0]))
-            for curve in (self.accuracies, self.maximum)
-        )
-        return float(gain / best) if best > 0 else np.nan
 
 
 def accuracy_confidence_curve(
@@ -122,8 +76,8 @@ def accuracy_confidence_curve(
 
     Args:
       labels: integer class labels in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
-        largest.
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
@@ -167,18 +121,18 @@ def accuracy_confidence_curve(
 
 
 def _accuracy_curve(data: _ThresholdData) -> AccuracyConfidenceCurve:
-    scores, outcomes, weights = risk_coverage.examples_of(data)
+    scores, outcomes, weights = _ranked_decisions.examples_of(data)
     groups = _ranking.groups(scores, outcomes, weights)
     of_logits = data.logits is not None
-    coverages, risks, distinct = risk_coverage.curve_of(scores, groups, of_logits)
+    coverages, risks, distinct = _selective_risks.curve_of(scores, groups, of_logits)
     thresholds = data.thresholds
     if thresholds is None:
         thresholds = _PERCENT if data.confidences is None else distinct[::-1]
-    thresholds, kept = _reached(thresholds, distinct, data)
+    thresholds, num_kept = _reached(thresholds, distinct, data)
     return AccuracyConfidenceCurve(
         thresholds,
-        np.append(np.nan, 1 - risks)[kept],
-        np.append(0.0, coverages)[kept],
+        np.append(np.nan, 1 - risks)[num_kept],
+        np.append(0.0, coverages)[num_kept],
     )
 
 
@@ -204,144 +158,6 @@ def _reached(
         if _inputs.is_floating(np.asarray(scores)):
             compared = thresholds.astype(np.asarray(scores).dtype).astype(np.float64)
     return thresholds, np.searchsorted(-distinct, -compared, side="right")
-
-
-def _unlabelled(
-    labels: ArrayLike | None, name: str, known: ArrayLike | None, unknown: ArrayLike
-) -> np.ndarray:
-    """Returns the scores [n] of out-of-distribution examples, which have no labels.
-
-    Args:
-      labels: labels of the examples in distribution.
-      name: name of the argument `known`.
-      known: predictions or confidences of the examples in distribution.
-      unknown: predictions or confidences of the examples out of distribution.
-    """
-    if known is None:
-        raise _checks.error(f"ood_{name}", f"None without `{name}`", "an array")
-    known = _inputs.as_array(name, known)
-    unknown = _inputs.as_array(f"ood_{name}", unknown)
-    shape = unknown.shape
-    if name == "confidences":
-        data = RankedData(confidences=unknown, correct=np.zeros(shape))
-    else:
-        # Without a class axis, predictions are P(class 1) and have the shape of labels.
-        labels = _inputs.as_array("labels", labels)
-        binary = _checks.layout(labels.shape, known.shape, name) is None
-        if not binary or (known.ndim > 1 and known.shape[-1] == 1):
-            classes, shape = known.shape[-1:], shape[:-1]
-        else:
-            classes = ()
-        if unknown.ndim != known.ndim or unknown.shape[len(shape) :] != classes:
-            raise _checks.error(
-                f"ood_{name}",
-                f"of the shape of `{name}`, {list(known.shape)}, except for the number "
-                "of examples",
-                f"shape {list(unknown.shape)}",
-            )
-        data = RankedData(labels=np.zeros(shape), **{name: unknown})
-    try:
-        return risk_coverage.examples_of(data)[0]
-    except (TypeError, ValueError) as wrong:
-        raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
-
-
-def rejection_curve(
-    labels: ArrayLike | None = None,
-    probabilities: ArrayLike | None = None,
-    *,
-    logits: ArrayLike | None = None,
-    ood_probabilities: ArrayLike | None = None,
-    ood_logits: ArrayLike | None = None,
-    confidences: ArrayLike | None = None,
-    correct: ArrayLike | None = None,
-    ood_confidences: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> RejectionCurve:
-    """Accuracy of the kept examples, if more and more unsure examples are rejected.
-
-    Examples in and out of distribution are ranked together. Every kept example out of
-    distribution counts as an error. So a model does well if it is unsure both about
-    these examples and about its errors. Of n examples, R are decided right, and R_k is
-    the expected number of right decisions among the k most confident examples (equal
-    confidences are in random order):
-
-      accuracy(k) = R_k / k
-      maximum(k) = min(1, R / k)
-
-    Without examples out of distribution, accuracy(k) is 1 minus the risk at coverage
-    k / n.
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, the probabilities of the examples out of
-        distribution; any number of examples, otherwise the same shape.
-      ood_logits: with `logits`, the logits of the examples out of distribution.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
-      correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, the confidences of the examples out of
-        distribution, of any shape.
-      ignore_index: a label whose examples are left out.
-
-    Returns:
-      A `RejectionCurve(rejected, accuracies, maximum)`, float64 of shape [n], with the
-      property `rejection_ratio`.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> curve = um.rejection_curve(
-      ...     confidences=[0.9, 0.8], correct=[1, 1], ood_confidences=[0.85, 0.3]
-      ... )
-      >>> curve.accuracies.round(3).tolist(), curve.maximum.round(3).tolist()
-      ([0.5, 0.667, 0.5, 1.0], [0.5, 0.667, 1.0, 1.0])
-
-    References:
-      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
-      Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
-      (2020), Ensemble Distribution Distillation.
-    """
-    return _rejection_curve(
-        _RejectionData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            confidences=confidences,
-            correct=correct,
-            ignore_index=ignore_index,
-            ood_probabilities=ood_probabilities,
-            ood_logits=ood_logits,
-            ood_confidences=ood_confidences,
-        )
-    )
-
-
-def _rejection_curve(data: _RejectionData) -> RejectionCurve:
-    scores, right, _ = risk_coverage.examples_of(data)
-    for name, known, unknown in (
-        ("probabilities", data.probabilities, data.ood_probabilities),
-        ("logits", data.logits, data.ood_logits),
-        ("confidences", data.confidences, data.ood_confidences),
-    ):
-        if unknown is not None:  # This holds for at most one of the three.
-            unlabelled = _unlabelled(data.labels, name, known, unknown)
-            scores = np.append(scores, unlabelled)
-            right = np.append(right, np.zeros(len(unlabelled), bool))
-    groups = _ranking.groups(scores, right)
-    rejected = np.arange(len(scores))
-    kept = len(scores) - rejected
-    expected = np.interp(kept, groups.masses, groups.hits)
-    return RejectionCurve(
-        rejected / len(scores),
-        expected / kept,
-        np.minimum(1.0, groups.hits[-1] / kept),
-    )
 
 
 def risk_coverage_diagram(
@@ -429,7 +245,7 @@ def risk_coverage_diagram(
         x, y = np.append(0, coverages[shown]), heights[np.append(0, shown)]
         label = _series.label(name, f"AURC = {risks.area:.3g}")
         drawn = ax.plot(x, y, drawstyle="steps-pre", label=label, **_series.line(i))
-        _series.tell(*drawn, label)
+        _series.set_tips(*drawn, label)
         if risks.band is not None:
             ends = (end[np.append(0, shown)] for end in risks.band)
             style = {"color": color, "alpha": 0.15, "linewidth": 0}
@@ -439,19 +255,24 @@ def risk_coverage_diagram(
         label = f"{100 * level:.4g}% confidence band"
         ax.fill_between([], [], color="0.3", alpha=0.15, linewidth=0, label=label)
     everything = [risks.curve.risks[-1] for risks in curves.values()]
-    _draw_random(ax, everything)
+    _selective_axes.draw_random(ax, everything)
     if len(curves) == 1:
         right = 1 - everything[0]  # Beyond this coverage the best order has errors.
         coverages = np.union1d(np.linspace(0.005, 1, 200), right or 1.0)
         best = np.maximum(1 - right / coverages, 0)
-        ax.plot(coverages, best, label="Perfect order", **_BEST)
+        ax.plot(coverages, best, label="Perfect order", **_selective_axes.BEST)
     ax.set(xlabel="Coverage", ylabel="Risk", xlim=(0, 1))
     heights = [
         (risks.curve.coverages, end)
         for risks in curves.values()
         for end in (risks.curve.risks, *(risks.band or ()))
     ]
-    _fit(ax, heights, least=0.0, above=_MARGIN if own else _LEGEND_ROOM)
+    _selective_axes.fit(
+        ax,
+        heights,
+        least=0.0,
+        above=_selective_axes.MARGIN if own else _selective_axes.LEGEND_ROOM,
+    )
     _series.finish(ax, own, title)
     return ax
 
@@ -466,19 +287,19 @@ class _Risks(NamedTuple):
 
 
 def _risks(data: _ThresholdData, level: float | None) -> _Risks:
-    scores, outcomes, weights = risk_coverage.examples_of(data)
+    scores, outcomes, weights = _ranked_decisions.examples_of(data)
     groups = _ranking.groups(scores, outcomes, weights)
-    curve = risk_coverage.curve_of(scores, groups, data.logits is not None)
+    curve = _selective_risks.curve_of(scores, groups, data.logits is not None)
     band = marks = None
     if level is not None:
         sizes = groups.masses[1:] if weights is None else _decided(scores, weights)
         band = _wilson.interval(curve.risks, sizes, level)
     if data.thresholds is not None:
-        thresholds, kept = _reached(data.thresholds, curve.thresholds, data)
-        is_reached = kept > 0
-        last = kept[is_reached] - 1
+        thresholds, num_kept = _reached(data.thresholds, curve.thresholds, data)
+        is_reached = num_kept > 0
+        last = num_kept[is_reached] - 1
         marks = thresholds[is_reached], curve.coverages[last], curve.risks[last]
-    return _Risks(curve, risk_coverage.mean_risk(groups), band, marks)
+    return _Risks(curve, _selective_risks.mean_risk(groups), band, marks)
 
 
 def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -503,46 +324,6 @@ def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
         place |= {"textcoords": "offset points", "xytext": (-4 if left else 4, 4)}
         text = f"{threshold:.4g}"
         ax.annotate(text, point, fontsize="small", color=color, **place)
-
-
-def _draw_random(ax: Any, heights: list[float]) -> None:
-    """Draws the line that random confidences would give each model."""
-    for i, height in enumerate(heights):
-        ax.axhline(height, color=_series.color(i), **_RANDOM)
-    ax.plot([], [], color="0.3", label="Random order", **_RANDOM)
-
-
-def _marker(points: np.ndarray) -> str:
-    """Returns the marker of a line: none, unless the line is a single point."""
-    return "o" if len(points) == 1 else ""
-
-
-def _fit(
-    ax: Any,
-    curves: list[tuple[np.ndarray, np.ndarray]],
-    *,
-    least: float = 1.0,
-    largest: float = 0.0,
-    below: float = _MARGIN,
-    above: float = _MARGIN,
-) -> None:
-    """Sets the limits of the y-axis so that all heights but noise are visible.
-
-    Args:
-      ax: the Axes.
-      curves: (shares, heights) of each curve: the heights are means over these shares
-        of the examples.
-      least: a height that must be visible, too. Heights are in [0, 1], so the default 1
-        changes nothing.
-      largest: another height that must be visible; the default 0 changes nothing.
-      below: room below the lowest height, as a share of the difference of heights.
-      above: room above the highest height, as such a share.
-    """
-    shown = np.concatenate([heights[shares >= _FEW] for shares, heights in curves])
-    # Sorted, because the two are in the wrong order if nothing reaches a threshold.
-    low, high = sorted([np.min(shown, initial=least), np.max(shown, initial=largest)])
-    height = high - low or 1.0
-    ax.set_ylim(low - below * height, high + above * height)
 
 
 def accuracy_confidence_diagram(
@@ -617,105 +398,15 @@ def accuracy_confidence_diagram(
     strip = _axes.strip(ax, 1.0)
     strip.set_ylabel("Share", fontsize="small")
     for i, (name, curve) in enumerate(curves.items()):
-        style = _series.line(i) | {"marker": _marker(curve.thresholds)}
+        style = _series.line(i) | {"marker": _selective_axes.marker(curve.thresholds)}
         label = _series.label(name, "")
-        ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        drawn = ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        first = f"accuracy {curve.accuracies[0]:.3f} at {curve.thresholds[0]:.3g}"
+        _series.set_tips(*drawn, _series.label(name, first))
         strip.plot(curve.thresholds, curve.shares, clip_on=False, **style)
     ax.set(xlabel="Confidence threshold", ylabel="Accuracy")
-    _fit(ax, [(curve.shares, curve.accuracies) for curve in curves.values()])
+    _selective_axes.fit(
+        ax, [(curve.shares, curve.accuracies) for curve in curves.values()]
+    )
     _series.finish(ax, own, title, columns=3)
-    return ax
-
-
-def rejection_diagram(
-    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    *,
-    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    ood_probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    ood_logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    ood_confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    ignore_index: int | None = None,
-    title: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Diagram of the accuracy of the kept examples against the rejected share.
-
-    The lines show `rejection_curve`; the legend has the prediction rejection ratio
-    (PRR) of each model: 1 for the best order, 0 for random order. The dotted lines are
-    the accuracy after random rejection, and the dashed lines the largest accuracy that
-    the decisions allow. Heights that are means over less than 5% of the examples are
-    noise, and may be beyond the limits of the axis.
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
-        their names to their arrays; any array may be such a mapping.
-      logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, the probabilities of the examples out of
-        distribution; any number of examples, otherwise the same shape.
-      ood_logits: with `logits`, the logits of the examples out of distribution.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
-      correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, the confidences of the examples out of
-        distribution, of any shape.
-      ignore_index: a label whose examples are left out.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
-        is not shown.
-
-    Returns:
-      The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> from matplotlib.figure import Figure
-      >>> data = {"probabilities": [0.1, 0.8, 0.4], "ood_probabilities": [0.5]}
-      >>> ax = um.rejection_diagram([0, 1, 1], **data, ax=Figure().subplots())
-      >>> ax.get_legend().get_texts()[0].get_text()
-      'PRR = 1.000'
-
-    References:
-      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
-      Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
-      (2020), Ensemble Distribution Distillation.
-    """
-    data = _RejectionData(
-        labels=labels,
-        probabilities=probabilities,
-        logits=logits,
-        confidences=confidences,
-        correct=correct,
-        ignore_index=ignore_index,
-        ood_probabilities=ood_probabilities,
-        ood_logits=ood_logits,
-        ood_confidences=ood_confidences,
-    )
-    curves = _series.each_model(_rejection_curve, data)
-    ax, own = _series.axes(ax, 6, 4.5)
-    for i, (name, curve) in enumerate(curves.items()):
-        label = _series.label(name, f"PRR = {curve.rejection_ratio:.3f}")
-        style = _series.line(i) | {"marker": _marker(curve.rejected)}
-        ax.plot(curve.rejected, curve.accuracies, label=label, **style)
-    _draw_random(ax, [curve.accuracies[0] for curve in curves.values()])
-    for i, curve in enumerate(curves.values()):
-        best = _BEST if len(curves) == 1 else {**_BEST, "color": _series.color(i)}
-        label = "_" if i > 0 else "Maximum"
-        ax.plot(curve.rejected, curve.maximum, label=label, **best)
-    ax.set(xlabel="Share rejected", ylabel="Accuracy of the rest", xlim=(0, 1))
-    _fit(
-        ax,
-        [(1 - curve.rejected, curve.accuracies) for curve in curves.values()],
-        largest=1.0,
-        below=_MARGIN if own else _LEGEND_ROOM,
-    )
-    _series.finish(ax, own, title)
     return ax

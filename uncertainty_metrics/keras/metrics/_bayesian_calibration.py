@@ -12,7 +12,9 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.calibration import bayesian_calibration as np_bayesian
+from uncertainty_metrics.numpy.calibration import (
+    bayesian_calibration as np_bayesian_calibration,
+)
 from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
     DEFAULT_NUM_SAMPLES,
 )
@@ -55,9 +57,9 @@ class PosteriorMetric(CalibrationMetric):
     seed: int
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        spec = np_bayesian.spec_of(options.pop("num_bins"))
+        spec = np_bayesian_calibration.spec_of(options.pop("num_bins"))
         given = options.pop("prior_alpha")
-        self._prior = np_bayesian.checked_prior(given, spec.num_bins)
+        self._prior = np_bayesian_calibration.checked_prior(given, spec.num_bins)
         self.prior_alpha = None if given is None else self._prior
         super()._set_up(name, dtype, sketch_bits=None, **vars(spec), **options)
 

@@ -12,10 +12,10 @@ from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.numpy.calibration import _error_interval
+from uncertainty_metrics.numpy.calibration import _scores as np_scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
@@ -51,11 +51,11 @@ def _with_totals(
             units=_sums.append_cell(sums.units, num_cells, n, nothing, nothing, n)
         )
     weights = xp.cast(weights, xp.float32)
-    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
+    num_counted = xp.cast(xp.math.count_nonzero(weights), xp.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
     nothing = xp.zeros_like(hi)
     return sums._replace(
-        hi=_sums.append_cell(sums.hi, num_cells, live, nothing, hi),
+        hi=_sums.append_cell(sums.hi, num_cells, num_counted, nothing, hi),
         lo=_sums.append_cell(sums.lo, num_cells, nothing, nothing, lo),
     )
 
@@ -157,10 +157,10 @@ class CalibrationMetric(Sketched, ClassMetric):
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The checks of NumPy are the same, and their errors name the value.
-        examples = np_inputs.examples(
+        examples = np_examples.examples(
             *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
         )
-        np_binning.checked(examples, self.spec)
+        np_scores.checked(examples, self.spec)
         raise ValueError(_validity.OUT_OF_RANGE)
 
     def _read_statistics(self, dtype: xp.DType) -> tuple[BinStatistics, xp.Tensor]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics.keras import _base, _groups, _labels, _variables
-from uncertainty_metrics.keras._declared import Metric
+from uncertainty_metrics.keras._options import Metric
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike

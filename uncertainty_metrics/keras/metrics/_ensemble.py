@@ -51,14 +51,14 @@ class UncertaintyScorer:
             )
         return _scorers.Batch(xp.reshape(labels, [-1]), rows), labels
 
-    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
-        del batch, live
+    def mistaken(self, batch: _scorers.Batch, counted: xp.Tensor) -> xp.Tensor:
+        del batch, counted
         return xp.constant(False)
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         rows, _ = self._rows(y_pred)
         with _labels.keras_names(self._name):
-            self._explain(to_numpy(rows)[to_numpy(live)])
+            self._explain(to_numpy(rows)[to_numpy(counted)])
 
     @property
     def _name(self) -> str:
@@ -85,8 +85,8 @@ class MembersScorer(UncertaintyScorer):
         members = Members(batch.predictions, self.from_logits)
         return _scorers.ExampleScores(type(self).value(members), members.right)
 
-    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
-        return Members(batch.predictions, self.from_logits).mistaken(live)
+    def mistaken(self, batch: _scorers.Batch, counted: xp.Tensor) -> xp.Tensor:
+        return Members(batch.predictions, self.from_logits).mistaken(counted)
 
     def _rows(self, y_pred: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
         if self.ensemble_axis is None:
@@ -147,26 +147,26 @@ class CrossEntropyScorer(_scorers.ClassScorer):
             **{self._predictions: batch.predictions[:, 0]},
             ignore_index=self.ignore_index,
         )
-        kept = None if examples.weights is None else examples.weights > 0
+        not_ignored = None if examples.weights is None else examples.weights > 0
         return _scorers.ExampleScores(
             type(self).value(members, examples.labels),
             members.right & examples.right & examples.usable,
-            kept,
+            not_ignored,
         )
 
-    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
+    def mistaken(self, batch: _scorers.Batch, counted: xp.Tensor) -> xp.Tensor:
         return super().mistaken(
-            batch._replace(predictions=batch.predictions[:, 0]), live
+            batch._replace(predictions=batch.predictions[:, 0]), counted
         )
 
-    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         batch, labels = self.flatten(y_true, y_pred)
         _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
             getattr(cross_entropy, self.function)(
                 to_numpy(batch.labels),
                 **{self._predictions: to_numpy(batch.predictions)},
-                sample_weight=to_numpy(live).reshape(-1),
+                sample_weight=to_numpy(counted).reshape(-1),
                 ignore_index=self.ignore_index,
             )
 

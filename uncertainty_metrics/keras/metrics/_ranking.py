@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _declared, _family, _labels
+from uncertainty_metrics.keras import _base, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.selective import detection as np_detection
-from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
+from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -33,9 +33,9 @@ from uncertainty_metrics.ops import (
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
-declared = functools.partial(
-    _declared.declared,
-    sketch_bits=_declared.SHARED["sketch_bits"]._replace(
+with_options = functools.partial(
+    _options.with_options,
+    sketch_bits=_options.SHARED["sketch_bits"]._replace(
         prose="log2 of the cells for each factor of 2 in the score, of a grid that is "
         "equally fine everywhere, instead of the default grid."
     ),
@@ -74,14 +74,14 @@ def cell_sums(
         return _sums.Sums(units, None, None), batch.valid
     weights = xp.cast(batch.weights, xp.float32)
     sums = _sums.outcome_sums(cells, batch.hits, weights, num_cells)
-    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
-    nothing = xp.zeros_like(live)
-    hi = _sums.append_cell(sums.hi, num_cells, live, nothing)
+    num_counted = xp.cast(xp.math.count_nonzero(weights), xp.float32)
+    nothing = xp.zeros_like(num_counted)
+    hi = _sums.append_cell(sums.hi, num_cells, num_counted, nothing)
     lo = _sums.append_cell(sums.lo, num_cells, nothing, nothing)
     return _sums.Sums(None, hi, lo), batch.valid
 
 
-class RankingMetric(_declared.Metric):
+class RankingMetric(_options.Metric):
     """A metric that is a function of a ranking.
 
     Subclasses define this function, `_value`, which also takes the options of the class
@@ -156,7 +156,7 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
     """A metric of a classifier that abstains if its confidence is low."""
 
     _batch_sums = staticmethod(_selective_sums)
-    _explain = staticmethod(np_selective.risk_coverage_curve)
+    _explain = staticmethod(np_risk_coverage.risk_coverage_curve)
 
     @property
     def _is_real(self) -> bool:

@@ -23,8 +23,10 @@ from uncertainty_metrics.keras import (
 )
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy._inputs import Partition
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
+from uncertainty_metrics.numpy._examples import Partition
+from uncertainty_metrics.numpy.scoring import (
+    brier_decompositions as np_brier_decompositions,
+)
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
@@ -56,7 +58,7 @@ def _counted(
       batch: the batch.
       weights: [N], or None for ones.
     """
-    scores, right, kept = scorer.scores(batch)
+    scores, right, not_ignored = scorer.scores(batch)
     if known is not None:
         right = right & known
     usable = xp.constant(True)
@@ -65,12 +67,12 @@ def _counted(
     else:
         usable = xp.reduce_all((weights >= 0) & (weights < float("inf")))
         weights = xp.cast(weights, scores.dtype)
-    if kept is not None:
-        weights = xp.where(kept, weights, xp.zeros_like(weights))
-    live = weights > 0
-    valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
-    counted = xp.reshape(right & live, [-1] + [1] * (len(scores.shape) - 1))
-    return xp.where(counted, scores, xp.zeros_like(scores)), weights, valid
+    if not_ignored is not None:
+        weights = xp.where(not_ignored, weights, xp.zeros_like(weights))
+    counted = weights > 0
+    valid = usable & ~scorer.mistaken(batch, counted) & xp.reduce_all(right | ~counted)
+    used = xp.reshape(right & counted, [-1] + [1] * (len(scores.shape) - 1))
+    return xp.where(used, scores, xp.zeros_like(scores)), weights, valid
 
 
 def _batch_sums(
@@ -176,12 +178,12 @@ class ScoreMetric(_base.SumsMetric):
 
         def explain() -> None:
             _labels.check_weights(weights)
-            live: Any = np.ones(batch.labels.shape, bool)
+            counted: Any = np.ones(batch.labels.shape, bool)
             if weights is not None:
-                live = weights > 0
-            scorer.explain(y_true, y_pred, live)
+                counted = weights > 0
+            scorer.explain(y_true, y_pred, counted)
             if self.num_groups is not None:
-                given = to_numpy(groups)[to_numpy(live).reshape(-1)]
+                given = to_numpy(groups)[to_numpy(counted).reshape(-1)]
                 np_inputs.integer_labels("groups", given, self.num_groups)
 
         self._update(
@@ -311,7 +313,7 @@ class DecompositionMetric(ClassMetric):
 
     _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
-    _explain = staticmethod(np_rules.brier_decomposition)
+    _explain = staticmethod(np_brier_decompositions.brier_decomposition)
     num_classes: int | None
     exact: bool
 
@@ -324,6 +326,10 @@ class DecompositionMetric(ClassMetric):
         # A row for each decision: a batch changes only the rows of its decisions.
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
+
+    @property
+    def _num_results(self) -> int:
+        return 5 if self.exact else 3
 
     def _swap_layout(self, array: np.ndarray) -> np.ndarray:
         return array.T  # Saved states have a column for each decision.

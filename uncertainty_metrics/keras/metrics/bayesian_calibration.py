@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras._declared import Option, declared
+from uncertainty_metrics.keras._options import Option, with_options
 from uncertainty_metrics.keras.metrics._bayesian_calibration import (
     PosteriorMetric,
     checked_seed,
@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
 __all__ = ["BayesianExpectedCalibrationError"]
 
 
-@declared(
+@with_options(
     "num_bins, num_classes, from_logits, ignore_index, name, dtype, *, prior_alpha, "
     "num_ece_samples, seed, sparse_labels",
     prior_alpha=Option(float | None, None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uncertainty_metrics._calibration_spec import Norm
-from uncertainty_metrics.keras._declared import Option, declared, flag, one_of
+from uncertainty_metrics.keras._options import Option, flag, one_of, with_options
 from uncertainty_metrics.keras.metrics._calibration import (
     GROUPED,
     CalibrationMetric,
@@ -14,7 +14,7 @@ from uncertainty_metrics.keras.metrics._calibration import (
 __all__ = ["CalibrationError", "GeneralCalibrationError"]
 
 
-@declared(f"binning_scheme, max_prob, class_conditional, norm, {GROUPED}")
+@with_options(f"binning_scheme, max_prob, class_conditional, norm, {GROUPED}")
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.
 
@@ -68,7 +68,7 @@ class GeneralCalibrationError(CalibrationMetric):
     _function = "general_calibration_error"
 
 
-@declared(
+@with_options(
     "task, adaptive, num_bins, norm, num_classes, ignore_index, validate_args, *, "
     "from_logits, name, dtype, positive_class, sparse_labels, sketch_bits, num_groups",
     task=one_of(Task),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras._declared import Option, declared
+from uncertainty_metrics.keras._options import Option, with_options
 from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.numpy.calibration.smooth_calibration import checked_bandwidth
@@ -21,7 +21,7 @@ _COMMON = (
 )
 
 
-@declared(
+@with_options(
     _COMMON.replace("positive_class", "bandwidth, positive_class"),
     bandwidth=Option(float | None, None, lambda name, value: checked_bandwidth(value)),
 )
@@ -55,7 +55,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.smooth_error)
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     """Kolmogorov-Smirnov calibration error of all batches.
 
@@ -81,7 +81,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.kolmogorov_smirnov)
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     """Kuiper calibration error of all batches.
 
@@ -107,7 +107,7 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.kuiper)
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     """Averaged two-bin calibration error (ATB) of all batches.
 

@@ -7,15 +7,15 @@ import functools
 
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _declared, _family, _labels, _scorers
+from uncertainty_metrics.keras import _family, _labels, _options, _scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, to_numpy, xp
 
 __all__ = ["ConformalCoverage", "MeanSetSize"]
 
-declared = functools.partial(
-    _declared.declared,
+with_options = functools.partial(
+    _options.with_options,
     register=_family.register_in("conformal"),
     functions=um_np.conformal,
 )
@@ -42,13 +42,14 @@ class _SetScorer(_scorers.ClassScorer):
         right = xp.reduce_all((sets == 0) | (sets == 1), axis=-1)
         return self._of_sets(sets, examples.labels), right
 
-    def explain(self, y_true, y_pred, live):
+    def explain(self, y_true, y_pred, counted):
         labels, _ = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
-        labels, live = to_numpy(labels), to_numpy(live).reshape(tuple(labels.shape))
+        labels = to_numpy(labels)
+        counted = to_numpy(counted).reshape(labels.shape)
         if self.ignore_index is not None:
-            live = live & ~np_inputs.is_ignored(labels, self.ignore_index)
+            counted = counted & ~np_inputs.is_ignored(labels, self.ignore_index)
         with _labels.keras_names("sets"):
-            um_np.conformal.coverage(labels, to_numpy(y_pred), sample_weight=live)
+            um_np.conformal.coverage(labels, to_numpy(y_pred), sample_weight=counted)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +64,7 @@ class _Size(_SetScorer):
         return xp.reduce_sum(sets, axis=-1)
 
 
-@declared(_COMMON, "conformal_coverage")
+@with_options(_COMMON, "conformal_coverage")
 class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
@@ -83,7 +84,7 @@ class ConformalCoverage(MeanScore):
     _scorer_type = _Holds
 
 
-@declared(_COMMON, "mean_set_size")
+@with_options(_COMMON, "mean_set_size")
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 

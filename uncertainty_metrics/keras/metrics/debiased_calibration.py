@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from uncertainty_metrics._calibration_spec import BinningScheme
-from uncertainty_metrics.keras._declared import Option, declared, flag
+from uncertainty_metrics.keras._options import Option, flag, with_options
 from uncertainty_metrics.keras.metrics._calibration import COMMON, DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
 __all__ = ["DebiasedCalibrationError"]
 
 
-@declared(
+@with_options(
     "binning_scheme, max_prob, class_conditional, "
     + COMMON.replace("positive_class", "squared, positive_class"),
     binning_scheme=Option(BinningScheme, "adaptive"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras._declared import Option, one_of
+from uncertainty_metrics.keras._options import Option, one_of
 from uncertainty_metrics.keras.metrics._ranking import (
     DetectionMetric,
-    declared,
     positive_share,
+    with_options,
 )
 from uncertainty_metrics.numpy.selective.detection import Positive
 from uncertainty_metrics.ops import _ranking, xp
@@ -21,7 +21,7 @@ _POSITIVE = one_of(Positive)._replace(
 )
 
 
-@declared(_COMMON, positive=_POSITIVE)
+@with_options(_COMMON, positive=_POSITIVE)
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
@@ -66,7 +66,7 @@ class AUROC(DetectionMetric):
         return _ranking.roc_area_within_groups(ranking)
 
 
-@declared(_COMMON, positive=_POSITIVE)
+@with_options(_COMMON, positive=_POSITIVE)
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
@@ -90,7 +90,7 @@ class AUPR(DetectionMetric):
     _value = staticmethod(_ranking.average_precision)
 
 
-@declared(
+@with_options(
     f"tpr, {_COMMON}", tpr=Option(float, 0.95, positive_share), positive=_POSITIVE
 )
 class FPRAtTPR(DetectionMetric):

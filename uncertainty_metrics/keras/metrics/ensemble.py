@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from uncertainty_metrics.keras._declared import Option, declared
+from uncertainty_metrics.keras._options import Option, with_options
 from uncertainty_metrics.keras.metrics._ensemble import (
     CrossEntropyScorer,
     Knowledge,
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _of_members = functools.partial(
-    declared,
+    with_options,
     "from_logits, name, dtype, *, ensemble_axis",
     ensemble_axis=Option(int | None, 1),
 )
@@ -164,7 +164,7 @@ class VariationRatio(UncertaintyMetric):
     _scorer_type = scorer(MembersScorer, _function, _members.variation_ratios)
 
 
-@declared("from_logits, name, dtype", "knowledge_uncertainty")
+@with_options("from_logits, name, dtype", "knowledge_uncertainty")
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
 
@@ -184,7 +184,7 @@ class KnowledgeUncertainty(UncertaintyMetric):
     _scorer_type = Knowledge
 
 
-@declared(_OF_LABELS)
+@with_options(_OF_LABELS)
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
 
@@ -207,7 +207,7 @@ class EnsembleCrossEntropy(MeanScore):
     _scorer_type = scorer(CrossEntropyScorer, _function, _members.ensemble_likelihoods)
 
 
-@declared(_OF_LABELS)
+@with_options(_OF_LABELS)
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 

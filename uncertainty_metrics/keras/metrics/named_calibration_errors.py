@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras._declared import Option, declared
+from uncertainty_metrics.keras._options import Option, with_options
 from uncertainty_metrics.keras.metrics._calibration import GROUPED
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
@@ -22,7 +22,7 @@ _THRESHOLD = Option(
 )
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class ExpectedCalibrationError(GeneralCalibrationError):
     """Expected calibration error (ECE) of all batches.
 
@@ -41,7 +41,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
     _function = "expected_calibration_error"
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class MaximumCalibrationError(GeneralCalibrationError):
     """Maximum calibration error (MCE) of all batches.
 
@@ -60,7 +60,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
     _function = "maximum_calibration_error"
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class RootMeanSquaredCalibrationError(GeneralCalibrationError):
     """Root mean squared calibration error (RMSCE) of all batches.
 
@@ -79,7 +79,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
     _function = "root_mean_squared_calibration_error"
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class StaticCalibrationError(GeneralCalibrationError):
     """Static calibration error (SCE) of all batches.
 
@@ -98,7 +98,7 @@ class StaticCalibrationError(GeneralCalibrationError):
     _function = "static_calibration_error"
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class AdaptiveCalibrationError(GeneralCalibrationError):
     """Adaptive calibration error (ACE) of all batches.
 
@@ -117,7 +117,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
     _function = "adaptive_calibration_error"
 
 
-@declared(GROUPED, threshold=_THRESHOLD)
+@with_options(GROUPED, threshold=_THRESHOLD)
 class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
     """Thresholded adaptive calibration error (TACE) of all batches.
 

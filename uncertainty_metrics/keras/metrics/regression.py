@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.keras import _declared, _family, _regression_scorers
-from uncertainty_metrics.keras._declared import Option
+from uncertainty_metrics.keras import _family, _options, _regression_scorers
+from uncertainty_metrics.keras._options import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
 from uncertainty_metrics.ops import xp
 
@@ -19,16 +19,16 @@ __all__ = [
     "Sharpness",
 ]
 
-_SCALE = _declared.SHARED["scale_transform"]
-declared = functools.partial(
-    _declared.declared,
+_SCALE = _options.SHARED["scale_transform"]
+with_options = functools.partial(
+    _options.with_options,
     register=_family.register_in("regression"),
     functions=um_np.regression,
     scale_transform=_SCALE._replace(prose=_SCALE.prose.replace(">= 0", "> 0")),
 )
 
 
-@declared(
+@with_options(
     "n_bins, name, dtype, *, scale_transform",
     "expected_calibration_error",
     n_bins=Option(int, 10),
@@ -66,7 +66,7 @@ class ExpectedCalibrationError(CoverageMetric):
         return xp.reduce_mean(xp.abs(coverage - levels))
 
 
-@declared(
+@with_options(
     "level, name, dtype, *, scale_transform",
     "interval_coverage",
     level=Option(float, 0.95),
@@ -94,7 +94,7 @@ class IntervalCoverage(CoverageMetric):
         return coverage[0]
 
 
-@declared(
+@with_options(
     "level, name, dtype, *, scale_transform",
     "interval_width",
     level=Option(float, 0.95),
@@ -120,7 +120,7 @@ class IntervalWidth(MeanForecast):
     _scorer_type = _regression_scorers.Width
 
 
-@declared("name, dtype, *, scale_transform", "sharpness")
+@with_options("name, dtype, *, scale_transform", "sharpness")
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
@@ -138,7 +138,7 @@ class Sharpness(MeanForecast):
     _scorer_type = _regression_scorers.Deviation
 
 
-@declared("name, dtype, *, scale_transform", "negative_log_likelihood")
+@with_options("name, dtype, *, scale_transform", "negative_log_likelihood")
 class NegativeLogLikelihood(MeanForecast):
     """Negative log-likelihood of the targets, mean of all batches, in nats.
 
@@ -159,7 +159,7 @@ class NegativeLogLikelihood(MeanForecast):
     _scorer_type = _regression_scorers.NormalLikelihood
 
 
-@declared("name, dtype", "root_mean_squared_error")
+@with_options("name, dtype", "root_mean_squared_error")
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 

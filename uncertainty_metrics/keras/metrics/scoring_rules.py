@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from uncertainty_metrics.keras import _scorers
-from uncertainty_metrics.keras._declared import Option, declared, flag
+from uncertainty_metrics.keras._options import Option, flag, with_options
 from uncertainty_metrics.keras.metrics._scores import (
     DecompositionMetric,
     MeanScore,
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@declared(
+@with_options(
     "from_logits, ignore_index, name, dtype, *, zero_based, sparse_labels, num_groups",
     "brier_score",
     zero_based=flag(),
@@ -56,7 +56,7 @@ class BrierScore(MeanScore):
     _scorer_type = _scorers.Brier
 
 
-@declared(
+@with_options(
     "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups",
     "negative_log_likelihood",
 )
@@ -77,7 +77,7 @@ class NegativeLogLikelihood(MeanScore):
     _scorer_type = _scorers.Likelihood
 
 
-@declared(
+@with_options(
     "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups",
     "ranked_probability_score",
 )
@@ -97,7 +97,7 @@ class RankedProbabilityScore(MeanScore):
     _scorer_type = _scorers.RankedProbability
 
 
-@declared("scale_transform, name, dtype", "crps_normal")
+@with_options("scale_transform, name, dtype", "crps_normal")
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
 
@@ -119,7 +119,7 @@ class CRPSNormal(NormalScore):
     _scorer_type = _scorers.NormalCRPS
 
 
-@declared(
+@with_options(
     "estimator, name, dtype, *, alpha",
     "crps_samples",
     estimator=Option(SpreadEstimator, "fair"),
@@ -148,7 +148,7 @@ class CRPSSamples(MeanScore):
     _scorer_type = _scorers.SampleCRPS
 
 
-@declared(
+@with_options(
     "quantiles, name, dtype", "pinball", quantiles=Option(float | Sequence[float])
 )
 class Pinball(MeanScore):
@@ -172,7 +172,7 @@ class Pinball(MeanScore):
     _scorer_type = _scorers.MeanPinball
 
 
-@declared("alpha, name, dtype", "interval_score", alpha=Option(float))
+@with_options("alpha, name, dtype", "interval_score", alpha=Option(float))
 class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
 
@@ -194,7 +194,7 @@ class IntervalScore(MeanScore):
     _scorer_type = _scorers.Interval
 
 
-@declared(
+@with_options(
     "alphas, name, dtype", "weighted_interval_score", alphas=Option(Sequence[float])
 )
 class WeightedIntervalScore(MeanScore):
@@ -218,7 +218,7 @@ class WeightedIntervalScore(MeanScore):
     _scorer_type = _scorers.WeightedInterval
 
 
-@declared(
+@with_options(
     "num_classes, from_logits, ignore_index, name, dtype, *, exact, sparse_labels",
     "brier_decomposition",
     exact=flag(),
@@ -251,7 +251,7 @@ class BrierDecomposition(DecompositionMetric):
     """
 
 
-@declared(
+@with_options(
     "from_logits, ignore_index, name, dtype, *, sparse_labels",
     "refined_nll",
 )

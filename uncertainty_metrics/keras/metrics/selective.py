@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
-from uncertainty_metrics.keras._declared import Option
+from uncertainty_metrics.keras._options import Option
 from uncertainty_metrics.keras.metrics._ranking import (
     SelectiveMetric,
-    declared,
     positive_share,
+    with_options,
 )
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.ops import _ranking
@@ -26,7 +26,7 @@ __all__ = [
 _COMMON = "from_logits, ignore_index, name, dtype, *, sparse_labels, sketch_bits"
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
@@ -63,7 +63,7 @@ class AURC(SelectiveMetric):
     _value = staticmethod(_ranking.risk_coverage_area)
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
@@ -82,7 +82,7 @@ class ExcessAURC(SelectiveMetric):
     _value = staticmethod(_ranking.excess_risk_coverage_area)
 
 
-@declared(_COMMON)
+@with_options(_COMMON)
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
@@ -101,7 +101,7 @@ class AUGRC(SelectiveMetric):
     _value = staticmethod(_ranking.generalized_risk_coverage_area)
 
 
-@declared(f"risk, {_COMMON}", risk=Option(float, 0.05, _checks.share))
+@with_options(f"risk, {_COMMON}", risk=Option(float, 0.05, _checks.share))
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
@@ -131,7 +131,7 @@ class CoverageAtRisk(SelectiveMetric):
     _value = staticmethod(_ranking.coverage_at_risk)
 
 
-@declared(f"coverage, {_COMMON}", coverage=Option(float, 0.8, positive_share))
+@with_options(f"coverage, {_COMMON}", coverage=Option(float, 0.8, positive_share))
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
@@ -158,7 +158,7 @@ class RiskAtCoverage(SelectiveMetric):
     _value = staticmethod(_ranking.risk_at_coverage)
 
 
-@declared(f"fraction, {_COMMON}", fraction=Option(float, 0.01, _checks.share))
+@with_options(f"fraction, {_COMMON}", fraction=Option(float, 0.01, _checks.share))
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
@@ -182,7 +182,7 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
     _value = staticmethod(_ranking.collaborative_accuracy)
 
 
-@declared(
+@with_options(
     "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups", "accuracy"
 )
 class Accuracy(MeanScore):

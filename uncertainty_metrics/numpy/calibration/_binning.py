@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,10 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
-from uncertainty_metrics._results import BinStatistics as _BinStatistics
-from uncertainty_metrics.numpy import _inputs, _text_tables, _threads
+from uncertainty_metrics._results import AnyBinStatistics
+from uncertainty_metrics.numpy import _examples, _text_tables, _threads
+from uncertainty_metrics.numpy.calibration import _scores
 
-# The size of a block [rows, classes] that stays in the cache.
-_BLOCK = 2**18
-# The number of classes that are copied out of a matrix [N, K] at a time, and the number
-# of rows that are copied so that they are in the cache for the next class.
-_CLASS_TILE, _TILE_ROWS = 16, 256
 # With at most so many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
 # For a group of fewer examples, the calls of functions take longer than the sums.
@@ -31,7 +27,7 @@ ROUND_UP = 1 + 2.0**-20
 
 def read(
     data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
-) -> tuple[_inputs.Examples, CalibrationSpec]:
+) -> tuple[_examples.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them.
 
     `allow_none` accepts a batch of which no example counts.
@@ -39,11 +35,11 @@ def read(
     data.check_confidences()
     if data.has_confidences:
         spec = spec.for_confidences()
-    return _inputs.examples_of(data, allow_none), spec
+    return _examples.examples_of(data, allow_none), spec
 
 
-class BinStatistics(_BinStatistics):
-    __doc__ = _BinStatistics.__doc__
+class BinStatistics(AnyBinStatistics):
+    __doc__ = AnyBinStatistics.__doc__
 
     def __repr__(self) -> str:
         groups, bins = self.counts.shape
@@ -94,11 +90,6 @@ def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
     index -= scores <= edges[index]
     index += scores > edges[index + 1]
     return index
-
-
-def above(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Says which scores are above the threshold, rounded to their type as edges are."""
-    return scores > np.asarray(threshold, scores.dtype)
 
 
 def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
@@ -175,7 +166,7 @@ def _adaptive_sums(
     `are_sorted` tells that the scores are sorted already; they have no weights then.
     """
     if spec.threshold > 0:
-        rows = above(scores, spec.threshold)
+        rows = _scores.above(scores, spec.threshold)
         scores, outcomes = scores[rows], outcomes[rows]
         weights = None if weights is None else weights[rows]
     if scores.dtype.itemsize < 4:
@@ -213,132 +204,6 @@ def _adaptive_sums(
     sums[0] = np.where(firsts > 0, scores[firsts - 1], 0.0)
     sums[0, 0] = 0.0
     return sums
-
-
-def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
-    """Returns the probabilities [N, K], checked.
-
-    Raises:
-      ValueError: one is not in [0, 1], or `spec` needs another number of classes.
-    """
-    spec.check_classes(examples.num_classes)
-    return _inputs.check_probabilities(examples.probabilities, examples.name)
-
-
-def _scored(
-    examples: _inputs.Examples, spec: CalibrationSpec
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and groups [N]; None as groups if there is only one."""
-    labels = examples.labels
-    if spec.scores_class_1:
-        places = examples.places if spec.class_conditional else None
-        scores = checked(examples, spec)[:, 1]
-        return scores, labels == 1, _joint_groups(examples, places and places.index)
-    if examples.predicted is None:
-        predicted, scores = examples.decided
-    else:
-        predicted = examples.predicted
-        scores = checked(examples, spec)[np.arange(len(labels)), predicted]
-    groups = _joint_groups(examples, predicted if spec.class_conditional else None)
-    return scores, predicted == labels, groups
-
-
-def _joint_groups(
-    examples: _inputs.Examples, classes: np.ndarray | None
-) -> np.ndarray | None:
-    """Returns the group of each score: by group of examples, then by class, if any."""
-    if examples.groups is None:
-        return classes
-    groups = examples.groups.index
-    return groups if classes is None else groups * examples.num_classes + classes
-
-
-def _num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
-    """Returns the number of groups of scores that are binned separately."""
-    num_of_classes = spec.num_groups(examples.num_classes)
-    return num_of_classes * (1 if examples.groups is None else examples.groups.number)
-
-
-def scored_rows(
-    examples: _inputs.Examples, spec: CalibrationSpec
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns scores, outcomes and groups [N, C], with C scores for each example."""
-    if spec.has_one_score:
-        scores, outcomes, groups = _scored(examples, spec)
-        groups = np.zeros(len(scores), np.int64) if groups is None else groups
-        return scores[:, None], outcomes[:, None], groups[:, None]
-    scores = checked(examples, spec)
-    classes = np.arange(scores.shape[1])
-    outcomes = classes == examples.labels[:, None]
-    groups = classes if spec.class_conditional else np.zeros_like(classes)
-    return scores, outcomes, np.broadcast_to(groups, scores.shape)
-
-
-def _scores_above(
-    probabilities: np.ndarray, labels: np.ndarray, threshold: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Returns score, outcome, row and class of the few scores above the threshold."""
-    n, classes = probabilities.shape
-
-    def places_of(block: slice) -> np.ndarray:
-        places = np.flatnonzero(above(probabilities[block], threshold))
-        return places + block.start * classes
-
-    step = max(1, _BLOCK // classes)
-    places = np.concatenate(_threads.map_blocks(places_of, n, classes, step))
-    rows, columns = np.divmod(places, classes)
-    return probabilities.reshape(-1)[places], labels[rows] == columns, rows, columns
-
-
-def _scores_of_classes(probabilities: np.ndarray, classes: slice) -> np.ndarray:
-    """Returns a contiguous copy of the columns of some classes, [classes, N]."""
-    n = len(probabilities)
-    scores = np.empty((classes.stop - classes.start, n), probabilities.dtype)
-    for block in _threads.blocks(slice(0, n), _TILE_ROWS):
-        scores[:, block] = probabilities[block, classes].T
-    return scores
-
-
-def scores_of_groups(
-    examples: _inputs.Examples, spec: CalibrationSpec
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yields the scores, outcomes and weights of each group."""
-    labels, weights = examples.labels, examples.weights
-
-    def weights_at(rows):
-        return None if weights is None else weights[rows]
-
-    if spec.has_one_score:
-        scores, outcomes, groups = _scored(examples, spec)
-        if groups is None:
-            yield scores, outcomes, weights
-            return
-        num_groups = _num_groups(examples, spec)
-        # A loop, since each group has bins of its own.
-        for rows in _inputs.Partition(groups, num_groups).rows():
-            yield scores[rows], outcomes[rows], weights_at(rows)
-        return
-    probabilities = checked(examples, spec)
-    n, classes = probabilities.shape
-    if not spec.class_conditional:
-        outcomes = np.zeros(probabilities.shape, bool)
-        outcomes[np.arange(n), labels] = True
-        repeated = None if weights is None else np.repeat(weights, classes)
-        yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
-    elif spec.threshold > 0:
-        scores, outcomes, rows, columns = _scores_above(
-            probabilities, labels, spec.threshold
-        )
-        order = np.argsort(columns, kind="stable")
-        scores, outcomes, rows = scores[order], outcomes[order], rows[order]
-        ends = np.searchsorted(columns[order], np.arange(classes + 1))
-        for start, end in itertools.pairwise(ends):
-            yield scores[start:end], outcomes[start:end], weights_at(rows[start:end])
-    else:
-        for tile in _threads.blocks(slice(0, classes), _CLASS_TILE):
-            tile_scores = _scores_of_classes(probabilities, tile)
-            for k, scores in enumerate(tile_scores, tile.start):  # Each has own bins.
-                yield scores, labels == k, weights
 
 
 def _sums_of_groups(
@@ -387,7 +252,7 @@ def _sorted_by_group(
     """Returns scores, outcomes and groups sorted by group, then by score."""
     if scores.dtype == np.float64:
         order = np.argsort(scores)
-        by_group = _inputs.Partition(groups[order], num_groups).rows()
+        by_group = _examples.Partition(groups[order], num_groups).rows()
         order = order[np.concatenate(by_group)]
         return scores[order], outcomes[order], groups[order]
     if scores.dtype != np.float32:
@@ -418,23 +283,23 @@ def _sorted_columns(
 
 
 def _adaptive_at_once(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> BinStatistics:
     """Returns the statistics of all groups at once, for examples without weights."""
-    num_groups, threshold = _num_groups(examples, spec), spec.threshold
+    num_groups, threshold = _scores.num_groups(examples, spec), spec.threshold
     if spec.has_one_score:
-        scores, outcomes, groups = scored_rows(examples, spec)
-        rows = above(scores, threshold) if threshold > 0 else scores >= 0
+        scores, outcomes, groups = _scores.scored_rows(examples, spec)
+        rows = _scores.above(scores, threshold) if threshold > 0 else scores >= 0
         sorted_rows = _sorted_by_group(
             scores[rows], outcomes[rows], groups[rows], num_groups
         )
     elif threshold > 0:
-        scores, outcomes, _, columns = _scores_above(
-            checked(examples, spec), examples.labels, threshold
+        scores, outcomes, _, columns = _scores.scores_above(
+            _scores.checked(examples, spec), examples.labels, threshold
         )
         sorted_rows = _sorted_by_group(scores, outcomes, columns, num_groups)
     else:
-        sorted_rows = _sorted_columns(checked(examples, spec), examples.labels)
+        sorted_rows = _sorted_columns(_scores.checked(examples, spec), examples.labels)
     return _adaptive_bins(_sums_of_groups(*sorted_rows, num_groups, spec.num_bins))
 
 
@@ -444,8 +309,8 @@ def _adaptive_bins(sums: np.ndarray) -> BinStatistics:
     return BinStatistics(edges, sums[1], sums[2], sums[3], additive=False)
 
 
-def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    num_groups = _num_groups(examples, spec)
+def _adaptive(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
+    num_groups = _scores.num_groups(examples, spec)
     at_once = examples.weights is None and spec.datapoints_per_bin is None
     # Each group has a part of the scores, or a score of every example.
     has_parts = spec.has_one_score or spec.threshold > 0
@@ -453,27 +318,27 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
     if at_once and num_groups > 1 and len(examples.labels) < limit:
         return _adaptive_at_once(examples, spec)
     if has_parts or not spec.class_conditional:
-        return adaptive_statistics(scores_of_groups(examples, spec), spec)
+        return adaptive_statistics(_scores.scores_of_groups(examples, spec), spec)
     return _statistics_of_groups(_adaptive_by_class(examples, spec))
 
 
 def _adaptive_by_class(
-    examples: _inputs.Examples, spec: CalibrationSpec
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> list[np.ndarray]:
     """Returns the `_adaptive_sums` of the N scores of each class."""
     labels, weights = examples.labels, examples.weights
-    probabilities = checked(examples, spec)
+    probabilities = _scores.checked(examples, spec)
     n, classes = probabilities.shape
 
     def of_tile(tile: slice) -> list[np.ndarray]:
         return [
             _adaptive_sums(scores, labels == k, weights, spec)
             for k, scores in enumerate(
-                _scores_of_classes(probabilities, tile), tile.start
+                _scores.scores_of_classes(probabilities, tile), tile.start
             )
         ]
 
-    tiles = _threads.map_blocks(of_tile, classes, n, _CLASS_TILE)
+    tiles = _threads.map_blocks(of_tile, classes, n, _scores.CLASS_TILE)
     return list(itertools.chain.from_iterable(tiles))
 
 
@@ -509,7 +374,7 @@ def _add_at(sums: np.ndarray, cell: np.ndarray, values: Any) -> None:
         sums += np.bincount(cell, values, len(sums))
 
 
-def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+def _even_by_class(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the sums of weight, score and outcome of the N*K scores, [3, K, bins]."""
     spec.check_classes(examples.num_classes)
     examples = examples.checked()
@@ -526,10 +391,12 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     def sums_of(rows: slice) -> tuple[np.ndarray, np.ndarray]:
         sums, totals = np.zeros((2, classes * bins)), np.zeros(classes)
         # Blocks bound the memory of the temporaries.
-        for block in _threads.blocks(rows, max(1, _BLOCK // classes)):
+        for block in _threads.blocks(rows, max(1, _scores.BLOCK // classes)):
             p = examples.rows(block)
             at_label[block] = p[np.arange(len(p)), labels[block]]
-            is_visited = above(p.reshape(-1), floor) if floor > 0 else np.ones(p.size)
+            is_visited = (
+                _scores.above(p.reshape(-1), floor) if floor > 0 else np.ones(p.size)
+            )
             visited = np.flatnonzero(is_visited)
             scores = p.reshape(-1)[visited]
             cell = visited % classes * bins + even_index(scores, bins)
@@ -549,7 +416,9 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     parts = _threads.map_rows(sums_of, n, classes, step=64 * bins)
     inner, totals = (sum(of_parts) for of_parts in zip(*parts, strict=True))
     cell = labels * bins + even_index(at_label, bins)
-    counted = slice(None) if spec.threshold == 0 else above(at_label, spec.threshold)
+    counted = (
+        slice(None) if spec.threshold == 0 else _scores.above(at_label, spec.threshold)
+    )
     weight = None if weights is None else weights[counted]
     outcomes = np.bincount(cell[counted], weight, classes * bins)
     sums = np.concatenate([inner, outcomes[None]])
@@ -561,17 +430,17 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     return sums
 
 
-def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+def _even(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
     bins = spec.num_bins
-    num_groups = _num_groups(examples, spec)
+    num_groups = _scores.num_groups(examples, spec)
     if spec.has_one_score:
-        scores, outcomes, groups = _scored(examples, spec)
+        scores, outcomes, groups = _scores.scored(examples, spec)
         cell = even_index(scores, bins)
         if groups is not None:
             cell += groups * bins
         weights = examples.weights
         if spec.threshold > 0:
-            rows = above(scores, spec.threshold)
+            rows = _scores.above(scores, spec.threshold)
             scores, outcomes, cell = scores[rows], outcomes[rows], cell[rows]
             weights = None if weights is None else weights[rows]
         ones = np.ones(len(scores)) if weights is None else weights
@@ -589,13 +458,15 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     return BinStatistics(edges, *sums)
 
 
-def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+def bin_statistics(
+    examples: _examples.Examples, spec: CalibrationSpec
+) -> BinStatistics:
     """Returns the statistics of the bins that `spec` describes, [groups, bins]. Groups
     of scores are ordered by group of examples, then by class.
     """
     if examples.groups is not None and not spec.has_one_score:
         # Checked here, so that an error names the place among all examples.
-        checked(examples, spec)
+        _scores.checked(examples, spec)
         return _joined(
             [bin_statistics(examples.at(rows), spec) for rows in examples.groups.rows()]
         )

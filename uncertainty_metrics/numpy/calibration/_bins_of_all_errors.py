@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 
 def each_statistics(
-    examples: _inputs.Examples, specs: Iterable[CalibrationSpec]
+    examples: _examples.Examples, specs: Iterable[CalibrationSpec]
 ) -> list[BinStatistics]:
     """Returns the statistics of each spec; sorts the scores of each class only once."""
     all_statistics: list[Any] = []
@@ -34,7 +34,7 @@ def each_statistics(
             )
             by_class = [
                 _binning.sorted_scores(*group)
-                for group in _binning.scores_of_groups(examples, each_class)
+                for group in _scores.scores_of_groups(examples, each_class)
             ]
         if not (spec.class_conditional or pooled):
             scores, outcomes = (

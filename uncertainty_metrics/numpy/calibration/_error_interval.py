@@ -12,8 +12,8 @@ import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
 # The search for the lower end has so many rounds, each of so many places.
@@ -29,9 +29,9 @@ def quantile(level: float) -> float:
     return statistics.NormalDist().inv_cdf((1 + level) / 2)
 
 
-def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the sums [4, non-empty bins] of one group of scores."""
-    [(scores, outcomes, weights)] = _binning.scores_of_groups(examples, spec)
+    [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
     edges = _binning.even_edges(spec.num_bins, scores.dtype)[1:-1]
     if scores.dtype.itemsize < 4:
         scores, edges = scores.astype(np.float32), edges.astype(np.float32)

@@ -96,8 +96,8 @@ def slope(cells: Cells, level: float) -> TestedInterval:
     best, least = _limit(cells, z)
     if math.isnan(best):  # The maximum is not at infinity.
         best = _minimum(profile, 0.0, -math.inf, math.inf)
-    found = _interval(profile, best, least, level, total, tested=unit)
-    lower, best, upper, p_value = found
+    interval = _interval(profile, best, least, level, total, tested=unit)
+    lower, best, upper, p_value = interval
     return TestedInterval(lower / unit, best / unit, upper / unit, p_value)
 
 

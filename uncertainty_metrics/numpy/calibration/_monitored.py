@@ -10,7 +10,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS
-from uncertainty_metrics.numpy.calibration import _bets, _binning
+from uncertainty_metrics.numpy.calibration import _bets, _binning, _scores
 from uncertainty_metrics.numpy.regression import pit_calibration
 
 Kind = Literal["outcomes", "pit"]
@@ -77,7 +77,7 @@ def read(data: ClassifierData, pit: Any, positive_class: bool) -> Monitored:
         )
     preset = PRESETS["expected_calibration_error"]
     spec = dataclasses.replace(preset, positive_class=positive_class)
-    ((scores, outcomes, _),) = _binning.scores_of_groups(*_binning.read(data, spec))
+    ((scores, outcomes, _),) = _scores.scores_of_groups(*_binning.read(data, spec))
     return _of_outcomes(scores, outcomes)
 
 

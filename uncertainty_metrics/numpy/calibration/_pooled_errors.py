@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.fft
-import scipy.optimize
 import scipy.special
 from numpy.typing import DTypeLike
 
@@ -175,7 +174,9 @@ def _crossing(norm: Callable[[float], float], low: float, high: float) -> float:
         return low
     if excess(high) >= 0:
         return high
-    return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+    from scipy import optimize  # Its import takes long.
+
+    return float(optimize.brentq(excess, low, high, xtol=_ROOT))
 
 
 def _fixed_point(blocks: Blocks, number: int, meshes: tuple[int, ...]) -> float | None:
@@ -314,8 +315,10 @@ def isotonic(cells: Cells) -> np.ndarray:
     """Returns the non-decreasing forecasts of the cells that fit best, [J]."""
     if len(cells.weights) == 0:
         return np.zeros(0)
+    from scipy import optimize
+
     rates = cells.outcome_sums / cells.weights
-    fitted = scipy.optimize.isotonic_regression(rates, weights=cells.weights).x
+    fitted = optimize.isotonic_regression(rates, weights=cells.weights).x
     return np.clip(fitted, 0.0, 1.0)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 
 _CLASS_1 = dataclasses.replace(
     PRESETS["expected_calibration_error"], positive_class=True
@@ -79,9 +79,9 @@ def pooled(
     return Cells(masses, masses * own_scores, hits, own_scores)
 
 
-def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:
+def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> list[Cells]:
     """Returns the cells of each group of scores that `spec` describes."""
-    return [pooled(*group) for group in _binning.scores_of_groups(examples, spec)]
+    return [pooled(*group) for group in _scores.scores_of_groups(examples, spec)]
 
 
 def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
@@ -90,7 +90,7 @@ def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
     Raises:
       ValueError: an argument is not as described, or there are not two classes.
     """
-    examples = _inputs.examples_of(data)
+    examples = _examples.examples_of(data)
     if examples.num_classes != 2:
         expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
         received = f"{examples.num_classes} classes"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # The size of the largest temporary arrays.
@@ -52,9 +52,9 @@ def _adaptive_index(
 
 
 def _entries(
-    examples: _inputs.Examples, spec: CalibrationSpec, statistics: BinStatistics
+    examples: _examples.Examples, spec: CalibrationSpec, statistics: BinStatistics
 ) -> _Entries:
-    scores, outcomes, groups = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = _scores.scored_rows(examples, spec)
     flat, group = scores.reshape(-1), groups.reshape(-1)
     num_groups, bins = statistics.counts.shape
     if spec.binning_scheme == "even":
@@ -64,7 +64,7 @@ def _entries(
     cells = group * bins + index
     num_cells = num_groups * bins
     if spec.threshold > 0:
-        cells[~_binning.above(flat, spec.threshold)] = num_cells
+        cells[~_scores.above(flat, spec.threshold)] = num_cells
     cells = cells.reshape(scores.shape)
     return _Entries(scores.astype(np.float64), outcomes, cells, num_cells)
 
@@ -96,7 +96,7 @@ def _independent_sums(
     """Draws outcome sums [resamples, cells] of examples with one score each."""
     sums = np.zeros((num_resamples, entries.num_cells))
     cells = entries.cells[:, 0]
-    members = _inputs.Partition(cells, entries.num_cells + 1).rows()
+    members = _examples.Partition(cells, entries.num_cells + 1).rows()
     for cell, rows in enumerate(members[: entries.num_cells]):
         if len(rows):  # One draw of the sum is faster than a draw of each term.
             below = np.cumsum(_hit_distribution(entries.scores[rows, 0]))
@@ -140,7 +140,7 @@ def _label_sums(
 
 
 def calibrated_sums(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     spec: CalibrationSpec,
     statistics: BinStatistics,
     num_resamples: int,
@@ -182,7 +182,7 @@ def interval(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def consistency_band(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     spec: CalibrationSpec,
     level: float,
     num_resamples: int,
@@ -203,7 +203,7 @@ def consistency_band(
 
 
 def effective_sizes(
-    examples: _inputs.Examples, spec: CalibrationSpec, statistics: BinStatistics
+    examples: _examples.Examples, spec: CalibrationSpec, statistics: BinStatistics
 ) -> np.ndarray:
     """Returns the number of examples in each bin, [groups, bins]. With weights it is
     the effective number, (sum w)^2 / sum w^2, which does not depend on their scale.

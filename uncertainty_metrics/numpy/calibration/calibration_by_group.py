@@ -15,7 +15,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS
 from uncertainty_metrics.numpy import _text_tables, _wilson
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 
 __all__ = ["calibration_by_group"]
 
@@ -102,7 +102,7 @@ class CalibrationByGroup:
         }
 
     def __repr__(self) -> str:
-        tested, found = len(self.tested), len(self.miscalibrated)
+        tested, wrong = len(self.tested), len(self.miscalibrated)
         header = ("group", "size", "score", "outcome", "gap", "from", "to", "p (Holm)")
 
         def row(i: int) -> list[object]:
@@ -117,7 +117,7 @@ class CalibrationByGroup:
             ]
 
         return (
-            f"Calibration of {len(self)} groups: {found} of {tested} tested are "
+            f"Calibration of {len(self)} groups: {wrong} of {tested} tested are "
             f"miscalibrated at {100 * (1 - self.level):.3g}%, all groups considered "
             f"(Holm); {len(self) - tested} have fewer than {self.min_examples} "
             f"examples.\n{_text_tables.table(header, len(self), row)}"
@@ -228,14 +228,14 @@ def calibration_by_group(
     preset = PRESETS["expected_calibration_error"]
     spec = dataclasses.replace(preset, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
-    scores, outcomes, _ = _binning.scored_rows(examples, spec)
+    scores, outcomes, _ = _scores.scored_rows(examples, spec)
     scored = _Scored(
         scores[:, 0].astype(np.float64),
         outcomes[:, 0].astype(np.float64),
         np.ones(len(scores)) if examples.weights is None else examples.weights,
         examples.weights is not None,
     )
-    columns = _columns(groups, examples.kept)
+    columns = _columns(groups, examples.counted)
     rows = []
     for size in range(1, depth + 1):
         for names in itertools.combinations(columns, size):
@@ -253,7 +253,7 @@ class _Scored(NamedTuple):
     weighted: bool
 
 
-def _columns(groups: Any, kept: np.ndarray) -> dict[str, GroupColumn]:
+def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
     named = isinstance(groups, Mapping) or hasattr(groups, "columns")
     if named:
@@ -266,14 +266,14 @@ def _columns(groups: Any, kept: np.ndarray) -> dict[str, GroupColumn]:
     for name, values in attributes.items():
         label = f"groups[{name!r}]" if named else "groups"
         column = group_column(label, values)
-        if len(column.codes) != kept.size:
+        if len(column.codes) != counted.size:
             raise _checks.error(
                 label,
-                f"a value for each of the {kept.size} examples",
+                f"a value for each of the {counted.size} examples",
                 len(column.codes),
                 verb="hold",
             )
-        columns[name] = column._replace(codes=column.codes[kept.reshape(-1)])
+        columns[name] = column._replace(codes=column.codes[counted.reshape(-1)])
     return columns
 
 

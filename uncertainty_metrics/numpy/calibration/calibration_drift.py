@@ -9,7 +9,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
-from uncertainty_metrics._results import BinStatistics as AnyBinStatistics
+from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _text_tables
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics

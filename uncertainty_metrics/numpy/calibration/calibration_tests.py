@@ -19,7 +19,7 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     Norm,
 )
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_scores,
@@ -51,7 +51,7 @@ class CalibrationTest(NamedTuple):
     p_value: float
 
 
-def _check_rows(examples: _inputs.Examples) -> None:
+def _check_rows(examples: _examples.Examples) -> None:
     """Raises ValueError unless the rows sum to 1, so that labels can be drawn."""
     sums = examples.probabilities.sum(axis=1, dtype=np.float64)
     rounding = float(_inputs.upper_limit(examples.probabilities.dtype)) - 1
@@ -65,7 +65,7 @@ def _check_rows(examples: _inputs.Examples) -> None:
         )
 
 
-def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
+def _one_group(examples: _examples.Examples, spec: CalibrationSpec) -> Cells:
     """Returns the cells of the scores of decisions or of class 1.
 
     Raises:
@@ -162,7 +162,7 @@ def calibration_test(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      progress: whether to show a progress bar on stderr, which needs tqdm.
+      progress: whether to show a progress bar on stderr (needs tqdm).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

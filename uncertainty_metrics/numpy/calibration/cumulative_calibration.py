@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import SpiegelhalterTest
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_errors,
@@ -30,7 +30,7 @@ __all__ = [
 PRESET = PRESETS["expected_calibration_error"]
 
 
-def cells(examples: _inputs.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
+def cells(examples: _examples.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
     """Returns the cells of the one group of scores that there is."""
     (pooled,) = _pooled_scores.of_examples(examples, spec)
     return pooled

@@ -106,8 +106,8 @@ def calibration_intercept(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> found = um.calibration_intercept([1] * 30 + [0] * 70, [0.2] * 100)
-      >>> [round(x, 3) for x in found]  # log(0.3 / 0.7) - log(0.2 / 0.8) = 0.539
+      >>> interval = um.calibration_intercept([1] * 30 + [0] * 70, [0.2] * 100)
+      >>> [round(x, 3) for x in interval]  # log(0.3 / 0.7) - log(0.2 / 0.8) = 0.539
       [0.097, 0.539, 0.956, 0.018]
 
     References:
@@ -182,8 +182,8 @@ def calibration_slope(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
-      >>> found = um.calibration_slope(labels, [0.2] * 100 + [0.8] * 100)
-      >>> [round(x, 3) for x in found]  # The odds are 3/7 and 3/2, not 1/4 and 4.
+      >>> interval = um.calibration_slope(labels, [0.2] * 100 + [0.8] * 100)
+      >>> [round(x, 3) for x in interval]  # The odds are 3/7 and 3/2, not 1/4 and 4.
       [0.243, 0.452, 0.667, 0.0]
 
     References:
@@ -255,8 +255,8 @@ def observed_expected_ratio(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> found = um.observed_expected_ratio([1] * 30 + [0] * 70, [0.2] * 100)
-      >>> [round(x, 3) for x in found]
+      >>> interval = um.observed_expected_ratio([1] * 30 + [0] * 70, [0.2] * 100)
+      >>> [round(x, 3) for x in interval]
       [1.112, 1.5, 2.024]
 
     References:
@@ -347,8 +347,8 @@ def integrated_calibration_index(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
-      >>> found = um.integrated_calibration_index(labels, [0.2] * 100 + [0.8] * 100)
-      >>> [round(x, 3) for x in found]  # f(0.2) = 0.3 and f(0.8) = 0.6
+      >>> interval = um.integrated_calibration_index(labels, [0.2] * 100 + [0.8] * 100)
+      >>> [round(x, 3) for x in interval]  # f(0.2) = 0.3 and f(0.8) = 0.6
       [0.15, 0.15, 0.2, 0.2]
 
     References:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors, _scores
 
 __all__ = ["smece", "smooth_calibration_error"]
 
@@ -128,11 +128,11 @@ def smooth_calibration_error(
 
 
 def error_of(
-    examples: _inputs.Examples, spec: CalibrationSpec, bandwidth: float | None
+    examples: _examples.Examples, spec: CalibrationSpec, bandwidth: float | None
 ) -> float:
     """Returns the smooth error of the one group of scores that there is."""
     # The scores are not pooled, since smoothing takes less time than sorting.
-    ((scores, outcomes, weights),) = _binning.scores_of_groups(examples, spec)
+    ((scores, outcomes, weights),) = _scores.scores_of_groups(examples, spec)
     return _pooled_errors.smooth_error_of(scores, outcomes, weights, bandwidth)
 
 

@@ -17,8 +17,8 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     Norm,
 )
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration import _binning, _scores
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 __all__ = ["BinStatistics", "GeneralCalibrationError"]
@@ -106,7 +106,7 @@ class GeneralCalibrationError:
 
     def reset_state(self) -> None:
         """Forgets all examples."""
-        self._examples: list[_inputs.Examples] = []
+        self._examples: list[_examples.Examples] = []
         self._statistics: BinStatistics | None = None
         self._num_classes: int | None = None
 
@@ -136,7 +136,7 @@ class GeneralCalibrationError:
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(
+        examples = _examples.examples(
             labels,
             probabilities,
             logits,
@@ -153,7 +153,7 @@ class GeneralCalibrationError:
                 statistics = self._statistics + statistics
             self._statistics = statistics
         else:
-            _binning.checked(examples, self.spec)
+            _scores.checked(examples, self.spec)
             # A copy, since the arrays may be the caller's.
             self._examples.append(copy.deepcopy(examples))
             self._statistics = None
@@ -199,7 +199,7 @@ class GeneralCalibrationError:
     def bin_statistics(self) -> BinStatistics | None:
         """The statistics of all batches so far; None before the first."""
         if self._statistics is None and self._examples:
-            self._examples = [_inputs.concatenate(self._examples)]
+            self._examples = [_examples.concatenate(self._examples)]
             self._statistics = _binning.bin_statistics(self._examples[0], self.spec)
         return self._statistics
 

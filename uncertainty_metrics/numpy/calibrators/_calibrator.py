@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _archive, _inputs, _saved
+from uncertainty_metrics.numpy import _archive, _examples, _inputs, _saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -202,7 +202,7 @@ class Calibrator(abc.ABC):
             sample_weight=sample_weight,
             ignore_index=ignore_index,
         )
-        self._arrays = self._found(examples)
+        self._arrays = self._fitted_arrays(examples)
         self._layout = layout
         return self
 
@@ -247,9 +247,9 @@ class Calibrator(abc.ABC):
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,
-    ) -> tuple[Layout, _inputs.Examples]:
+    ) -> tuple[Layout, _examples.Examples]:
         """Returns the layout of the predictions, and checked examples."""
-        examples = _inputs.examples(labels, probabilities, logits, **options)
+        examples = _examples.examples(labels, probabilities, logits, **options)
         if examples.name == "probabilities":
             p = _inputs.check_probabilities(examples.predictions, examples.name)
             check_some(examples.name, p)
@@ -263,7 +263,7 @@ class Calibrator(abc.ABC):
         """Returns predictions [..., K] or of class 1, and the shape of the result."""
         return array, array.shape
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         """Returns the arrays, by name, of the map fitted to these examples."""
         raise NotImplementedError
 
@@ -338,7 +338,7 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def _loaded(cls, archive: _archive.Archive) -> Self:
-        if archive.declared_bytes("header") > _MAX_HEADER:
+        if archive.stated_bytes("header") > _MAX_HEADER:
             raise ValueError("the header is too long")
         header = json.loads(archive.read(["header"])["header"].item())
         required = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 # A fit needs about a dozen steps. If there is no minimum, logits grow by 1 in each
 # step, and after some 36 steps curvatures are as small as the rounding of 1.
@@ -138,6 +137,8 @@ def _target(
     target = point - vectors @ (inverse * slopes)
     if nonnegative is None or not np.any(target[nonnegative] < 0):
         return target
+    from scipy import optimize  # Its import takes long; few fits need it.
+
     # The approximation is || rows target - (rows point - slopes) ||^2.
     rows = root[:, None] * vectors.T
     bounds = (np.where(nonnegative, 0.0, -np.inf), np.inf)

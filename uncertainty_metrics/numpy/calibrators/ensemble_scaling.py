@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from uncertainty_metrics import _checks, _temperature
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _inputs, _rows
 from uncertainty_metrics.numpy.calibrators import (
     _calibrator,
     _newton,
@@ -54,7 +54,7 @@ class _Members:
       members: number of members, M.
     """
 
-    def __init__(self, examples: _inputs.Examples, members: int):
+    def __init__(self, examples: _examples.Examples, members: int):
         logits = temperature_scaling.log_probabilities(examples)
         self.rows, self.unit = temperature_scaling.rows_of(examples, logits)
         self.count = members
@@ -230,7 +230,7 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,
-    ) -> tuple[_calibrator.Layout, _inputs.Examples]:
+    ) -> tuple[_calibrator.Layout, _examples.Examples]:
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
         predictions = logits if name == "logits" else probabilities
         array = _inputs.as_array(name, predictions)
@@ -247,8 +247,8 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
             **options,
         )
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
-        members = _Members(examples, examples.kept.shape[-1])
+    def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
+        members = _Members(examples, examples.counted.shape[-1])
         best = _best(members, examples.name)
         return {
             "temperature": np.array(members.unit / best.beta),

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _inputs, _rows
 from uncertainty_metrics.numpy.calibrators import _calibrator, _newton
 from uncertainty_metrics.numpy.calibrators import _softmax_regression as regression
 
@@ -57,7 +57,7 @@ class _LinearScaling(_calibrator.Calibrator):
             raise _checks.error(name, "finite", _inputs.first(~finite, wide))
         return wide
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         name, labels = examples.name, examples.labels
         _calibrator.check_two(labels)
         z = self._logits(name, examples.predictions)

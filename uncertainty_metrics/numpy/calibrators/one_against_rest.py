@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from uncertainty_metrics import _calibration_spec, _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _rows
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_errors,
@@ -72,7 +72,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
         with np.errstate(divide="ignore"):
             return np.log(q), np.log1p(-q)
 
-    def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         labels, p = examples.labels, examples.probabilities
         _calibrator.check_two(labels)
         maps = []
@@ -124,7 +124,31 @@ def _columns(classes: int) -> range:
     return range(1 if classes == 2 else 0, classes)
 
 
-class _Logistic(_OneAgainstRest):
+def _clipped(scores: np.ndarray) -> np.ndarray:
+    """Returns probabilities in (0, 1), float64, whose log-odds are finite."""
+    least = _calibrator.LEAST
+    return np.clip(scores.astype(np.float64), least, 1 - least)
+
+
+class _LogOdds(_OneAgainstRest):
+    """Maps to the logistic function of the log-odds of q, which a subclass computes."""
+
+    @abc.abstractmethod
+    def _log_odds(self, index: int, scores: np.ndarray) -> np.ndarray:
+        """Returns log(q / (1 - q)) of scores [N], by one map."""
+
+    def _values(self, index: int, scores: np.ndarray) -> np.ndarray:
+        return special.expit(self._log_odds(index, scores))
+
+    def _pair(
+        self, index: int, scores: np.ndarray, logs: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        z = self._log_odds(index, scores)
+        function = special.log_expit if logs else special.expit
+        return function(z), function(-z)
+
+
+class _Logistic(_LogOdds):
     """Maps to the logistic function of a sum of increasing features."""
 
     _nonnegative: ClassVar[bool]
@@ -143,14 +167,10 @@ class _Logistic(_OneAgainstRest):
     def _features(self, p: np.ndarray) -> np.ndarray:
         """Returns increasing functions [D, N] of probabilities in (0, 1)."""
 
-    def _clipped_features(self, scores: np.ndarray) -> np.ndarray:
-        least = _calibrator.LEAST
-        return self._features(np.clip(scores.astype(np.float64), least, 1 - least))
-
     def _one(
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
     ) -> dict[str, np.ndarray]:
-        features = self._clipped_features(scores)
+        features = self._features(_clipped(scores))
         if _has_fewer(features[0], self._least):
             expected = f"at least {self._least} values that differ once clipped"
             raise ValueError(expected, "fewer")
@@ -177,19 +197,9 @@ class _Logistic(_OneAgainstRest):
         values = (*factors, best.point[-1] - factors @ middle, best.gap)
         return dict(zip(self._names, map(np.array, values), strict=True))
 
-    def _values(self, index: int, scores: np.ndarray) -> np.ndarray:
-        return special.expit(self._log_odds(index, scores))
-
-    def _pair(
-        self, index: int, scores: np.ndarray, logs: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        z = self._log_odds(index, scores)
-        function = special.log_expit if logs else special.expit
-        return function(z), function(-z)
-
     def _log_odds(self, index: int, scores: np.ndarray) -> np.ndarray:
         factors = [self._array(name)[index] for name in self._names[:-1]]
-        return factors[:-1] @ self._clipped_features(scores) + factors[-1]
+        return factors[:-1] @ self._features(_clipped(scores)) + factors[-1]
 
     def _check(self, layout: _calibrator.Layout, arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():

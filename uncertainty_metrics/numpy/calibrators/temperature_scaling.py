@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _inputs, _rows, _threads
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Rows:
         return float(np.average(values, weights=self.weights))
 
 
-def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float]:
+def rows_of(examples: _examples.Examples, logits: np.ndarray) -> tuple[Rows, float]:
     """Returns the rows of logits [N, K], and the unit of `z`."""
     z = _rows.in_blocks(_rows.below_maximum, logits, logits.shape[1])
     at_label = z[np.arange(len(z)), examples.labels]
@@ -147,7 +147,7 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
     )
 
 
-def _optimal_temperature(examples: _inputs.Examples) -> float:
+def _optimal_temperature(examples: _examples.Examples) -> float:
     """Returns the best temperature; raises ValueError if there is none."""
     name = examples.name
     rows, unit = rows_of(examples, log_probabilities(examples))
@@ -248,7 +248,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
         probabilities: ArrayLike | None,
         **options: Any,
     ) -> float:
-        examples = _inputs.examples(labels, probabilities, logits, **options)
+        examples = _examples.examples(labels, probabilities, logits, **options)
         return _optimal_temperature(examples)
 
     def transform(
@@ -346,7 +346,7 @@ def _fold_numbers(size: int, folds: int, key: np.ndarray) -> np.ndarray:
     return (index % folds + turn) % folds
 
 
-def log_probabilities(examples: _inputs.Examples) -> np.ndarray:
+def log_probabilities(examples: _examples.Examples) -> np.ndarray:
     """Returns logits [N, K]; for probabilities, their logarithms."""
     if examples.name == "logits":
         return examples.predictions
@@ -431,7 +431,7 @@ def calibrated_negative_log_likelihood(
       Estimation and Ensembling in Deep Learning.
     """
     folds, keys = fold_keys(folds, repeats, seed)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

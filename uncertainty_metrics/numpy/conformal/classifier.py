@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.conformal import quantile
 
 if TYPE_CHECKING:
@@ -177,7 +177,9 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(labels, probabilities, sample_weight=sample_weight)
+        examples = _examples.examples(
+            labels, probabilities, sample_weight=sample_weight
+        )
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
         rows = np.arange(len(p))
         scores = np.concatenate(
@@ -188,8 +190,8 @@ class ConformalClassifier(quantile.Conformal):
         )
         names = None
         if groups is not None:
-            kept = examples.kept.reshape(-1)
-            names = quantile.of_examples(groups, len(kept))[kept]
+            counted = examples.counted.reshape(-1)
+            names = quantile.of_examples(groups, len(counted))[counted]
         self._set(scores, names, examples.weights)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
@@ -225,7 +227,7 @@ class ConformalClassifier(quantile.Conformal):
         p = _inputs.as_array("probabilities", probabilities)
         shape = p.shape[:-1] if self._has_axis and p.ndim else p.shape
         # With labels of 0, which are always valid, predictions are read as in `fit`.
-        examples = _inputs.examples(np.zeros(shape, np.int64), p)
+        examples = _examples.examples(np.zeros(shape, np.int64), p)
         if examples.num_classes != self._classes:
             raise _checks.error(
                 "probabilities",

@@ -144,9 +144,9 @@ class ConformalRegressor(quantile.Conformal):
             return self._set(scores, names, None)
         weights = _inputs.sample_weights(sample_weight, shape)
         quantile.check_some_weight(weights)
-        kept = weights > 0
-        names = None if names is None else names[kept]
-        return self._set(scores[kept], names, weights[kept])
+        counted = weights > 0
+        names = None if names is None else names[counted]
+        return self._set(scores[counted], names, weights[counted])
 
     def predict(
         self,

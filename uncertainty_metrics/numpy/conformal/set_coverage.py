@@ -154,7 +154,7 @@ def class_coverage_gap(
     Args:
       labels: integer class labels in [0, K), shape [...].
       sets: booleans (or 0 and 1), shape [..., K].
-      alpha: share of labels that the sets may miss, in (0, 1).
+      alpha: share of labels that sets may miss, in (0, 1).
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
 

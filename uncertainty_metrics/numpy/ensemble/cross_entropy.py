@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _inputs, _rows, _threads
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
@@ -16,7 +16,7 @@ __all__ = ["ensemble_cross_entropy", "gibbs_cross_entropy", "variance_bound"]
 
 def _label_log_probabilities(
     data: MemberData, aggregate: bool
-) -> tuple[_inputs.Examples, np.ndarray]:
+) -> tuple[_examples.Examples, np.ndarray]:
     """Returns the examples that count, and log p_m(y) of each member, [N, M]."""
     _checks.boolean("aggregate", aggregate)
     name, predictions = _checks.predictions(data.probabilities, data.logits, None)
@@ -29,14 +29,16 @@ def _label_log_probabilities(
         labels.shape, name, predictions.shape, predictions.shape[:-2]
     )
     # Checks of labels and weights need the predictions of one member only.
-    examples = _inputs.examples(
+    examples = _examples.examples(
         labels,
         **{name: predictions[..., 0, :]},
         sample_weight=data.sample_weight,
         ignore_index=data.ignore_index,
         allow_none=not aggregate,
     )
-    rows = predictions.reshape(-1, *predictions.shape[-2:])[examples.kept.reshape(-1)]
+    rows = predictions.reshape(-1, *predictions.shape[-2:])[
+        examples.counted.reshape(-1)
+    ]
     rows = _predictions.checked(name, rows)
 
     def log_probabilities(block: slice) -> np.ndarray:

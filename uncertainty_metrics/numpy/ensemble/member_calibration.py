@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, PRESETS
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 from uncertainty_metrics.numpy.ensemble import _predictions
@@ -191,7 +191,7 @@ def ensemble_calibration(
     spec = dataclasses.replace(PRESETS["expected_calibration_error"], num_bins=num_bins)
     statistics, total = [], np.zeros(())
     for member in members:  # One at a time bounds the memory of the temporaries.
-        examples = _inputs.examples(
+        examples = _examples.examples(
             labels,
             **{name: member},
             sample_weight=sample_weight,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy import _examples, _threads
 
 # Up to this many decisions, products of matrices are the fastest sums.
 _FEW_DECISIONS = 64
 
 
 def by_decision(
-    examples: _inputs.Examples,
-) -> tuple[_inputs.Examples, np.ndarray, np.ndarray]:
+    examples: _examples.Examples,
+) -> tuple[_examples.Examples, np.ndarray, np.ndarray]:
     """Returns checked examples, weights of sum 1, and decisions, numbered from 0 to
     D - 1 for the D decisions that occur.
     """
@@ -26,7 +26,7 @@ def by_decision(
 
 
 def frequencies(
-    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
+    examples: _examples.Examples, weights: np.ndarray, decisions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
     shape = decisions.max() + 1, examples.num_classes
@@ -37,7 +37,7 @@ def frequencies(
 
 
 def means(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     weights: np.ndarray,
     decisions: np.ndarray,
     shares: np.ndarray,

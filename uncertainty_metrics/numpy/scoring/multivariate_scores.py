@@ -1,5 +1,4 @@
-"""Proper scoring rules of samples of multivariate forecasts, exact and in float64, that
-measure how coordinates depend on each other. See also `energy_score`.
+"""Proper scoring rules of samples of multivariate forecasts, exact and in float64.
 
 All are losses: smaller is better.
 """
@@ -10,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy.scoring import _energy, forecast_scores
+from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
-__all__ = ["dawid_sebastiani_score", "variogram_score"]
+__all__ = ["dawid_sebastiani_score", "energy_score", "variogram_score"]
 
 
 def _vectors(
@@ -194,3 +195,72 @@ def dawid_sebastiani_score(
     diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
     log_stddev = np.log(unit) + np.log(stddev) + np.log(diagonal)
     return 2 * np.sum(log_stddev, axis=-1) + np.sum(z**2, axis=-1)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def energy_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+) -> np.ndarray:
+    """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
+
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      almost_fair: alpha fair + (1 - alpha) nrg.
+      roll: over neighbours j = i - 1 in the given order; unbiased for independent
+        samples, but noisier, and it depends on their order. O(m d).
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
+      O(m d) for each forecast.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
+      5.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
+    """
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    m = samples.shape[-2]
+    estimator, alpha = forecast_scores.settled(estimator, alpha)
+    forecast_scores.check_estimator(estimator, m)
+    labels = _inputs.finite("labels", labels)
+    samples = _inputs.finite("predictive_samples", samples)
+    d = samples.shape[-1]
+    y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
+    scale = None if estimator == "roll" else 1 / (m * m)
+    if forecast_scores.is_fair(estimator):
+        scale = forecast_scores.share_of_fair(estimator, alpha, m) / (m * (m - 1))
+
+    def score(block: slice) -> np.ndarray:
+        return _energy.energy_scores(y[block], x[block], scale)
+
+    # There are m / 2 passes over the samples, and a few arrays of their size.
+    step = _threads.rows_of_block(4 * m * d)
+    parts = _threads.map_blocks(score, len(y), m * (m // 2) * d, step)
+    return np.concatenate(parts).reshape(labels.shape[:-1])[()]

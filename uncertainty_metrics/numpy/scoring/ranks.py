@@ -31,7 +31,7 @@ def rank_histogram(
 
     Args:
       labels: real, shape [...] or [..., 1].
-      predictive_samples: m samples of each forecast, real, shape [..., m].
+      predictive_samples: m samples of each forecast, shape [..., m].
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
 

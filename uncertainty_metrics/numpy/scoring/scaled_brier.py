@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
 __all__ = ["scaled_brier_score"]
@@ -64,7 +64,7 @@ def scaled_brier_score(
       of Prediction Accuracy: An Intuitive Measure Useful for Evaluating Risk Prediction
       Models.
     """
-    examples: Any = _inputs.examples_of(
+    examples: Any = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

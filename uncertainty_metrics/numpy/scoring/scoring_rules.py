@@ -17,27 +17,25 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
-from uncertainty_metrics.numpy.scoring import _decisions
+from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy import _examples, _rows, _threads
 
 __all__ = [
-    "brier_decomposition",
-    "brier_decomposition_exact",
     "brier_score",
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
 
 
-def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Returns the value [N] at the label in each row of values [N, K]."""
     return values[np.arange(len(labels)), labels]
 
 
 def of_groups(
     values: np.ndarray,
     weights: np.ndarray,
-    groups: _inputs.Partition,
+    groups: _examples.Partition,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
     """Returns `GroupValues` of values [num_groups], which are NaN for empty groups."""
@@ -49,7 +47,7 @@ def of_groups(
 
 
 def reduced(
-    examples: _inputs.Examples,
+    examples: _examples.Examples,
     scores: np.ndarray,
     aggregate: bool,
     worst: Callable[[np.ndarray], Any] = np.max,
@@ -67,8 +65,8 @@ def reduced(
     if aggregate:
         with np.errstate(over="ignore"):  # The mean may overflow to inf.
             return float(np.average(scores, weights=examples.weights))
-    weighted = np.zeros(examples.kept.shape)
-    weighted[examples.kept] = (
+    weighted = np.zeros(examples.counted.shape)
+    weighted[examples.counted] = (
         scores if examples.weights is None else scores * examples.weights
     )
     return weighted
@@ -158,7 +156,7 @@ def brier_score(
     """
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -176,7 +174,7 @@ def brier_score(
         if zero_based:  # Adding 1 at the end would lose digits.
             p[np.arange(len(p)), labels] -= 1
             return _rows.dot(p, p)
-        return _rows.dot(p, p) - 2 * _at_label(p, labels)
+        return _rows.dot(p, p) - 2 * at_label(p, labels)
 
     return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
@@ -256,7 +254,7 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -271,17 +269,17 @@ def negative_log_likelihood(
     return reduced(examples, _likelihood_scores(examples), aggregate)
 
 
-def _likelihood_scores(examples: _inputs.Examples) -> np.ndarray:
+def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
     """Returns -log p_y of each example, [N]."""
     if examples.name != "logits":
-        p = _at_label(examples.checked().predictions, examples.labels)
+        p = at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
             return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
 
     def score(rows: slice) -> np.ndarray:
         z = _rows.below_maximum(examples.predictions[rows])
-        at_label = _at_label(z, examples.labels[rows])
-        return np.log(_rows.sums(np.exp(z, out=z))) - at_label
+        label_logit = at_label(z, examples.labels[rows])
+        return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
 
     out = np.empty(len(examples.labels))
     return _threads.fill_rows(out, score, examples.num_classes)
@@ -370,7 +368,7 @@ def ranked_probability_score(
       Murphy (1971), A Note on the Ranked Probability Score.
     """
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples_of(
+    examples = _examples.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -396,156 +394,3 @@ def ranked_probability_score(
         return _rows.dot(errors, errors)
 
     return reduced(examples, examples.checked().in_blocks(score), aggregate)
-
-
-def brier_decomposition(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    logits: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> BrierParts:
-    """Uncertainty, resolution and reliability: three parts of the Brier score.
-
-    Examples are partitioned by their decision k, the argmax. With w_k the share of the
-    examples decided as k, dbar_kj the frequency of label j among them and pbar_j its
-    frequency among all examples:
-
-      uncertainty = -sum_j pbar_j^2
-      resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
-      reliability = mean over examples of sum_j (p_j - dbar_kj)^2
-
-    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
-    decision are equal; `brier_decomposition_exact` sums to it for any data.
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
-      ignore_index: a label whose examples are left out.
-
-    Returns:
-      A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
-      resolution in [0, 1], larger is better; reliability in [0, 2], smaller is better
-      and 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> probabilities = [[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]]
-      >>> parts = um.brier_decomposition([0, 1, 1, 1], probabilities=probabilities)
-      >>> [round(float(part), 6) for part in parts]
-      [-0.625, 0.125, 0.18]
-
-    References:
-      Murphy (1973), A New Vector Partition of the Probability Score.
-      Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
-    """
-    examples = _inputs.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
-    )
-    examples, weights, decisions = _decisions.by_decision(examples)
-    dbar, shares = _decisions.frequencies(examples, weights, decisions)
-    pbar = shares @ dbar
-
-    def distance(p: np.ndarray, block: slice) -> np.ndarray:
-        p -= dbar.take(decisions[block], axis=0)
-        return _rows.dot(p, p)
-
-    return BrierParts(
-        float(-np.sum(pbar**2)),
-        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(np.sum(weights * examples.in_blocks(distance))),
-    )
-
-
-def brier_decomposition_exact(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    logits: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> ExactBrierParts:
-    """Five parts that sum to the Brier score, for any data.
-
-    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j,
-    and dbar_kj the mean of the outcome d_j = (j == y), over the examples decided as k:
-
-      reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
-      within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
-      within_bin_covariance = 2 * mean of sum_j (p_j - fbar_kj) (d_j - dbar_kj)
-      Brier = uncertainty - resolution + reliability
-              + within_bin_variance - within_bin_covariance
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
-      ignore_index: a label whose examples are left out.
-
-    Returns:
-      A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
-      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most
-      the `reliability` of `brier_decomposition`; smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
-      >>> u, resolution, reliability, variance, covariance = (
-      ...     um.brier_decomposition_exact(**data)
-      ... )
-      >>> total = u - resolution + reliability + variance - covariance
-      >>> bool(abs(total - um.brier_score(**data)) < 1e-6)
-      True
-
-    References:
-      Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
-      Decomposition.
-    """
-    examples = _inputs.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
-    )
-    examples, weights, decisions = _decisions.by_decision(examples)
-    dbar, shares = _decisions.frequencies(examples, weights, decisions)
-    fbar = _decisions.means(examples, weights, decisions, shares)
-    pbar = shares @ dbar
-
-    def deviations(p: np.ndarray, block: slice) -> np.ndarray:
-        p -= fbar.take(decisions[block], axis=0)
-        # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
-        products = _at_label(p, examples.labels[block])
-        return np.stack([_rows.dot(p, p), products], axis=1)
-
-    squares, products = examples.in_blocks(deviations, 2).T
-    return ExactBrierParts(
-        float(-np.sum(pbar**2)),
-        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
-        float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
-        float(np.sum(weights * squares)),
-        float(2 * np.sum(weights * products)),
-    )

@@ -274,8 +274,8 @@ def auroc_difference(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels = [0, 0, 0, 1, 0, 1, 1, 1]
-      >>> found = um.auroc_difference(labels, range(8), [0, 5, 2, 3, 7, 4, 1, 6])
-      >>> [round(x, 3) for x in found]
+      >>> interval = um.auroc_difference(labels, range(8), [0, 5, 2, 3, 7, 4, 1, 6])
+      >>> [round(x, 3) for x in interval]
       [0.002, 0.438, 0.873, 0.049]
 
     References:

@@ -13,7 +13,11 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _ranking,
+    _selective_risks,
+)
 
 __all__ = [
     "area_under_accuracy_rejection_curve",
@@ -40,15 +44,17 @@ class _Areas(NamedTuple):
 
 
 def _areas(data: RankedData) -> _Areas:
-    scores, outcomes, weights = risk_coverage.examples_of(data)
+    scores, outcomes, weights = _ranked_decisions.examples_of(data)
     if outcomes.dtype == bool:
         groups = _ranking.groups(scores, outcomes, weights)
-        least = risk_coverage.least_mean_risk(groups)
+        least = _selective_risks.least_mean_risk(groups)
     else:
         losses = outcomes - np.min(outcomes)  # The areas cancel less.
         groups = _ranking.loss_groups(scores, losses, weights)
-        least = risk_coverage.mean_risk(_ranking.loss_groups(-losses, losses, weights))
-    return _Areas(risk_coverage.mean_risk(groups), least, float(groups.risks[-1]))
+        least = _selective_risks.mean_risk(
+            _ranking.loss_groups(-losses, losses, weights)
+        )
+    return _Areas(_selective_risks.mean_risk(groups), least, float(groups.risks[-1]))
 
 
 def area_under_sparsification_error_curve(
@@ -248,9 +254,9 @@ def area_under_accuracy_rejection_curve(
       Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
       Classification Methods with a Reject Option.
     """
-    return 1 - risk_coverage.mean_risk(
-        risk_coverage.grouped(
-            *risk_coverage.examples_of(
+    return 1 - _selective_risks.mean_risk(
+        _ranked_decisions.grouped(
+            *_ranked_decisions.examples_of(
                 RankedOrLosses(
                     labels=labels,
                     probabilities=probabilities,

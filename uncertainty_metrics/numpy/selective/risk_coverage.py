@@ -11,20 +11,27 @@ keep their order even if all probabilities would be rounded to 1.
 
 from __future__ import annotations
 
-from typing import Any, overload
-
-import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
-from uncertainty_metrics._results import GroupValues, RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
-from uncertainty_metrics.numpy.scoring import scoring_rules
-from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics._arguments import RankedData, RankedOrLosses
+from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy.selective._ranked_decisions import (
+    examples_of,
+    grouped,
+    groups_of,
+)
+from uncertainty_metrics.numpy.selective._selective_risks import (
+    curve_of,
+    excess_risk,
+    generalized_risk,
+    largest_coverage,
+    mean_risk,
+    oracle_accuracy,
+    risk_from,
+)
 
 __all__ = [
-    "accuracy",
     "area_under_generalized_risk_coverage_curve",
     "area_under_risk_coverage_curve",
     "augrc",
@@ -36,178 +43,6 @@ __all__ = [
     "risk_at_coverage",
     "risk_coverage_curve",
 ]
-
-
-# Groups at a time: few enough for their temporaries to stay in the cache.
-_BLOCK = 2**16
-
-
-def is_classifier(data: RankedData) -> bool:
-    """Says if labels were passed (True), or `confidences` with `correct` or `losses`.
-
-    Raises:
-      ValueError: neither or both were, or there is `ignore_index` without labels.
-    """
-    arguments = {
-        "labels": data.labels,
-        "probabilities": data.probabilities,
-        "logits": data.logits,
-        "confidences": data.confidences,
-        "correct": data.correct,
-        "losses": data.losses,
-    }
-    names = [name for name, value in arguments.items() if value is not None]
-    if "labels" in names and not {"confidences", "correct", "losses"} & {*names}:
-        return True
-    if names not in (["confidences", "correct"], ["confidences", "losses"]):
-        or_losses = " or `losses`" if isinstance(data, RankedOrLosses) else ""
-        raise _checks.plain_error(
-            "Either `labels` with one of `probabilities` and `logits`, or "
-            f"`confidences` with `correct`{or_losses} "
-            "must be given.",
-            " and ".join(f"`{name}`" for name in names) or "none of them",
-        )
-    if data.ignore_index is not None:
-        raise _checks.error(
-            "ignore_index", "None where there are no `labels`", data.ignore_index
-        )
-    return False
-
-
-def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the argmax of each row of logits [N, K], and the float64 log-odds of its
-    probability, which differ even if the probabilities round to 1.
-    """
-    decided = np.empty(len(logits), np.intp)
-
-    def odds(rows: slice) -> np.ndarray:
-        z = _rows.below_maximum(logits[rows])
-        decided[rows] = np.argmax(z, axis=-1)
-        z[np.arange(len(z)), decided[rows]] = -np.inf
-        second = _rows.largest(z)
-        z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
-        with np.errstate(divide="ignore"):  # inf if no other class is possible.
-            return -(second + np.log(_rows.sums(np.exp(z, out=z))))
-
-    scores = np.empty(len(logits))
-    return decided, _threads.fill_rows(scores, odds, logits.shape[1])
-
-
-def _decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the decision of each example, and scores that rank their confidences."""
-    if examples.name == "logits":
-        return _margins(examples.predictions)
-    return examples.decided
-
-
-def of_examples(
-    examples: _inputs.Examples,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
-    decided, scores = _decisions(examples)
-    return _ranking.floating(scores), decided == examples.labels, examples.weights
-
-
-def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N] from the arguments of a public function.
-
-    With `losses`, the outcomes are float64 losses.
-    """
-    if is_classifier(data):
-        examples = _inputs.examples(
-            data.labels,
-            data.probabilities,
-            data.logits,
-            sample_weight=data.sample_weight,
-            ignore_index=data.ignore_index,
-        )
-        return of_examples(examples)
-    if data.losses is not None:
-        return _ranking.loss_examples(data.losses, data.confidences, data.sample_weight)
-    return _ranking.examples(
-        "correct", data.correct, "confidences", data.confidences, data.sample_weight
-    )
-
-
-def _groups(data: RankedData) -> _ranking.Groups:
-    """Returns groups of equal scores from the arguments of a public function."""
-    return grouped(*examples_of(data))
-
-
-def grouped(
-    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
-) -> _ranking.Groups:
-    """Returns groups of equal scores; the outcomes are boolean, or losses."""
-    boolean = outcomes.dtype == bool
-    return (_ranking.groups if boolean else _ranking.loss_groups)(
-        scores, outcomes, weights
-    )
-
-
-def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
-    """Returns the sum of the expected risks over the examples of a group.
-
-    Args:
-      mass: mass before the group.
-      misses: misses before the group.
-      size: mass of the group.
-      errors: misses of the group.
-    """
-    # Rounding may leave a group of mass 0.
-    rate = np.minimum(errors / np.maximum(size, np.finfo(np.float64).tiny), 1)
-    return errors + (misses - rate * mass) * _ranking.digamma_step(mass, size)
-
-
-def mean_risk(groups: _ranking.Groups) -> float:
-    """Returns the mean over k of the expected risk of the k most confident examples."""
-    total = 0.0
-    for start in range(0, len(groups.misses) - 1, _BLOCK):
-        block = slice(start, start + _BLOCK + 1)
-        misses = groups.unit * groups.misses[block]
-        masses = groups.unit * groups.masses[block]
-        sizes = masses[1:] - masses[:-1]
-        risks = misses[1:] / masses[1:]  # Right for groups of one example.
-        tied = np.flatnonzero(sizes != 1)
-        errors = misses[tied + 1] - misses[tied]
-        risks[tied] = _tied_risks(masses[tied], misses[tied], sizes[tied], errors)
-        total += risks.sum()
-    return float(np.ldexp(total / masses[-1], groups.exponent))
-
-
-def least_mean_risk(groups: _ranking.Groups) -> float:
-    """Returns the mean risk if all right decisions had the higher confidences."""
-    right, wrong = groups.unit * groups.hits[-1], groups.unit * groups.misses[-1]
-    return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
-
-
-def excess_risk(groups: _ranking.Groups) -> float:
-    """Returns the mean risk less the mean risk of the best order."""
-    return max(0.0, mean_risk(groups) - least_mean_risk(groups))
-
-
-def generalized_risk(groups: _ranking.Groups) -> float:
-    """Returns the area under the share of all examples that are decided and wrong."""
-    area = _ranking.trapezoids(groups.masses, groups.misses)
-    return area / float(groups.masses[-1]) ** 2
-
-
-def largest_coverage(groups: _ranking.Groups, risk: float) -> float:
-    """Returns the largest coverage at which the risk is at most `risk`."""
-    fits = groups.risks <= risk * _ranking.ROUND_UP
-    return float(np.max(groups.coverages, where=fits, initial=0.0))
-
-
-def risk_from(groups: _ranking.Groups, coverage: float) -> float:
-    """Returns the risk at the smallest coverage that is at least `coverage`."""
-    reached = groups.coverages * _ranking.ROUND_UP >= coverage
-    return float(groups.risks[np.argmax(reached)])
-
-
-def oracle_accuracy(groups: _ranking.Groups, fraction: float) -> float:
-    """Returns the accuracy if an oracle decides the least confident `fraction`."""
-    total = groups.masses[-1]
-    misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
-    return float(1 - misses / total)
 
 
 def area_under_risk_coverage_curve(
@@ -269,7 +104,7 @@ def area_under_risk_coverage_curve(
       Neural Classifiers.
     """
     return mean_risk(
-        _groups(
+        groups_of(
             RankedOrLosses(
                 labels=labels,
                 probabilities=probabilities,
@@ -337,7 +172,7 @@ def excess_aurc(
       Neural Classifiers.
     """
     return excess_risk(
-        _groups(
+        groups_of(
             RankedData(
                 labels=labels,
                 probabilities=probabilities,
@@ -401,7 +236,7 @@ def area_under_generalized_risk_coverage_curve(
       Classification Systems.
     """
     return generalized_risk(
-        _groups(
+        groups_of(
             RankedData(
                 labels=labels,
                 probabilities=probabilities,
@@ -483,16 +318,6 @@ def risk_coverage_curve(
     return curve_of(scores, groups, logits is not None)
 
 
-def curve_of(
-    scores: np.ndarray, groups: _ranking.Groups, of_logits: bool
-) -> RiskCoverageCurve:
-    """Returns the curve of scores: confidences, or their log-odds if `of_logits`."""
-    thresholds = np.unique(scores)[::-1].astype(np.float64)
-    if of_logits:
-        thresholds = 1 / (1 + np.exp(-thresholds))
-    return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
-
-
 def coverage_at_risk(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -540,7 +365,7 @@ def coverage_at_risk(
     """
     risk = _checks.share("risk", risk)
     return largest_coverage(
-        _groups(
+        groups_of(
             RankedData(
                 labels=labels,
                 probabilities=probabilities,
@@ -601,7 +426,7 @@ def risk_at_coverage(
     """
     coverage = _checks.share("coverage", coverage, zero=False)
     return risk_from(
-        _groups(
+        groups_of(
             RankedData(
                 labels=labels,
                 probabilities=probabilities,
@@ -664,7 +489,7 @@ def oracle_collaborative_accuracy(
     """
     fraction = _checks.share("fraction", fraction)
     return oracle_accuracy(
-        _groups(
+        groups_of(
             RankedData(
                 labels=labels,
                 probabilities=probabilities,
@@ -677,93 +502,6 @@ def oracle_collaborative_accuracy(
         ),
         fraction,
     )
-
-
-@overload
-def accuracy(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    *,
-    logits: ArrayLike | None = None,
-    labels_predicted: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-) -> float: ...
-
-
-@overload
-def accuracy(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    *,
-    logits: ArrayLike | None = None,
-    labels_predicted: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    groups: ArrayLike,
-    num_groups: int | None = None,
-) -> GroupValues: ...
-
-
-def accuracy(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
-    *,
-    logits: ArrayLike | None = None,
-    labels_predicted: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    groups: ArrayLike | None = None,
-    num_groups: int | None = None,
-) -> float | GroupValues:
-    """Accuracy: the share of right decisions.
-
-    Args:
-      labels: integer class labels in [0, K), shape [...].
-      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
-        two classes, shape [...] or [..., 1].
-      logits: logits of the same shape, instead of `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax, the
-        lowest of equals.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
-      ignore_index: a label whose examples are left out.
-      groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
-
-    Returns:
-      A share in [0, 1]. Larger is better.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
-      0.75
-    """
-    examples = _inputs.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-            groups=groups,
-            num_groups=num_groups,
-        )
-    )
-    decided, _ = _decisions(examples)
-    if examples.predicted is not None:
-        decided = examples.predicted
-    hits = (decided == examples.labels).astype(np.float64)
-    return scoring_rules.reduced(examples, hits, aggregate=True, worst=np.min)
 
 
 aurc = area_under_risk_coverage_curve

@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _ranking,
+    _selective_risks,
+)
 
 __all__ = ["threshold_at_risk"]
 
@@ -94,9 +98,9 @@ def threshold_at_risk(
         sample_weight=sample_weight,
         ignore_index=ignore_index,
     )
-    if risk_coverage.is_classifier(data):
+    if _ranked_decisions.is_classifier(data):
         lowest = 0.0
-        examples = _inputs.examples(
+        examples = _examples.examples(
             labels,
             probabilities,
             logits,
@@ -106,11 +110,11 @@ def threshold_at_risk(
         decided, scores = examples.decided
         outcomes, weights = decided == examples.labels, examples.weights
     else:
-        scores, outcomes, weights = risk_coverage.examples_of(data)
+        scores, outcomes, weights = _ranked_decisions.examples_of(data)
     if delta is None:
         scores = _ranking.floating(scores)
         groups = _ranking.groups(scores, outcomes, weights)
-        curve = risk_coverage.curve_of(scores, groups, False)
+        curve = _selective_risks.curve_of(scores, groups, False)
         fits = curve.risks <= risk * _ranking.ROUND_UP
         return float(np.min(curve.thresholds, where=fits, initial=np.inf))
     delta = _checks.open_unit("delta", delta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
+from uncertainty_metrics.numpy.selective import _ranking, _selective_risks
 from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _grid, _stored_sketch
 
 
@@ -83,7 +83,9 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Deep Neural Classifiers.
         """
         self._check_decisions("area_under_risk_coverage_curve")
-        return risk_coverage.mean_risk(self._ranking("area_under_risk_coverage_curve"))
+        return _selective_risks.mean_risk(
+            self._ranking("area_under_risk_coverage_curve")
+        )
 
     def excess_aurc(self) -> float:
         """Excess AURC, of decisions. Alias `e_aurc`.
@@ -100,7 +102,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Deep Neural Classifiers.
         """
         self._check_decisions("excess_aurc")
-        return risk_coverage.excess_risk(self._ranking("excess_aurc"))
+        return _selective_risks.excess_risk(self._ranking("excess_aurc"))
 
     def area_under_generalized_risk_coverage_curve(self) -> float:
         """Area under the generalized risk-coverage curve. Alias `augrc`.
@@ -118,7 +120,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
         """
         self._check_decisions("area_under_generalized_risk_coverage_curve")
         groups = self._ranking("area_under_generalized_risk_coverage_curve")
-        return risk_coverage.generalized_risk(groups)
+        return _selective_risks.generalized_risk(groups)
 
     def conformal_quantile(self, alpha: float) -> float:
         """Conformal quantile q of the scores 1 - p of the labels, the method "lac".

@@ -8,9 +8,9 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration import _scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
@@ -85,12 +85,12 @@ def of_rows(rows: list[ExactSums], count: int | None) -> SketchSums:
 
 
 def of_examples(
-    examples: _inputs.Examples, spec: CalibrationSpec, bits: tuple[int, ...]
+    examples: _examples.Examples, spec: CalibrationSpec, bits: tuple[int, ...]
 ) -> SketchSums | None:
     """Returns the sums over examples; None if there are no examples."""
     if len(examples.labels) == 0:
         return None
-    scores, outcomes, groups = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = _scores.scored_rows(examples, spec)
     cells = _grid.num_cells(*bits)
     num_groups = spec.num_groups(examples.num_classes)
     zeros = ExactSums.zeros(num_groups * cells)

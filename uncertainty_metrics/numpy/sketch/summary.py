@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _inputs, _saved
+from uncertainty_metrics.numpy import _examples, _saved
 from uncertainty_metrics.numpy.scoring.scoring_rules import (
     brier_score,
     negative_log_likelihood,
@@ -163,7 +163,7 @@ class Summary:
             correct=correct,
             confidences=confidences,
         )
-        self.add_examples(_inputs.examples_of(data), of_answers=correct is not None)
+        self.add_examples(_examples.examples_of(data), of_answers=correct is not None)
 
     def add_examples(self, examples: Any, *, of_answers: bool) -> None:
         """Adds checked examples; answers are examples of two classes, 1 for right."""

@@ -262,11 +262,11 @@ def _reshaped_cdf(distribution: Distribution, dtype: tf.DType) -> Cdf:
         axes = range(z.shape.rank)
         lead = z.shape.rank - sizes.rank
         # An axis along which the batch is stretched belongs to the labels.
-        kept = [axis for axis in axes[lead:] if sizes[axis - lead] != 1]
-        order = [*[axis for axis in axes if axis not in kept], *kept]
+        unstretched = [axis for axis in axes[lead:] if sizes[axis - lead] != 1]
+        order = [*[axis for axis in axes if axis not in unstretched], *unstretched]
         z = tf.transpose(z, order)
         shape = tf.shape(z)
-        outer = shape[: len(order) - len(kept)]
+        outer = shape[: len(order) - len(unstretched)]
         z = tf.reshape(z, tf.concat([outer, inside], axis=0))
 
         def back(x):

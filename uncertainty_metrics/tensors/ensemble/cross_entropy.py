@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
 from uncertainty_metrics.numpy.ensemble import _predictions
-from uncertainty_metrics.numpy.ensemble import cross_entropy as declared
+from uncertainty_metrics.numpy.ensemble import cross_entropy as np_cross_entropy
 from uncertainty_metrics.ops import _classifier_scores, _inputs, _members, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
@@ -19,7 +19,7 @@ from uncertainty_metrics.tensors._twin import twin
 if TYPE_CHECKING:
     pass
 
-__all__ = declared.__all__
+__all__ = np_cross_entropy.__all__
 
 
 def _cross_entropy(
@@ -48,17 +48,17 @@ def _cross_entropy(
     return _classifier_scores.reduced(examples, scores, members.right, aggregate)
 
 
-@twin(declared.ensemble_cross_entropy, data=MemberData)
+@twin(np_cross_entropy.ensemble_cross_entropy, data=MemberData)
 def ensemble_cross_entropy(data, aggregate):
     return _cross_entropy(data, aggregate, _members.ensemble_likelihoods)
 
 
-@twin(declared.gibbs_cross_entropy, data=MemberData)
+@twin(np_cross_entropy.gibbs_cross_entropy, data=MemberData)
 def gibbs_cross_entropy(data, aggregate):
     return _cross_entropy(data, aggregate, _members.gibbs_likelihoods)
 
 
-@twin(declared.variance_bound)
+@twin(np_cross_entropy.variance_bound)
 def variance_bound(probs, labels, num_models):
     tensor = _members.floating("probs", probs)
     _predictions.check_members_first(tensor.shape, num_models)

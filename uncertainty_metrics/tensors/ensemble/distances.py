@@ -9,11 +9,11 @@ import math
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.ensemble import _predictions
-from uncertainty_metrics.numpy.ensemble import distances as declared
+from uncertainty_metrics.numpy.ensemble import distances as np_distances
 from uncertainty_metrics.ops import _member_pairs, _members, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = declared.__all__
+__all__ = np_distances.__all__
 
 
 def _finite(first: xp.Tensor, second: xp.Tensor) -> xp.Tensor:
@@ -22,7 +22,7 @@ def _finite(first: xp.Tensor, second: xp.Tensor) -> xp.Tensor:
     return xp.reduce_all(finite, axis=-1)
 
 
-@twin(declared.kl_divergence)
+@twin(np_distances.kl_divergence)
 def kl_divergence(p, q, *, aggregate):
     _checks.boolean("aggregate", aggregate)
     p, q = _members.pair(("p", "q"), (p, q), size=2)
@@ -37,7 +37,7 @@ def kl_divergence(p, q, *, aggregate):
     return _members.aggregated(divergences, right, aggregate)
 
 
-@twin(declared.logit_kl_divergence)
+@twin(np_distances.logit_kl_divergence)
 def logit_kl_divergence(logits_1, logits_2, *, aggregate):
     _checks.boolean("aggregate", aggregate)
     pair = _members.pair(("logits_1", "logits_2"), (logits_1, logits_2))
@@ -64,7 +64,7 @@ def _lp_norm(vectors: xp.Tensor, order: float) -> xp.Tensor:
     return scale[..., 0] * xp.pow(xp.maximum(total, 1), 1 / order)
 
 
-@twin(declared.lp_distance)
+@twin(np_distances.lp_distance)
 def lp_distance(x, y, p, *, aggregate):
     order = _predictions.check_order(p)
     _checks.boolean("aggregate", aggregate)
@@ -88,12 +88,12 @@ def _cosines(x, y, aggregate):
     return _members.aggregated(cosines, _finite(x, y), aggregate)
 
 
-@twin(declared.cosine_similarity)
+@twin(np_distances.cosine_similarity)
 def cosine_similarity(x, y, *, aggregate):
     return _cosines(x, y, aggregate)
 
 
-@twin(declared.cosine_distance)
+@twin(np_distances.cosine_distance)
 def cosine_distance(x, y, *, aggregate):
     cosines, right = _cosines(x, y, aggregate)
     return 1 - cosines, right

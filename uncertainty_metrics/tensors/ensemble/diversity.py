@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
-from uncertainty_metrics.numpy.ensemble import diversity as declared
+from uncertainty_metrics.numpy.ensemble import diversity as np_diversity
 from uncertainty_metrics.ops import _inputs, _member_pairs, _members, _sums, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
-__all__ = declared.__all__
+__all__ = np_diversity.__all__
 
 
 def _decisions(
@@ -33,13 +33,13 @@ def _decisions(
     return decisions, right, scores[0].shape[-1], scores[0].dtype
 
 
-@twin(declared.disagreement)
+@twin(np_diversity.disagreement)
 def disagreement(logits_1, logits_2):
     (first, second), right, _, dtype = _decisions(logits_1, logits_2)
     return _members.aggregated(xp.cast(first != second, dtype), right)
 
 
-@twin(declared.double_fault)
+@twin(np_diversity.double_fault)
 def double_fault(logits_1, logits_2, labels):
     (first, second), right, num_classes, dtype = _decisions(logits_1, logits_2)
     y = _inputs.as_tensor("labels", labels)
@@ -58,7 +58,7 @@ def _row_means(values: xp.Tensor) -> xp.Tensor:
     return (hi + lo) / xp.cast(xp.shape(values)[1], xp.float32)
 
 
-@twin(declared.average_pairwise_diversity)
+@twin(np_diversity.average_pairwise_diversity)
 def average_pairwise_diversity(probs, num_models, error):
     tensor = _members.floating("probs", probs)
     m = _predictions.check_members_first(tensor.shape, num_models, least=2)
@@ -81,4 +81,4 @@ def average_pairwise_diversity(probs, num_models, error):
         divisor = xp.cast(divisor, means.dtype)
         right = right & ((divisor > 0) & xp.math.is_finite(divisor))
         means = means / xp.stack([divisor, 1, 1])
-    return dict(zip(declared.DIVERSITIES, xp.unstack(means), strict=True)), right
+    return dict(zip(np_diversity.DIVERSITIES, xp.unstack(means), strict=True)), right

@@ -12,7 +12,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy.ensemble import _predictions
-from uncertainty_metrics.numpy.ensemble import uncertainty as declared
+from uncertainty_metrics.numpy.ensemble import uncertainty as np_uncertainty
 from uncertainty_metrics.ops import _execution, _inputs, _members, numpy_dtype, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
@@ -20,7 +20,7 @@ from uncertainty_metrics.tensors._twin import twin
 if TYPE_CHECKING:
     pass
 
-__all__ = declared.__all__
+__all__ = np_uncertainty.__all__
 
 # Bytes of a block of eager arithmetic. Memory allocators request each larger piece from
 # the system again, which takes as long as the arithmetic.
@@ -79,44 +79,44 @@ def _scores(
     return scores, xp.reshape(right, shape)
 
 
-@twin(declared.model_uncertainty, data=MemberData)
+@twin(np_uncertainty.model_uncertainty, data=MemberData)
 def model_uncertainty(data):
     parts, right = _scores(data, _members.information)
     return ModelUncertainty(*xp.unstack(parts)), right
 
 
-@twin(declared.predictive_entropy, data=MemberData)
+@twin(np_uncertainty.predictive_entropy, data=MemberData)
 def predictive_entropy(data):
     single = data.ensemble_axis is None
     return _scores(data, _members.total_entropies, single)
 
 
-@twin(declared.expected_entropy, data=MemberData)
+@twin(np_uncertainty.expected_entropy, data=MemberData)
 def expected_entropy(data):
     return _scores(data, _members.expected_entropies)
 
 
-@twin(declared.mutual_information, data=MemberData)
+@twin(np_uncertainty.mutual_information, data=MemberData)
 def mutual_information(data):
     return _scores(data, _members.mutual_information)
 
 
-@twin(declared.ensemble_disagreement, data=MemberData)
+@twin(np_uncertainty.ensemble_disagreement, data=MemberData)
 def ensemble_disagreement(data):
     return _scores(data, _members.disagreements)
 
 
-@twin(declared.mean_member_uncertainty, data=MemberData)
+@twin(np_uncertainty.mean_member_uncertainty, data=MemberData)
 def mean_member_uncertainty(data):
     return _scores(data, _members.member_uncertainties)
 
 
-@twin(declared.variation_ratio, data=MemberData)
+@twin(np_uncertainty.variation_ratio, data=MemberData)
 def variation_ratio(data):
     return _scores(data, _members.variation_ratios)
 
 
-@twin(declared.knowledge_uncertainty)
+@twin(np_uncertainty.knowledge_uncertainty)
 def knowledge_uncertainty(alphas, logits):
     name = _checks.exactly_one(alphas=alphas, logits=logits)
     values = _members.floating(name, alphas if logits is None else logits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.regression import coverage as declared
+from uncertainty_metrics.numpy.regression import coverage as np_coverage
 from uncertainty_metrics.ops import _forecasts, _levels, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-@twin(declared.compute_calibration_curve)
+@twin(np_coverage.compute_calibration_curve)
 def compute_calibration_curve(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
@@ -36,7 +36,7 @@ def _curve(
     unchecked: _forecasts.Unchecked, n_bins: int
 ) -> tuple[dict[str, xp.Tensor], xp.Tensor]:
     """Returns the calibration curve, and whether it is right."""
-    compute = functools.partial(declared.compute_calibration_curve, n_bins=n_bins)
+    compute = functools.partial(np_coverage.compute_calibration_curve, n_bins=n_bins)
     arrays = _forecasts.by_numpy(compute, unchecked)
     if arrays is not None:
         dtype = unchecked.targets.dtype
@@ -47,7 +47,7 @@ def _curve(
     return curve, forecasts.valid
 
 
-@twin(declared.expected_calibration_error)
+@twin(np_coverage.expected_calibration_error)
 def expected_calibration_error(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
@@ -60,7 +60,7 @@ def expected_calibration_error(
     return _levels.curve_error(curve), valid
 
 
-@twin(declared.interval_coverage)
+@twin(np_coverage.interval_coverage)
 def interval_coverage(
     predictions, uncertainties, targets, level, mask, *, sample_weight, stddevs
 ):
@@ -72,7 +72,7 @@ def interval_coverage(
     return shares, forecasts.valid
 
 
-@twin(declared.calibration_error)
+@twin(np_coverage.calibration_error)
 def calibration_error(
     predictions, uncertainties, targets, level, mask, *, sample_weight, stddevs
 ):

@@ -13,7 +13,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import _levels as np_levels
-from uncertainty_metrics.numpy.regression import normal_scores as declared
+from uncertainty_metrics.numpy.regression import normal_scores as np_normal_scores
 from uncertainty_metrics.ops import (
     _binning,
     _execution,
@@ -45,12 +45,12 @@ def _likelihood(forecasts: _forecasts.Forecasts) -> xp.Tensor:
     return 0.5 * (math.log(2 * math.pi) + _sums.mean(terms, forecasts.weights))
 
 
-@twin(declared.negative_log_likelihood)
+@twin(np_normal_scores.negative_log_likelihood)
 def negative_log_likelihood(mean, var, targets, mask, *, sample_weight, stddevs):
     unchecked = _forecasts.unchecked(
         mean, var, targets, mask, sample_weight, stddevs, names=("mean", "var")
     )
-    value = _forecasts.by_numpy(declared.negative_log_likelihood, unchecked)
+    value = _forecasts.by_numpy(np_normal_scores.negative_log_likelihood, unchecked)
     if value is not None:
         return _with_gradient(value, *unchecked[:3]), xp.constant(True)
     forecasts = _forecasts.checked(unchecked)
@@ -97,12 +97,12 @@ def _mean_stddev(
     )
 
 
-@twin(declared.sharpness)
+@twin(np_normal_scores.sharpness)
 def sharpness(uncertainties, mask, *, sample_weight, stddevs):
     return _mean_stddev(uncertainties, mask, sample_weight, stddevs)
 
 
-@twin(declared.interval_width)
+@twin(np_normal_scores.interval_width)
 def interval_width(uncertainties, level, mask, *, sample_weight, stddevs):
     levels = _checks.levels("level", level)
     mean, valid = _mean_stddev(uncertainties, mask, sample_weight, stddevs)
@@ -114,7 +114,7 @@ def _root_mean_square(errors: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor
     return xp.sqrt(_sums.mean(errors * errors, weights))
 
 
-@twin(declared.root_mean_squared_error)
+@twin(np_normal_scores.root_mean_squared_error)
 def root_mean_squared_error(predictions, targets, mask, *, sample_weight):
     tensors = {
         "predictions": _inputs.as_tensor("predictions", predictions),
@@ -129,7 +129,7 @@ def root_mean_squared_error(predictions, targets, mask, *, sample_weight):
     return _root_mean_square(errors, weights), valid
 
 
-@twin(declared.expected_normalized_calibration_error)
+@twin(np_normal_scores.expected_normalized_calibration_error)
 def expected_normalized_calibration_error(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
@@ -168,7 +168,7 @@ def _ence(
     return xp.reduce_sum(mass * gaps) / xp.reduce_sum(mass)
 
 
-@twin(declared.evaluate_calibration)
+@twin(np_normal_scores.evaluate_calibration)
 def evaluate_calibration(
     predictions, uncertainties, targets, mask, n_bins, *, sample_weight, stddevs
 ):

@@ -12,7 +12,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy.regression import pit as declared
+from uncertainty_metrics.numpy.regression import pit as np_pit
 from uncertainty_metrics.ops import _forecasts, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["probability_integral_transform", "quantile_pit", "sample_pit"]
 
 
-@twin(declared.probability_integral_transform)
+@twin(np_pit.probability_integral_transform)
 def probability_integral_transform(predictions, uncertainties, targets, *, stddevs):
     forecasts = _forecasts.checked_forecasts(
         predictions, uncertainties, targets, stddevs=stddevs
@@ -40,7 +40,7 @@ def _beside(
     """
     values = _inputs.as_tensor(name, value)
     y = _inputs.as_tensor("targets", targets)
-    declared.check_last_axis(name, values.shape, y.shape, axis)
+    np_pit.check_last_axis(name, values.shape, y.shape, axis)
     values = xp.cast(values, _inputs.predictions_dtype(values))
     batch = xp.shape(values)[:-1]
     column = xp.reshape(xp.cast(y, values.dtype), xp.concat([batch, [1]], axis=0))
@@ -49,7 +49,7 @@ def _beside(
     return values, column, right, xp.shape(y)
 
 
-@twin(declared.sample_pit)
+@twin(np_pit.sample_pit)
 def sample_pit(samples, targets):
     values, y, right, shape = _beside("samples", samples, targets, "samples")
     below, upto = (
@@ -61,9 +61,9 @@ def sample_pit(samples, targets):
     return PITInterval(*ends), xp.reshape(right & (m > 0), shape)
 
 
-@twin(declared.quantile_pit)
+@twin(np_pit.quantile_pit)
 def quantile_pit(quantile_predictions, quantiles, targets):
-    levels = declared.check_quantiles(quantiles)
+    levels = np_pit.check_quantiles(quantiles)
     name = "quantile_predictions"
     knots, y, right, shape = _beside(name, quantile_predictions, targets, "quantiles")
     _checks.quantile_shape(knots.shape, list(knots.shape)[:-1], levels)

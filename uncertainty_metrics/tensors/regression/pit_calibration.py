@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.numpy.regression import _levels as np_levels
-from uncertainty_metrics.numpy.regression import pit_calibration as declared
+from uncertainty_metrics.numpy.regression import pit_calibration as np_pit_calibration
 from uncertainty_metrics.ops import (
     _binning,
     _forecasts,
@@ -60,7 +60,7 @@ def _pit_values(
     return ends, weights, usable & _validity.counted_are_right(right, weights)
 
 
-@twin(declared.pit_histogram)
+@twin(np_pit_calibration.pit_histogram)
 def pit_histogram(pit, n_bins, mask, *, sample_weight):
     n_bins = _checks.bins("n_bins", n_bins)
     ends, weights, valid = _pit_values(pit, mask, sample_weight)
@@ -97,12 +97,12 @@ def _curve(
     return curve, valid
 
 
-@twin(declared.pit_calibration_curve)
+@twin(np_pit_calibration.pit_calibration_curve)
 def pit_calibration_curve(pit, n_bins, mask, *, sample_weight):
     return _curve(pit, n_bins, mask, sample_weight)
 
 
-@twin(declared.pit_calibration_error)
+@twin(np_pit_calibration.pit_calibration_error)
 def pit_calibration_error(pit, n_bins, mask, *, sample_weight):
     curve, valid = _curve(pit, n_bins, mask, sample_weight)
     return _levels.curve_error(curve), valid

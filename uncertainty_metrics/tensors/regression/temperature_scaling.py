@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
-from uncertainty_metrics.numpy.regression import temperature_scaling as declared
+from uncertainty_metrics.numpy.regression import (
+    temperature_scaling as np_temperature_scaling,
+)
 from uncertainty_metrics.ops import _forecasts, _inputs, _validity, for_numpy, xp
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TemperatureScaling"]
 
 
-class TemperatureScaling(declared.TemperatureScaling):
+class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
     """Recalibration of predicted variances by one factor, the temperature.
 
       calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
@@ -67,7 +69,7 @@ class TemperatureScaling(declared.TemperatureScaling):
         return _validity.nan_unless(
             _forecasts.is_variance(_forecasts.variances(name, values)),
             factor * values,
-            lambda: declared.TemperatureScaling.transform(
+            lambda: np_temperature_scaling.TemperatureScaling.transform(
                 self, **{name: for_numpy(given)}
             ),
         )

@@ -1,7 +1,7 @@
-"""Declares the public classes, so that an argument of many classes is written once.
+"""The options of metrics and losses; those that many classes have are written once.
 
-A class lists the names of its arguments. Its constructor, its `get_config`, its checks
-and its docstring are made from the options with these names.
+A class lists the names of its options, in order. `with_options` makes its constructor,
+its configuration, the checks and the docstring.
 """
 
 from __future__ import annotations
@@ -177,25 +177,29 @@ def check_direction(metric: type[_base.SumsMetric]) -> None:
     direction = getattr(metric, "_direction", None)
     if direction in (("up", "down") if metric._has_direction else (None,)):
         return
-    file = f"{metric.__module__.replace('.', '/')}.py"
     raise TypeError(
-        f"{file}: the class {metric.__name__} must say which values are "
-        'better. Write `_direction = "down"` into it for smaller ones, `_direction = '
-        '"up"` for larger ones, or `_has_direction = False` if neither is better. '
+        f"{_place(metric)} must say which values are better. Write `_direction = "
+        '"down"` into it for smaller ones, `_direction = "up"` for larger ones, or '
+        "`_has_direction = False` if neither is better. "
         f"Received: _direction={direction!r}, _has_direction={metric._has_direction}"
     )
 
 
-def declared(
+def _place(made: type) -> str:
+    return f"{made.__module__.replace('.', '/')}.py: the class {made.__name__}"
+
+
+def with_options(
     parameters: str,
     name: str | None = None,
     register: Callable[[Any], Any] = _base.register,
     functions: ModuleType = um_np,
     **own: Option,
 ) -> Callable[[_Class], _Class]:
-    """Declares a metric or a loss, and registers it for saving.
+    """Returns a decorator that gives a metric or a loss its options, and registers the
+    class for saving.
 
-    Its constructor checks the arguments and passes them to `_set_up`, by name.
+    The constructor checks the arguments and passes them to `_set_up`, by name.
 
     Args:
       parameters: the names of its arguments, as in a signature; arguments after a `*`
@@ -216,11 +220,18 @@ def declared(
     }
     shared = {**SHARED, "name": SHARED["name"]._replace(default=name)}
 
-    def declare(made: _Class) -> _Class:
-        options, signature = {}, []
+    def decorator(made: _Class) -> _Class:
+        options: dict[str, Option] = {}
+        signature = []
         for kind, names in listed.items():
             for key in names:
-                option = options[key] = own.get(key) or shared[key]
+                option = own.get(key) or shared.get(key)
+                if option is None:
+                    raise TypeError(
+                        f"{_place(made)} has the option {key!r}, which is not in "
+                        f"SHARED. Pass `{key}=Option(...)` to `with_options`"
+                    )
+                options[key] = option
                 parameter = inspect.Parameter(key, kind, default=option.default)
                 signature.append(parameter)
         is_loss = issubclass(made, _loss.Loss)
@@ -234,6 +245,7 @@ def declared(
             prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
         function = getattr(made, "_function", None) or name
         made.__doc__ = _class_docstring(
+            _place(made),
             made.__doc__ or "",
             prose,
             _RAISED_BY_LOSSES if is_loss else _RAISED,
@@ -244,7 +256,7 @@ def declared(
         made.__init__ = _constructor(made, options, signature)  # type: ignore[misc]
         return register(made)
 
-    return declare
+    return decorator
 
 
 def _constructor(
@@ -302,11 +314,12 @@ class Metric(_base.SumsMetric):
         return {**super().get_config(), **{name: getattr(self, name) for name in own}}
 
 
-_SECTIONS = ("Args", "Attributes", "Raises", "Example", "References")
+_HEADINGS = ("Args", "Attributes", "Raises", "Example", "References")
 _IMPORT = "  >>> import uncertainty_metrics as um\n"
 
 
 def _class_docstring(
+    place: str,
     text: str,
     shared: Mapping[str, str],
     raises: str,
@@ -315,6 +328,7 @@ def _class_docstring(
     """Returns the docstring of a class, with the prose that it shares with others.
 
     Args:
+      place: the file and the name of the class, for errors.
       text: the docstring as written, with the descriptions of the class alone.
       shared: the shared description of each argument, in order; "" if there is none.
       raises: when a ValueError is raised, for a class that does not say it.
@@ -323,29 +337,32 @@ def _class_docstring(
     Raises:
       TypeError: an argument is described nowhere, or a description is of no argument.
     """
-    head, sections = _sections(text)
-    _, of_function = _sections(getattr(function, "__doc__", None) or "")
+    head, parts = _split(text)
+    _, of_function = _split(getattr(function, "__doc__", None) or "")
     if "References" in of_function:
-        sections.setdefault("References", of_function["References"])
+        parts.setdefault("References", of_function["References"])
     entries = r"^  (\w+): (.*\n(?:    .*\n)*)"
-    own = dict(re.findall(entries, sections.get("Args", ""), flags=re.MULTILINE))
+    own = dict(re.findall(entries, parts.get("Args", ""), flags=re.MULTILINE))
     described = {name: own.get(name) or prose for name, prose in shared.items()}
     unknown = [*(own.keys() - shared), *(k for k, v in described.items() if not v)]
     if unknown:
-        raise TypeError(f"Not an argument, or not described: {', '.join(unknown)}")
-    sections["Args"] = "".join(map(_entry, described.items()))
-    raised = dict(re.findall(entries, sections.get("Raises", ""), flags=re.MULTILINE))
+        raise TypeError(
+            f"{place} must describe each of its options, and nothing else, below "
+            f"`Args:`. Received: {', '.join(unknown)}, not an option or not described"
+        )
+    parts["Args"] = "".join(map(_entry, described.items()))
+    raised = dict(re.findall(entries, parts.get("Raises", ""), flags=re.MULTILINE))
     raised.setdefault("ValueError", raises)
-    sections["Raises"] = "".join(map(_entry, raised.items()))
-    if "Example" in sections:
-        sections["Example"] = _IMPORT + sections["Example"]
-    listed = (f"{k}:\n{sections[k].rstrip()}" for k in _SECTIONS if k in sections)
+    parts["Raises"] = "".join(map(_entry, raised.items()))
+    if "Example" in parts:
+        parts["Example"] = _IMPORT + parts["Example"]
+    listed = (f"{k}:\n{parts[k].rstrip()}" for k in _HEADINGS if k in parts)
     return "\n\n".join([head.rstrip(), *listed])
 
 
-def _sections(text: str) -> tuple[str, dict[str, str]]:
-    """Returns the text before the sections of a docstring, and the sections by name."""
-    names = "|".join(_SECTIONS)
+def _split(text: str) -> tuple[str, dict[str, str]]:
+    """Returns a docstring up to its first heading, and what is below each heading."""
+    names = "|".join(_HEADINGS)
     text = inspect.cleandoc(text) + "\n"
     head, *rest = re.split(rf"^({names}):\n", text, flags=re.MULTILINE)
     return head, dict(zip(rest[::2], rest[1::2], strict=True))

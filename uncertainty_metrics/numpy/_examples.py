@@ -1,0 +1,376 @@
+"""Checked examples of classifiers, from the arguments that their metrics share."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy._group_columns import group_column
+
+
+class Partition(NamedTuple):
+    """A partition of N examples into parts.
+
+    Attributes:
+      index: the part of each example, integers [N] in [0, number).
+      number: number of parts, empty ones included.
+      names: what each part is called; None for its number.
+    """
+
+    index: Any
+    number: int
+    names: tuple[Any, ...] | None = None
+
+    def rows(self) -> list[np.ndarray]:
+        """Returns the indices of the examples of each part, ascending."""
+        index = self.index
+        if self.number <= 2**16:  # Sorting 16-bit integers takes a tenth of the time.
+            index = index.astype(np.uint16)
+        order = np.argsort(index, kind="stable")
+        ends = np.cumsum(np.bincount(index, minlength=self.number))[:-1]
+        return np.split(order, ends)
+
+    def sums(self, values: np.ndarray | None) -> np.ndarray:
+        """Returns the sums over parts of values [N], or of ones, float64 [number]."""
+        return np.bincount(self.index, values, self.number).astype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Checked examples. Examples of weight 0 or with the ignored label are left out.
+
+    Attributes:
+      labels: int64 [N], in [0, K).
+      predictions: floating [N, K] in the precision that was passed: logits if `name` is
+        "logits", else probabilities. The range of probabilities is not checked yet:
+        `decisions` and `check_probabilities` check it in the pass that reads them.
+      weights: float64 [N], positive, or None if every weight is 1.
+      predicted: int64 [N], the decided classes that were passed, or None.
+      name: the name of the predictions argument that was passed.
+      counted: boolean, shape of the labels that were passed: which of them are among
+        these examples.
+      groups: the group of each example, or None.
+      places: for `multilabel`, the place of each label on the last axis of the labels
+        that were passed (an example is one label); else None.
+    """
+
+    labels: np.ndarray
+    predictions: np.ndarray
+    weights: np.ndarray | None
+    predicted: np.ndarray | None
+    name: str
+    counted: np.ndarray
+    groups: Partition | None = None
+    places: Partition | None = None
+
+    @property
+    def num_classes(self) -> int:
+        """The number of classes, or of labels where each is 0 or 1."""
+        return self.predictions.shape[1] if self.places is None else self.places.number
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the probabilities."""
+        return np.dtype(float) if self.name == "logits" else self.predictions.dtype
+
+    @functools.cached_property
+    def probabilities(self) -> np.ndarray:
+        """The probabilities [N, K], in float64 where logits were passed."""
+        if self.name == "logits":
+            logits = self.predictions
+            return _rows.in_blocks(_rows.softmax, logits, logits.shape[1])
+        return self.predictions
+
+    @functools.cached_property
+    def decided(self) -> tuple[np.ndarray, np.ndarray]:
+        """The most probable class of each example and its probability."""
+        if "probabilities" in vars(self):
+            return _inputs.decisions(self.probabilities, "probabilities")
+        return _inputs.decisions(self.predictions, self.name)
+
+    def rows(self, chosen: slice | np.ndarray) -> np.ndarray:
+        """Returns the probabilities of some examples, [n, K]; unlike `probabilities`,
+        without an array of the probabilities of all examples for logits.
+
+        Args:
+          chosen: a slice, or indices.
+        """
+        if self.name == "logits" and "probabilities" not in vars(self):
+            return _rows.softmax(self.predictions[chosen])
+        return self.probabilities[chosen]
+
+    def checked(self) -> Examples:
+        """Returns the examples, with probabilities that are in [0, 1].
+
+        Raises:
+          ValueError: a probability is not in [0, 1].
+        """
+        if self.name == "logits":
+            return self
+        checked = _inputs.check_probabilities(self.predictions, self.name)
+        if checked is self.predictions:
+            return self
+        return dataclasses.replace(self, predictions=checked)
+
+    def in_blocks(
+        self, function: Callable[[np.ndarray, slice], np.ndarray], *shape: int
+    ) -> np.ndarray:
+        """Returns a score of every example, float64 [N, ...].
+
+        Args:
+          function: returns the scores of the examples of a block, [n, ...], for their
+            float64 probabilities [n, K], which it may overwrite, and the block.
+          *shape: the shape of a score.
+        """
+        out = np.empty((len(self.labels), *shape))
+
+        def scores(block: slice) -> np.ndarray:
+            return function(self.rows(block).astype(np.float64), block)
+
+        return _threads.fill_rows(out, scores, self.predictions.shape[1])
+
+    def at(self, rows: np.ndarray) -> Examples:
+        """Returns the examples with indices `rows`, without their groups."""
+
+        def taken(array: Any) -> Any:
+            return None if array is None else array[rows]
+
+        places = self.places
+        return dataclasses.replace(
+            self,
+            labels=self.labels[rows],
+            predictions=self.predictions[rows],
+            weights=taken(self.weights),
+            predicted=taken(self.predicted),
+            groups=None,
+            places=places and places._replace(index=places.index[rows]),
+        )
+
+    def weighted(self, weights: np.ndarray | None) -> Examples:
+        """Returns the examples with other weights; `counted` is True for all."""
+        counted = np.ones(len(self.labels), bool)
+        reweighted = dataclasses.replace(self, weights=weights, counted=counted)
+        # Properties that were computed already hold for the new weights, too.
+        computed = {"probabilities", "decided"} & vars(self).keys()
+        vars(reweighted).update({name: vars(self)[name] for name in computed})
+        return reweighted
+
+
+def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
+    """Raises ValueError if the two arguments make sense only in the other order."""
+    if not _inputs.is_floating(labels) or predictions.size == 0:
+        return
+    with np.errstate(invalid="ignore"):
+        fractional = np.any((labels > 0) & (labels < 1))
+        whole = np.all(predictions == np.floor(predictions))
+    if fractional and whole:
+        raise _checks.plain_error(
+            _checks.SWAPPED, f"fractions as `labels`, whole numbers as `{name}`"
+        )
+
+
+def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
+    """Raises ValueError if labels [N, K] are one-hot rows, not N*K binary labels."""
+    if labels.ndim < 2 or labels.shape != predictions.shape or labels.shape[-1] < 2:
+        return
+    one_hot = np.all((labels == 0) | (labels == 1)) and np.all(labels.sum(-1) == 1)
+    if one_hot and (
+        name == "logits"
+        or np.all(
+            np.abs(predictions.astype(np.float64).sum(-1) - 1)
+            < _inputs.ROW_SUM_TOLERANCE
+        )
+    ):
+        raise _checks.error(
+            "labels",
+            "integers, not one-hot rows: pass np.argmax(labels, axis=-1)",
+            f"one-hot labels of shape {list(labels.shape)} for `{name}` of the same "
+            "shape",
+        )
+
+
+def examples(
+    labels: Any,
+    probabilities: Any = None,
+    logits: Any = None,
+    probs: Any = None,
+    *,
+    labels_predicted: Any = None,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+    groups: Any = None,
+    num_groups: Any = None,
+    multilabel: Any = False,
+    allow_none: bool = False,
+) -> Examples:
+    """Returns the checked examples of the arguments that classifier metrics share.
+
+    `allow_none` accepts a batch in which every example is ignored or has weight 0. To
+    call many functions on the same examples, pass `Examples` as `labels`, and no other
+    data.
+    """
+    if isinstance(labels, Examples):
+        return labels
+    name, predictions = _checks.predictions(probabilities, logits, probs)
+    predictions = _inputs.as_array(name, predictions)
+    labels = _inputs.as_array("labels", labels)
+    num_classes = _checks.layout(labels.shape, predictions.shape, name)
+    shape = labels.shape
+    names: tuple[Any, ...] | None = None
+    if groups is not None and num_groups is None:
+        column = group_column("groups", groups)
+        groups, names = column.codes.reshape(np.shape(groups)), tuple(column.values)
+        num_groups = len(names)
+    num_groups = _checks.number_of_groups(groups, num_groups)
+    places, num_labels = None, 0
+    if multilabel:
+        num_labels = _checks.number_of_labels(shape, predictions.shape, name)
+        places = np.broadcast_to(np.arange(num_labels), shape).reshape(-1)
+    elif num_classes is None:
+        _check_not_one_hot(labels, predictions, name)
+    if num_groups is not None:
+        groups = _inputs.broadcast_to_labels("groups", groups, shape)
+
+    # `ordered_bits` needs the bytes in the order of the machine.
+    predictions = np.ascontiguousarray(_inputs.native_floating(predictions))
+    predictions = predictions.reshape(-1, num_classes or 1)
+    labels = labels.reshape(-1)
+    ignored = None
+    if ignore_index is not None:
+        ignored = _inputs.is_ignored(labels, ignore_index)
+    if labels_predicted is not None:
+        labels_predicted = _inputs.as_array("labels_predicted", labels_predicted)
+        if labels_predicted.size != labels.size:
+            raise _checks.error(
+                "labels_predicted",
+                f"of the shape of the labels, {list(shape)}",
+                f"shape {list(labels_predicted.shape)}",
+            )
+        labels_predicted = labels_predicted.reshape(-1)
+
+    weights = None
+    if sample_weight is not None:
+        weights = _inputs.sample_weights(sample_weight, shape)
+        dropped = weights == 0
+        ignored = dropped if ignored is None else ignored | dropped
+    counted = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
+    all_predictions = predictions
+    if ignored is not None and np.any(ignored):
+        if not (allow_none or np.any(counted)):
+            raise _checks.error(
+                "labels",
+                "at least one example of positive weight that is not ignored",
+                "none",
+                verb="hold",
+            )
+        rows = counted.reshape(-1)
+        labels, predictions = labels[rows], predictions[rows]
+        weights = None if weights is None else weights[rows]
+        labels_predicted, groups, places = (
+            None if array is None else array[rows]
+            for array in (labels_predicted, groups, places)
+        )
+
+    _check_not_swapped(labels, all_predictions, name)
+    classes = num_classes or 2
+    labels = _inputs.integer_labels("labels", labels, classes)
+    if labels_predicted is not None:
+        labels_predicted = _inputs.integer_labels(
+            "labels_predicted", labels_predicted, classes
+        )
+    if num_groups is not None:
+        groups = _inputs.integer_labels("groups", groups, num_groups)
+    if name == "logits":
+        if num_classes is None:
+            predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
+        _inputs.check_logits(predictions)
+        _inputs.are_probabilities(all_predictions, counted.reshape(-1), name)
+    elif num_classes is None:
+        predictions = _inputs.check_probabilities(predictions, name)
+        one = np.ones((), predictions.dtype)
+        predictions = np.concatenate([one - predictions, predictions], axis=-1)
+    return Examples(
+        *(labels, predictions, weights, labels_predicted, name, counted),
+        None if num_groups is None else Partition(groups, num_groups, names),
+        None if places is None else Partition(places, num_labels),
+    )
+
+
+def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
+    """Returns the checked examples of the data of a public function."""
+    if data.has_confidences:
+        _check_confidences(data)
+        return examples(
+            data.correct,
+            data.confidences,
+            sample_weight=data.sample_weight,
+            groups=data.groups,
+            num_groups=data.num_groups,
+            allow_none=allow_none,
+        )
+    return examples(
+        data.labels,
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        ignore_index=data.ignore_index,
+        groups=data.groups,
+        num_groups=data.num_groups,
+        multilabel=data.multilabel,
+        allow_none=allow_none,
+    )
+
+
+def _check_confidences(data: ClassifierData) -> None:
+    """Raises ValueError for wrong values among the examples that count."""
+    correct = _inputs.as_array("correct", data.correct)
+    confidences = _inputs.as_array("confidences", data.confidences)
+    _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+    if data.sample_weight is not None:
+        weights = _inputs.sample_weights(data.sample_weight, correct.shape)
+        correct, confidences = correct.reshape(-1), confidences.reshape(-1)
+        correct, confidences = correct[weights > 0], confidences[weights > 0]
+    bad = (correct != 0) & (correct != 1)
+    if np.any(bad):
+        raise _checks.error(
+            "correct", "booleans, or 0 and 1", _inputs.first(bad, correct)
+        )
+    confidences = confidences.reshape(correct.shape)
+    limit = _inputs.upper_limit(_inputs.native_floating(confidences).dtype)
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((confidences >= 0) & (confidences <= limit))
+        percent = np.all((confidences >= 0) & (confidences <= 100))
+    if np.any(bad):
+        expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
+        raise _checks.error("confidences", expected, _inputs.first(bad, confidences))
+
+
+def concatenate(batches: list[Examples]) -> Examples:
+    """Returns the examples of all batches, which have the same number of classes."""
+    if len(batches) == 1:
+        return batches[0]
+
+    def join(field: str, default: Any) -> Any:
+        values = [getattr(batch, field) for batch in batches]
+        if all(value is None for value in values):
+            return None
+        pairs = zip(batches, values, strict=True)
+        return np.concatenate([default(b) if v is None else v for b, v in pairs])
+
+    return Examples(
+        join("labels", None),
+        join("probabilities", None),
+        join("weights", lambda batch: np.ones(len(batch.labels))),
+        join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
+        "probabilities",
+        np.concatenate([batch.counted.reshape(-1) for batch in batches]),
+    )

@@ -1,0 +1,310 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics._results import GroupValues
+
+@overload
+def expected_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+) -> tf.Tensor:
+    """Expected calibration error (ECE). Alias `ece`.
+
+    Even bins of the probability of the decided class, l1 norm:
+
+      ECE = sum_b (n_b / n) |acc_b - conf_b|
+
+    where n_b of the n examples are in bin b, with the mean score conf_b and the share
+    acc_b of right decisions.
+
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is. So K sigmoids have an ECE, and so have probabilities that somebody forgot to
+    normalise. For two classes the score is the probability of the decided class, too;
+    netcal takes P(class 1), even from rows [1 - p, p], which is `positive_class=True`.
+
+    The noise of n examples alone makes an ECE of about 0.4 sqrt(num_bins / n). So the
+    ECE of a calibrated model is not 0, and the intervals of `bootstrap` do not hold a
+    true error that is small against this noise. `debiased_calibration_error` and
+    `calibration_test` take the noise into account.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> error = um.ece([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    ...
+
+@overload
+def expected_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    groups: TensorLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+@overload
+def maximum_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+) -> tf.Tensor:
+    """Maximum calibration error (MCE). Alias `mce`.
+
+    Even bins of the probability of the decided class, largest gap of a non-empty bin,
+    in the symbols of `expected_calibration_error`:
+
+      MCE = max_b |acc_b - conf_b|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> error = um.mce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.25
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    ...
+
+@overload
+def maximum_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    groups: TensorLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+) -> tf.Tensor:
+    """Root mean squared calibration error (RMSCE). Alias `rmsce`.
+
+    Adaptive bins of the probability of the decided class, l2 norm, in the symbols of
+    `expected_calibration_error`:
+
+      RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> error = um.rmsce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=1)
+      >>> round(float(error), 6)
+      0.133333
+
+    References:
+      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+    """
+    ...
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    groups: TensorLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+ece = expected_calibration_error
+
+mce = maximum_calibration_error
+
+rmsce = root_mean_squared_calibration_error
