@@ -114,17 +114,18 @@ class ArrowPart(ArrowTable):
     """Some rows of a table that is read part by part.
 
     Args:
-      batch: a `pyarrow.RecordBatch`.
+      batch: a `pyarrow.RecordBatch` of the columns that are used.
+      header: names of all columns of the table.
       before: number of rows in the parts before this one.
       kind: "Parquet" or "Arrow".
     """
 
-    def __init__(self, batch: Any, before: int, kind: str):
+    def __init__(self, batch: Any, header: Sequence[str], before: int, kind: str):
         self._arrow = _optional.require("pyarrow")
         self._table, self._before, self._kind = batch, before, kind
         self._tell = silent
         self._schema, self._size = batch.schema, batch.num_rows
-        self.header = list(batch.schema.names)
+        self.header = list(header)
 
     def _select(self, names: Sequence[str]) -> Any:
         return self._arrow.Table.from_batches([self._table]).select(list(names))
@@ -145,41 +146,49 @@ def parts(
       file: opened for reading bytes.
       kind: "parquet" or "arrow".
       rows: largest number of rows of a part.
-      columns: names of the columns to read; None reads all.
+      columns: names of the columns to read, where the file has them; None reads all.
     """
     title = kind.capitalize()
     before = 0
     batches = _parquet_batches if kind == "parquet" else _arrow_batches
-    found = batches(file, rows, columns)
+    with _damaged(title):
+        header, found = batches(file, rows, columns)
     while True:
         with _damaged(title):
             batch = next(found, None)
         if batch is None:
             return
         if batch.num_rows:
-            yield ArrowPart(batch, before, title)
+            yield ArrowPart(batch, header, before, title)
         before += batch.num_rows
 
 
 def _parquet_batches(
     file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> Iterator[Any]:
+) -> tuple[list[str], Iterator[Any]]:
+    """Returns the names of all columns, and the batches of some of them."""
     reader = _optional.require("pyarrow.parquet").ParquetFile(file)
     chosen = None if columns is None else list(columns)
-    return reader.iter_batches(batch_size=rows, columns=chosen)
+    batches = reader.iter_batches(batch_size=rows, columns=chosen)
+    return list(reader.schema_arrow.names), batches
 
 
 def _arrow_batches(
     file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> Iterator[Any]:
+) -> tuple[list[str], Iterator[Any]]:
+    """Returns the names of all columns, and the batches of some of them."""
     reader = _arrow_reader(file)
+    header = list(reader.schema.names)
     # The reader of a stream does not know the number of batches.
     count = getattr(reader, "num_record_batches", None)
     batches = reader if count is None else map(reader.get_batch, range(count))
-    for batch in batches:
-        chosen = batch if columns is None else batch.select(list(columns))
-        for start in range(0, batch.num_rows, rows):
-            yield chosen.slice(start, rows)
+    names = header if columns is None else [x for x in columns if x in header]
+    parts = (
+        batch.select(names).slice(start, rows)
+        for batch in batches
+        for start in range(0, batch.num_rows, rows)
+    )
+    return header, parts
 
 
 def _arrow_reader(file: IO[bytes]) -> Any:

@@ -24,6 +24,7 @@ from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 SHIPPED = "digits_predictions.npz"
 
@@ -124,6 +125,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_choices(parser)
     parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column or array that is an attribute of the examples, such as their "
+        "language: reports the calibration of each of its values; for several "
+        "attributes, say it several times",
+    )
+    parser.add_argument(
         "--compare",
         metavar="OTHER_FILE",
         action="append",
@@ -161,8 +171,9 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
         "Writes a summary of predictions, from which `report` makes a report: a file\n"
         "of some hundred kilobytes that holds no single prediction. From several\n"
         "summaries `report` makes one report on all their examples, and with\n"
-        "--compare it says whether calibration has changed. The docstring of\n"
-        "`um.Summary` lists the contents of a summary."
+        "--compare it says whether calibration has changed; `sketch` adds several\n"
+        "summaries to one. The docstring of `um.Summary` lists the contents of a\n"
+        "summary."
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
@@ -199,15 +210,6 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         "--percent",
         action="store_true",
         help="the confidences of answers are percent: they are divided by 100",
-    )
-    parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a column or array that is an attribute of the examples, such as their "
-        "language: the report shows the calibration of each value; for several "
-        "attributes, give this option several times",
     )
     parser.add_argument(
         "--classes",
@@ -273,8 +275,7 @@ def _told(
 
 def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a summary; returns the text to print."""
-    paths = _streams.files_of(arguments.files)
-    summary = _streams.read_stream(paths, _choice(arguments), tell).summary()
+    summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
     summary.save(content)
     path = pathlib.Path(arguments.out)
@@ -286,7 +287,20 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     )
 
 
+def _summary(files: list[str], choice: Choice, tell: _Progress) -> Summary:
+    """Returns the sums over the rows of files, or over summaries."""
+    if files == ["-"]:
+        alone = _streams.Accumulator("standard input")
+        alone.add(read_predictions("-", choice, tell))
+        return alone.summary()
+    paths = _streams.files_of(files)
+    if summaries := _streams.summaries_in(paths):
+        return summaries.summary
+    return _streams.read_stream(paths, choice, tell).summary()
+
+
 def _choice(arguments: argparse.Namespace) -> Choice:
+    groups = getattr(arguments, "group", ())  # `sketch` has none.
     return Choice(
         arguments.label,
         arguments.probabilities,
@@ -295,7 +309,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         arguments.correct,
         arguments.confidence,
         arguments.percent,
-        tuple(dict.fromkeys(arguments.group)),
+        tuple(dict.fromkeys(groups)),
     )
 
 
@@ -304,16 +318,8 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
     if files == ["-"]:
         return read_predictions("-", choice, tell)
     paths = _streams.files_of(files)
-    summaries = [*_streams.summaries_of(paths)]
-    found = [summary for summary in summaries if summary is not None]
-    if found and len(found) < len(paths):
-        raise ReportError(
-            "files must all hold predictions, or all be written by the command "
-            "`sketch`. "
-            f"Received: {len(found)} of {len(paths)} are summaries"
-        )
-    if found:
-        return _streams.of_summaries(paths, found)
+    if summaries := _streams.summaries_in(paths):
+        return summaries
     if len(paths) == 1 and not _streams.is_large(paths[0]):
         return read_predictions(paths[0], choice, tell)
     return _streams.read_stream(paths, choice, tell).result()

@@ -81,7 +81,7 @@ def _data(report: dict[str, Any]) -> Chapter:
         facts["distinct confidences"] = data["distinct_confidences"]
         if data["questions"] is not None:
             facts["questions by"] = data["questions"]
-    if "basis" in report:
+    if "basis" in report and report["basis"]["sample"]:  # A summary has no rows.
         facts["rows of the sample"] = f"{report['basis']['sample']:,}"
     facts |= {
         "accuracy": number(calibration["accuracy"]),

@@ -58,16 +58,18 @@ def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
 
 
 def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
-    """Draws one reliability diagram with all models."""
+    """Draws one reliability diagram with all models.
+
+    If not all models have rows, it shows only the first: `draw_drift` shows both.
+    """
     if any(isinstance(model, Stream) for model in models.values()):
-        if len(models) > 1:
-            return draw_drift(models, num_bins)
-        (model,) = models.values()
+        name, model = next(iter(models.items()))
+        of_first = f" of {name}" if len(models) > 1 else ""
         return _drawn(
             6.2,
             _draw_curve,
             curve=_curve_of(model, num_bins),
-            title="Reliability diagram",
+            title=f"Reliability diagram{of_first}",
         )
     return _drawn(
         6.2,

@@ -63,7 +63,7 @@ For a classifier the columns are, in upper or lower case,
                     `p_`, `prob_` or `probability_` before the name; in JSON also a
                     list `probabilities`
   logit_0, ...      or the logit of each class
-  p, prob, probability, logit
+  p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
   sample_weight     optional
 

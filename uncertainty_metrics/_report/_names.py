@@ -21,6 +21,7 @@ WEIGHTS = "sample_weight"
 # Names of a single column with the predictions of class 1, where there are two classes.
 _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
+    "probabilities": "probabilities",
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }

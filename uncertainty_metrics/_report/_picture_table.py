@@ -61,6 +61,12 @@ def _both(report: dict[str, Any]) -> str:
 
 
 def _caption_of_reliability(report: dict[str, Any]) -> str:
+    other = report["comparison"]["other"] if _compares(report) else {}
+    if "basis" in report or "basis" in other:  # Not all rows are in memory.
+        return (
+            "Bars below the diagonal are overconfident, bars above it underconfident. "
+            "The error bars tell how sure each bar is."
+        )
     marks = "Points" if _compares(report) else "Bars"
     return (
         f"{marks} below the diagonal are overconfident, {marks.lower()} above it "

@@ -197,8 +197,8 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     """Says whether two files have the same examples, by true outcomes and weights."""
     if isinstance(predictions, Stream) or isinstance(other, Stream):
         return False, (
-            "The examples are taken for different ones, because files were read part "
-            "by part."
+            "The examples are taken for different ones, because not all rows are in "
+            "memory."
         )
     if isinstance(predictions, Confidences) and isinstance(other, Confidences):
         return _questions(predictions, other)

@@ -39,6 +39,7 @@ _NOTE_ON_CALIBRATION_ERROR = (
     "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
     "would miss the 0 of a calibrated model."
 )
+_NOTE_WITHOUT_BOOTSTRAP = " The calibration_error is the l2 error less its bias."
 
 
 @remembered
@@ -89,7 +90,7 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
             **decisions.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
         rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR)
+    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR, is_drawn=size <= _MOST_DRAWN)
 
 
 def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
             level=INTERVAL_LEVEL, num_bins=num_bins
         )
         rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR)
+    return section(rows, size, is_drawn=False)
 
 
 def _interval_of_mean(
@@ -128,22 +129,26 @@ def _interval_of_mean(
     return mean - Z * error, mean, mean + Z * error
 
 
-def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
+def section(
+    metrics: dict[str, Any], size: int, note: str = "", is_drawn: bool = True
+) -> dict[str, Any]:
     """Returns the section.
 
     Args:
       metrics: the rows of the table of intervals.
       size: number of examples.
-      note: sentences at the end of the verdict.
+      note: sentences on the bootstrap at the end of the verdict.
+      is_drawn: whether the intervals are from the bootstrap, not from standard errors.
     """
+    by = "by the bootstrap" if is_drawn else "from standard errors"
     verdict = (
-        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: they show how much the "
-        "metrics would vary if the examples were other ones of the same kind."
-        f"{note}"
+        f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics would "
+        "vary if the examples were other ones of the same kind."
+        f"{note if is_drawn else _NOTE_WITHOUT_BOOTSTRAP}"
     )
     return {
         "level": INTERVAL_LEVEL,
-        "num_resamples": options(size)["num_resamples"],
+        "num_resamples": options(size)["num_resamples"] if is_drawn else 0,
         "verdict": "A single example gives no intervals." if size == 1 else verdict,
         "metrics": metrics,
     }
