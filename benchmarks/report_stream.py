@@ -140,7 +140,7 @@ def main() -> None:
             f"{report['seconds']:.0f} | {report['megabytes']:.0f} |"
         )
     for classes in (10, 1000):
-        size = 10**7 // classes
+        size = 10**8 // classes
         found = measured(on_the_fly, str(size), str(classes))
         row = f"{found['seconds']:.0f} | {found['megabytes']:.0f}"
         print(f"| {size:,} | {classes} | batches | - | - | {row} |")

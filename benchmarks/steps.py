@@ -3,7 +3,8 @@
 `python benchmarks/steps.py` trains and evaluates a small network (64-256-256-K) with
 one metric, and in turns the same network with Keras's accuracy. The table has the ratio
 of the times of a step; each time is the smallest of some rounds. `KERAS_BACKEND`
-chooses the backend.
+chooses the backend. With `--result-every N` the metrics are in collections that compute
+their results once in N steps.
 """
 
 from __future__ import annotations
@@ -93,6 +94,19 @@ def _model(metrics: list[Any], classes: int, jit: bool) -> keras.Model:
     return model
 
 
+def _shown_for(every: int, metrics: list[Any]) -> list[Any]:
+    """Returns the metrics in a collection that computes results once in so many steps;
+    for 1 the metrics as they are.
+    """
+    if every == 1 or not metrics:
+        return metrics
+    (metric,) = metrics
+    if not isinstance(metric, um.MetricCollection):
+        metric = um.MetricCollection(metrics)
+    config = {**metric.get_config(), "result_every": every}
+    return [um.MetricCollection.from_config(config)]
+
+
 def _time(model: keras.Model, part: str, data: tuple[Any, Any], batch: int) -> float:
     """Returns the seconds of a step."""
     start = time.perf_counter()
@@ -101,7 +115,13 @@ def _time(model: keras.Model, part: str, data: tuple[Any, Any], batch: int) -> f
 
 
 def compare(
-    names: list[str], classes: int, batch: int, jit: bool, steps: int, rounds: int
+    names: list[str],
+    classes: int,
+    batch: int,
+    jit: bool,
+    steps: int,
+    rounds: int,
+    result_every: int = 1,
 ) -> tuple[dict[str, list[float]], list[float]]:
     """Returns the ratios of each metric for `fit` and `evaluate`, and the milliseconds
     of the steps with accuracy.
@@ -109,11 +129,10 @@ def compare(
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(batch * steps, 64)).astype("float32")
     labels = rng.integers(0, classes, len(inputs))
-    makers = {"accuracy": lambda classes: ["accuracy"], **METRICS}
-    models = {
-        name: _model(makers[name](classes), classes, jit)
-        for name in ("accuracy", *names)
-    }
+    models = {"accuracy": _model(["accuracy"], classes, jit)}
+    for name in names:
+        metrics = _shown_for(result_every, METRICS[name](classes))
+        models[name] = _model(metrics, classes, jit)
     ratios: dict[str, list[float]] = {name: [] for name in names}
     base = []
     few = inputs[: 5 * batch], labels[: 5 * batch]
@@ -142,6 +161,7 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, default=100, help="steps in each call")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--result-every", type=int, default=1, metavar="N")
     options = parser.parse_args()
     unknown = set(options.metrics) - set(METRICS)
     if unknown:
@@ -162,6 +182,7 @@ def main() -> None:
             mode == "xla",
             options.steps,
             options.rounds,
+            options.result_every,
         )
         cells = [
             f"{base[0]:.2f} / {base[1]:.2f}",

@@ -16,6 +16,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 if TYPE_CHECKING:
     import keras
@@ -184,38 +185,45 @@ class MetricTotals:
 
 
 class SketchTotals:
-    """Totals that are a `ScoreSketch`.
+    """Totals that are a `ScoreSketch` or a `Summary`.
 
     Args:
-      sketch: a sketch with the options to use, or None; its content is not used.
+      sketch: a sketch with the options to use, a summary with the names of the classes,
+        or None, which means `ScoreSketch()`; its content is not used.
       from_logits: whether predictions are logits.
     """
 
-    def __init__(self, sketch: ScoreSketch | None, from_logits: bool):
-        if not isinstance(sketch, ScoreSketch | None):
+    def __init__(self, sketch: ScoreSketch | Summary | None, from_logits: bool):
+        if not isinstance(sketch, ScoreSketch | Summary | None):
             raise TypeError(
-                f"`sketch` must be a `ScoreSketch`. Received: {type(sketch).__name__}"
+                "`sketch` must be a `ScoreSketch` or a `Summary`. Received: "
+                f"{type(sketch).__name__}"
             )
         _checks.boolean("from_logits", from_logits)
-        self._config = {} if sketch is None else sketch.config
+        self._kind: type = ScoreSketch
+        self._config: dict[str, Any] = {}
+        if isinstance(sketch, Summary):
+            self._kind, self._config = Summary, {"class_names": sketch.class_names}
+        elif sketch is not None:
+            self._config = sketch.config
         self._name = "logits" if from_logits else "probabilities"
 
-    def empty(self) -> ScoreSketch:
-        """Returns the sketch of no data."""
-        return ScoreSketch(**self._config)
+    def empty(self) -> Any:
+        """Returns the sketch or summary of no data."""
+        return self._kind(**self._config)
 
-    def of_batch(self, labels: Any, predictions: Any, weights: Any) -> ScoreSketch:
-        """Returns the sketch of a batch."""
+    def of_batch(self, labels: Any, predictions: Any, weights: Any) -> Any:
+        """Returns the sketch or summary of a batch."""
         sketch = self.empty()
         sketch.update(labels, sample_weight=weights, **{self._name: predictions})
         return sketch
 
-    def sum(self, total: ScoreSketch, more: ScoreSketch) -> ScoreSketch:
-        """Returns the sum of two sketches."""
+    def sum(self, total: Any, more: Any) -> Any:
+        """Returns the sum of two sketches or summaries."""
         return total + more
 
-    def result(self, total: ScoreSketch) -> ScoreSketch:
-        """Returns the sketch."""
+    def result(self, total: Any) -> Any:
+        """Returns the sketch or summary."""
         return total
 
 

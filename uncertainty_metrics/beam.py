@@ -1,8 +1,8 @@
 """Metrics of a dataset that Apache Beam processes on many machines.
 
-`evaluate` returns metrics, `summarize` a sketch that answers questions later; both take
-tables. `MetricsCombineFn` and `ScoreSketchCombineFn` do the same with examples or
-batches. No other module of the package needs or imports Beam.
+`evaluate` returns metrics, `summarize` a sketch or a summary that answers questions
+later; both take tables. `MetricsCombineFn` and `ScoreSketchCombineFn` do the same with
+examples or batches. No other module of the package needs or imports Beam.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _engines, _optional
 from uncertainty_metrics.numpy._inputs import as_array
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -211,20 +212,22 @@ class ScoreSketchCombineFn(_Batching):
     is a group.
 
     Args:
-      sketch: a sketch with the options to use; its content is not used. By default
+      sketch: a sketch with the options to use, or a `Summary`, from which
+        `um.report` makes a report; its content is not used. By default
         `ScoreSketch()`, which scores decisions.
       batch_size: number of examples in an update.
       batched: whether elements are batches instead of examples.
       from_logits: whether predictions are logits.
 
     Returns:
-      A `ScoreSketch`; an empty one if there are no examples.
+      A `ScoreSketch`, or a `Summary` if `sketch` is one; an empty one if there are no
+      examples.
 
     Raises:
       ValueError: an argument is not as described. In the pipeline: an example is not as
         a sketch expects it.
-      TypeError: `sketch` is not a `ScoreSketch`. In the pipeline: an element is not as
-        described.
+      TypeError: `sketch` is neither a `ScoreSketch` nor a `Summary`. In the pipeline:
+        an element is not as described.
 
     Example:
       >>> import apache_beam as beam
@@ -243,7 +246,7 @@ class ScoreSketchCombineFn(_Batching):
 
     def __init__(
         self,
-        sketch: ScoreSketch | None = None,
+        sketch: ScoreSketch | Summary | None = None,
         batch_size: int = 1024,
         *,
         batched: bool = False,
@@ -316,7 +319,7 @@ def evaluate(
 
 def summarize(
     dataset: beam.PCollection,
-    sketch: ScoreSketch | None = None,
+    sketch: ScoreSketch | Summary | None = None,
     *,
     labels: str = "label",
     probabilities: str | Sequence[str] = "probabilities",
@@ -324,13 +327,14 @@ def summarize(
     by: str | Sequence[str] | None = None,
     from_logits: bool = False,
 ) -> beam.PCollection:
-    """`ScoreSketch` of a collection of tables, of all rows or of each group.
+    """`ScoreSketch` or `Summary` of a collection of tables, of all rows or by group.
 
     The sketch has the same bits however Beam divides the rows, and needs no Keras.
 
     Args:
       dataset: a collection of pyarrow tables, as for `evaluate`.
-      sketch: a sketch with the options to use; its content is not used. By default
+      sketch: a sketch with the options to use, or a `Summary`, from which
+        `um.report` makes a report; its content is not used. By default
         `ScoreSketch()`, which scores decisions.
       labels: the column of the labels.
       probabilities: the column of the predictions: P(class 1), or lists of K numbers;
@@ -340,8 +344,9 @@ def summarize(
       from_logits: whether predictions are logits.
 
     Returns:
-      A collection of one `ScoreSketch`. With `by`, a collection of pairs of a group,
-      which is a value or a tuple of the values of several columns, and its sketch.
+      A collection of one `ScoreSketch`, or of one `Summary` if `sketch` is one. With
+      `by`, a collection of pairs of a group, which is a value or a tuple of the values
+      of several columns, and its sketch or summary.
 
     Raises:
       ValueError: in the pipeline, a value is missing, or is not as a sketch expects it.

@@ -1,7 +1,7 @@
 """Metrics of a dataset that Ray processes on many machines.
 
-`evaluate` returns metrics, `summarize` a sketch that answers questions later. No other
-module of the package needs or imports Ray.
+`evaluate` returns metrics, `summarize` a sketch or a summary that answers questions
+later. No other module of the package needs or imports Ray.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks, _engines, _optional
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 if TYPE_CHECKING:
     import keras
@@ -100,7 +101,7 @@ def evaluate(
 
 def summarize(
     dataset: data.Dataset,
-    sketch: ScoreSketch | None = None,
+    sketch: ScoreSketch | Summary | None = None,
     *,
     labels: str = "label",
     probabilities: str | Sequence[str] = "probabilities",
@@ -108,13 +109,14 @@ def summarize(
     by: str | Sequence[str] | None = None,
     from_logits: bool = False,
 ) -> Any:
-    """`ScoreSketch` of a dataset, of all rows or of each group.
+    """`ScoreSketch` or `Summary` of a dataset, of all rows or of each group.
 
     The sketch has the same bits however Ray divides the rows, and needs no Keras.
 
     Args:
       dataset: a dataset of rows that are dicts, or that Ray reads from files.
-      sketch: a sketch with the options to use; its content is not used. By default
+      sketch: a sketch with the options to use, or a `Summary`, from which
+        `um.report` makes a report; its content is not used. By default
         `ScoreSketch()`, which scores decisions.
       labels: the column of the labels.
       probabilities: the column of the predictions: P(class 1), or lists of K numbers;
@@ -124,8 +126,9 @@ def summarize(
       from_logits: whether predictions are logits.
 
     Returns:
-      A `ScoreSketch`; an empty one if there are no rows. With `by`, a dict of sketches
-      by group, which is a value or a tuple of the values of several columns.
+      A `ScoreSketch`, or a `Summary` if `sketch` is one; an empty one if there are no
+      rows. With `by`, a dict of them by group, which is a value or a tuple of the
+      values of several columns.
 
     Raises:
       ValueError: an argument is not as described. As a UserCodeException of Ray: a

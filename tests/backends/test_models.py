@@ -149,6 +149,48 @@ def test_callbacks_in_mode_auto_and_bad_batches(rng, tmp_path):
             model.evaluate(features, labels, verbose=0)
 
 
+def test_epochs_have_the_results_of_all_batches(rng, tmp_path):
+    """A collection shows earlier results in compiled steps, and only there."""
+
+    def members():
+        return {
+            "ece": um.ExpectedCalibrationError(),
+            "aurc": um.AURC(sketch_bits=3),
+            "parts": um.BrierDecomposition(num_classes=3),
+        }
+
+    features, labels = separable(rng, 80)
+    model = classifier(um.MetricCollection(members(), result_every=3), loss=no_loss)
+    path = tmp_path / "model.keras"
+    model.save(path)
+    alone = um.MetricCollection(members())
+    alone.update_state(labels, model.predict(features, verbose=0))
+    expected = {name: float(part) for name, part in alone.result().items()}
+    shown = []
+    callback = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: shown.append(float(logs["aurc"]))
+    )
+    data = {"batch_size": 16, "verbose": 0}
+    for each in (model, keras.models.load_model(path)):
+        history = each.fit(
+            features,
+            labels,
+            epochs=2,
+            shuffle=False,
+            validation_data=(features, labels),
+            callbacks=[callback],
+            **data,
+        ).history
+        logs = each.evaluate(features, labels, return_dict=True, **data)
+        for name, part in expected.items():
+            found = [logs[name], *history[name], *history[f"val_{name}"]]
+            np.testing.assert_allclose(found, part, rtol=0, atol=2e-6)
+    first = shown[:5]
+    if BACKEND == "jax":
+        assert first == [first[0]] * 3 + [first[3]] * 2
+    assert len(set(first)) == (2 if BACKEND == "jax" else 5)
+
+
 def test_masks_of_a_model_reach_metrics(rng):
     inputs = keras.Input([5], dtype="int32")
     hidden = keras.layers.Embedding(7, 3, mask_zero=True)(inputs)

@@ -129,6 +129,26 @@ def test_options_of_a_sketch_are_used(engine, rng):
     assert found == whole
 
 
+def test_summaries_have_the_sketches_and_means_of_one_process(engine, rng):
+    table = table_of(rng, 300)
+    labels, predictions, weights = arrays(table)
+    whole = um_np.Summary(class_names=["a", "b", "c"])
+    whole.update(labels, predictions, sample_weight=weights)
+    found = engine.run(
+        "summarize",
+        divided(table, [1, 0, 99, 200]),
+        um_np.Summary(class_names=["a", "b", "c"]),
+        sample_weight="weight",
+    )
+    assert found.decisions == whole.decisions
+    assert found.classes == whole.classes
+    assert found.num_examples == whole.num_examples
+    assert found.class_names == whole.class_names
+    for name, moments in whole.means().items():
+        np.testing.assert_allclose(found.means()[name], moments, rtol=1e-12)
+    assert str(um_np.report(found)) == str(um_np.report(whole))
+
+
 def test_a_million_rows_have_the_numbers_of_one_process(engine, rng):
     table = table_of(rng, 1_000_000)
     parts = divided(table, [333_333, 1, 666_666])
@@ -156,6 +176,7 @@ def test_no_rows_give_the_results_of_new_metrics(engine, rng):
     found = engine.run("evaluate", nothing, metrics())
     assert found == {name: float(m.result()) for name, m in metrics().items()}
     assert engine.run("summarize", nothing) == um_np.ScoreSketch()
+    assert engine.run("summarize", nothing, um_np.Summary()).num_examples == 0
 
 
 def test_labels_may_be_absent_and_predictions_one_number(engine, rng):
@@ -204,7 +225,9 @@ def test_bad_arguments_raise_before_any_work(engine, rng):
         engine.run("evaluate", parts, [um.BrierScore(), um.BrierScore()])
     with pytest.raises(ValueError, match="ensemble_axis"):
         engine.run("evaluate", parts, um.PredictiveEntropy(ensemble_axis=0))
-    with pytest.raises(TypeError, match="`sketch` must be a `ScoreSketch`"):
+    with pytest.raises(
+        TypeError, match="`sketch` must be a `ScoreSketch` or a `Summary`"
+    ):
         engine.run("summarize", parts, um.BrierScore())
 
 

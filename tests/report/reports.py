@@ -150,7 +150,7 @@ def without_progress(text):
 
 
 def run(*arguments):
-    """Runs the command; returns what it prints."""
+    """Runs the command; returns its output."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         assert main(["report", *arguments]) == 0

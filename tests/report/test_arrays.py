@@ -129,14 +129,12 @@ def test_classes_of_text_labels_are_in_sorted_order():
     found = um.report(ordered[LABELS], P).to_dict()
     assert of_classes(found) == ordered.tolist()
     (note,) = found["notes"]
-    assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
+    assert "classes in sorted order, as in scikit-learn: ant, cat, owl" in note
     values = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
     assert values["notes"] == []
     assert of_classes(values) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
-    with pytest.raises(
-        ValueError, match="predictions are of 3 classes: pass `classes`"
-    ):
+    with pytest.raises(ValueError, match="predictions have 3 classes: pass `classes`"):
         um.report(few, P)
     binary = np.where(LABELS > 0, "yes", "no")
     assert um.report(binary, P[:, 1], classes=["no", "yes"]).to_dict()["data"]
@@ -277,7 +275,7 @@ def test_result_is_shown_in_notebooks_and_as_text(monkeypatch):
     assert um.report(LABELS, P).summary()
 
 
-def test_report_needs_the_numpy_half_alone(capfd):
+def test_report_needs_only_the_numpy_half(capfd):
     code = (
         "import sys; sys.modules |= dict.fromkeys(('tensorflow', 'keras', 'pandas'))\n"
         "import uncertainty_metrics as um\n"
@@ -358,7 +356,7 @@ def test_fewer_than_50_examples_are_too_few_to_say(n):
         tiles = found.to_dict()["tiles"]
         assert [tile["value"] for tile in tiles] == ["Too few to say"] * number
         assert {tile["level"] for tile in tiles} == {"unclear"}
-        assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
+        assert f"From {n} example{'s' * (n > 1)}: " in str(found)
 
 
 def test_weights_may_leave_too_few_examples_to_say():
@@ -432,8 +430,8 @@ def test_p_values_hold_where_hardly_any_is_wrong():
 
 def test_labels_of_one_class():
     tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[2]
-    assert (tile["value"], tile["level"]) == ("Nothing to tell", "unclear")
-    assert tile["detail"].startswith("What came is always the same.")
+    assert (tile["value"], tile["level"]) == ("Nothing to compare", "unclear")
+    assert tile["detail"].startswith("All outcomes are the same.")
 
 
 def test_tile_of_a_comparison():
@@ -442,7 +440,7 @@ def test_tile_of_a_comparison():
     tile = found.to_dict()["tiles"][-1]
     scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
     assert tile["title"] == "Beside constant"
-    shown = f"Brier score {scores[0]:.4f} of the first and {scores[1]:.4f}"
+    shown = f"Brier score {scores[0]:.4f} for the first model and {scores[1]:.4f}"
     assert shown in tile["detail"]
     low, _, high = um.bootstrap_difference(
         um.brier_score,
@@ -463,7 +461,7 @@ def test_tile_of_a_comparison():
 
 def test_notes_are_in_the_verdict():
     found = um.report(["b", "a"], [[0.5, 0.5], [0.25, 0.75]])
-    assert "Note: Classes are taken in the sorted order" in repr(found)
+    assert "Note: The columns are taken for the classes in sorted" in repr(found)
 
 
 def test_classes_in_another_order_are_the_same_examples():
@@ -510,7 +508,7 @@ def test_tile_of_mending_a_regression(p, value, level, side):
 
 
 @each_kind
-def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
+def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     found = []
 
     def counting(values, name):

@@ -89,7 +89,7 @@ def test_ensemble(kind, weighted):
         assert f"{row['value']:.4f} {row['meaning']}" in text
     assert all(len(line) <= 88 for line in out.splitlines())
 
-    # The rest of the report is that of the mean of the members.
+    # The rest of the report is about the mean of the members.
     of_mean = mean[:, 1] if kind == "binary" else mean
     expected = built({"labels": labels, "probabilities": of_mean, **weights})
     assert ("risk" in expected) == (kind == "binary")
@@ -102,7 +102,7 @@ def test_ensemble(kind, weighted):
     assert found == approximately(expected)
 
 
-def test_ensemble_of_the_same_member():
+def test_ensemble_of_equal_members():
     labels, p = members(m=1).values()
     section = built({"labels": labels, "probs": np.repeat(p, 3, axis=1)})["ensemble"]
     accuracy = section["metrics"]["accuracy"]
@@ -125,11 +125,11 @@ RIGHT = [[0.6, 0.9], [0.9, 0.6], [0.75, 0.75]]
 @pytest.mark.parametrize(
     ("probabilities", "times", "verdict"),
     [
-        (UNSURE, 20, "raises the accuracy to 1.000, from 0.800 of a member on average"),
-        (SURE, 20, "lowers the accuracy to 0.400, from 0.800 of a member on average"),
-        (RIGHT, 20, "does not clearly change the accuracy: 1.000, against 1.000 of"),
+        (UNSURE, 20, "raises the accuracy to 1.000, from a mean of 0.800 for single"),
+        (SURE, 20, "lowers the accuracy to 0.400, from a mean of 0.800 for single"),
+        (RIGHT, 20, "not clearly change the accuracy: 1.000, against a mean of 1.000"),
         # Gains of few examples are not clear.
-        (UNSURE[:3], 1, "does not clearly change the accuracy: 1.000, against 0.667"),
+        (UNSURE[:3], 1, "not clearly change the accuracy: 1.000, against a mean of 0."),
         (UNSURE[:3], 1, "a difference of up to about 0.385. The data cannot tell"),
     ],
 )
@@ -339,14 +339,14 @@ def test_calibrated_models_are_not_ranked_by_noise():
     section = found["comparison"]
     assert section["probability_of_lower_calibration_error"]["first"] > 0.99
     assert section["verdict"].startswith("The data cannot tell")
-    assert "the posterior of the first is lower" in section["verdict"]
-    assert "error as that of the second" in section["verdict"]
+    assert "the posterior of the first model is lower" in section["verdict"]
+    assert "as large as the error of the second model" in section["verdict"]
     # Differences need the same examples.
     assert section["differences"] == {}
     assert "first - second" not in out
 
 
-def test_a_loser_with_few_examples_is_told_so():
+def test_a_worse_model_with_few_examples_gets_a_remark():
     few, many = calibrated(500, 0.6, 1.0, gap=0.3), calibrated(5000, 0.6, 1.0)
     verdict = built(few, many)["comparison"]["verdict"]
     assert verdict.startswith("The second model has the lower calibration error")
@@ -385,13 +385,13 @@ OTHER_LABELS = np.where(np.isin(np.arange(60), [3, 5]), 1, 0)
         ({"sample_weight": np.arange(60.0)}, "The same labels in the same order, but"),
         (
             {"labels": (examples()["labels"] + OTHER_LABELS) % 3},
-            "As many examples, but 2 of the 60 labels differ",
+            "Equally many examples, but 2 of the 60 labels differ",
         ),
-        (examples(40, 5), "Other"),
+        (examples(40, 5), "Different"),
     ],
 )
 @pytest.mark.first(1)
-def test_compare_says_which_examples(change, said):
+def test_comparison_says_whether_examples_are_the_same(change, said):
     first, second = examples(), {**examples(), **change}
     found, out = shown(first, second)
     section = found["comparison"]
@@ -411,7 +411,8 @@ def test_compare_with_the_shipped_predictions():
     out = run("--compare", write_csv("p.csv", ["label", "logit"], [[0, -1], [1, 2]]))
     assert "  first   digits_predictions.npz (shipped with the package)\n" in out
     assert "  second  p.csv\n" in out
-    assert numbers()["comparison"]["examples"] == "Other examples: 1677 and 2 of them."
+    expected = "Different examples: 1677 in the first file and 2 in the second."
+    assert numbers()["comparison"]["examples"] == expected
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_sections_have_the_numbers_of_the_library(weighted):
     assert section["mean_confidence"] == pytest.approx(mean, rel=1e-12)
     bins = um.bin_statistics(**data, num_bins=9)
     assert section["diagram"]["counts"] == bins.counts[0].tolist()
-    # Confidences below 1/2 are not turned into those of another class.
+    # Confidences below 1/2 are not turned into confidences of another class.
     assert section["diagram"]["counts"][2] > 0
     (group,) = um.calibration_by_group(**data, groups=["all"] * 400)
     assert section["means"]["accuracy - confidence"] == approximately(
@@ -137,7 +137,7 @@ def test_sections_have_the_numbers_of_the_library(weighted):
         assert found[name]["verdict"] in text
 
 
-def test_maps_are_those_of_two_classes():
+def test_maps_equal_the_maps_for_two_classes():
     data = answers(300, gap=0.25, low=0.3)
     correct, confidences = data.values()
     found = built(**data)
@@ -229,7 +229,7 @@ def test_degenerate_answers_have_a_report(case, recwarn):
     shown = numbers("there")
     assert shown["calibration"]["metrics"]["ece"]["value"] == um.ece(**data)
     alike = len(set(np.asarray(confidences).tolist())) == 1 < len(correct)
-    note = "All confidences are the same, so they tell no answers apart."
+    note = "All confidences are equal, so they cannot tell answers apart."
     assert (note in shown["notes"]) == alike
     assert [str(warning.message) for warning in recwarn] == []
 
@@ -261,10 +261,10 @@ def test_pandas_objects_in_other_orders_are_refused():
     assert names == {"language=a", "language=b"}
     second = pandas.Series(confidences)[::-1]
     with pytest.raises(
-        ValueError, match="`correct` and the predictions must be in one"
+        ValueError, match="`correct` and the predictions must be in the same"
     ):
         um.report(correct=first, confidences=second)
-    with pytest.raises(ValueError, match="`correct` and the groups must be in one"):
+    with pytest.raises(ValueError, match="`correct` and the groups must be in the sa"):
         um.report(correct=first, confidences=confidences, groups=frame[::-1])
 
 
@@ -312,7 +312,7 @@ BAD = {
     ),
     "answers": (
         {"correct": [1, 0], "answers": [["a", "b"], ["a"]]},
-        "example 1: `answers` must hold a list of as many answers to each question",
+        "example 1: `answers` must hold a list of equally many answers to each quest",
     ),
     "weights": ({**GIVEN, "sample_weight": [-1] * 60}, "must be finite and >= 0"),
 }
@@ -344,7 +344,7 @@ def test_answers_of_weight_0_are_not_read():
 SAMPLES = [["a", "a", "a"], ["a", "b", "b"], ["a", "b", "c"]]
 
 
-def test_agreement_is_the_confidence_where_there_is_no_other():
+def test_agreement_replaces_missing_confidences():
     rows = np.arange(60) % 3
     correct = rows < 1 + (np.arange(60) % 2)
     samples = [SAMPLES[row] for row in rows]
@@ -352,7 +352,7 @@ def test_agreement_is_the_confidence_where_there_is_no_other():
     agreement = um.sampled_agreement(samples)
     same = built(correct=correct, confidences=agreement.agreement)
     assert found["calibration"] == same["calibration"]
-    assert found["notes"][0].startswith("There are no confidences: the share of the")
+    assert "takes the share of the most frequent sampled answer" in found["notes"][0]
     section = found["sampled_answers"]
     assert list(section["signals"]) == ["agreement", "entropy"]
     ranked = um.auroc(correct, agreement.agreement)
@@ -362,7 +362,7 @@ def test_agreement_is_the_confidence_where_there_is_no_other():
         "aurc": pytest.approx(um.aurc(correct=correct, confidences=-agreement.entropy)),
         "ece": None,
     }
-    assert "66.7% agree on average" in section["verdict"]
+    assert "On average 66.7% of the answers to a question agree" in section["verdict"]
 
 
 def test_agreement_is_shown_beside_confidences():
@@ -374,7 +374,7 @@ def test_agreement_is_shown_beside_confidences():
     assert section["signals"]["confidence"]["ece"] == um.ece(**data)
     assert found.to_dict()["notes"] == []
     assert "Sampled answers\n---" in found.summary()
-    # In a file the same.
+    # A file gives the same report.
     records = [
         {"correct": bool(right), "confidence": sure, "answers": of_one}
         for right, sure, of_one in zip(*data.values(), samples, strict=True)
@@ -415,13 +415,13 @@ def test_comparison_of_answers_to_the_same_questions():
         assert section["differences"][name] == approximately(expected)
     gap = data["correct"].mean() - other["correct"].mean()
     assert section["differences"]["accuracy"]["estimate"] == pytest.approx(gap)
-    assert "the second is right more often (accuracy 0.6" in section["quality"]
+    assert "the second model is right more often (accuracy 0.6" in section["quality"]
     tile = found.to_dict()["tiles"][-1]
     assert tile["title"] == "Beside b"
     assert tile["value"] == "The second is better calibrated"
     assert tile["level"] == "bad"
     text = words(found.summary())
-    assert "no column of both files tells which questions they are" in text
+    assert "the files have no common column that names the questions" in text
     assert "group first p second p language=Thai -0.2" in text
     as_dict = um.report(**data, groups=groups, name="a", compare={"b": other})
     assert as_dict.to_dict() == found.to_dict()
@@ -429,7 +429,8 @@ def test_comparison_of_answers_to_the_same_questions():
     alike = um.report(**data, compare={"b": data["confidences"]}).to_dict()
     assert alike["comparison"]["better_calibrated"] is None
     assert alike["tiles"][-1]["value"] == "No clear difference in calibration"
-    assert "neither clearly is right more often" in alike["comparison"]["quality"]
+    said = "neither model clearly is right more often"
+    assert said in alike["comparison"]["quality"]
 
 
 def written(name, questions, correct, confidences):
@@ -446,23 +447,24 @@ def test_questions_of_two_files_are_compared():
     written("a.jsonl", range(60), *data)
     for name, questions, said in (
         ("b.jsonl", range(60), "The same questions: both files hold the same `id` in"),
-        ("c.jsonl", range(1, 61), "As many questions, but 60 of the 60 values of `id`"),
+        ("c.jsonl", range(1, 61), "Equally many questions, but 60 of the 60 values of"),
     ):
         written(name, questions, *data)
         run("a.jsonl", "--compare", name, "--out", "there")
         section = numbers("there")["comparison"]
         assert section["examples"].startswith(said)
         assert bool(section["differences"]) == section["same_examples"]
-    assert "those of other questions differ by the questions" in section["quality"]
+    assert "because both also depend on the questions" in section["quality"]
     renamed = pathlib.Path("b.jsonl").read_text().replace('"id"', '"prompt"')
     pathlib.Path("e.jsonl").write_text(renamed)
     run("a.jsonl", "--compare", "e.jsonl", "--out", "there")
-    said = "As many answers, so they are taken for answers to the same questions"
+    said = "Equally many answers, which are taken for answers to the same questions"
     assert numbers("there")["comparison"]["examples"].startswith(said)
     written("d.jsonl", range(59), *(each[1:] for each in data))
     run("a.jsonl", "--compare", "d.jsonl", "--out", "there")
     section = numbers("there")["comparison"]
-    assert section["examples"] == "Other questions: 60 and 59 of them."
+    said = "Different questions: 60 in the first file and 59 in the second."
+    assert section["examples"] == said
 
 
 def test_answers_are_not_compared_with_a_classifier():
@@ -496,5 +498,5 @@ def test_files_equal_arrays():
     assert out.startswith(f"{found.summary()}\n\nWrote of_file")
     files = [path.name for path in written]
     pictures = [picture.file for picture in _picture_table.PICTURES["confidences"]]
-    pictures.remove("drift_diagram.png")  # Which compares two sets of examples.
+    pictures.remove("drift_diagram.png")  # It needs two sets of examples.
     assert files == ["report.html", *pictures, "report.json"]

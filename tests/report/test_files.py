@@ -216,7 +216,7 @@ def test_names_are_shown_escaped(capsys):
     out = capsys.readouterr().out
     assert is_plain(out)
     assert out.count(f"{ESCAPED}.npz") == 5  # Title, data, both models, their tile.
-    assert f"mean nothing here: {ESCAPED}." in " ".join(out.split())
+    assert f"the names are not known: {ESCAPED}." in " ".join(out.split())
     assert f"Wrote {ESCAPED}/report.html" in out
     page = (pathlib.Path(SPITEFUL) / "report.html").read_text("utf-8")
     assert is_plain(page)

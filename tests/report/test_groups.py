@@ -13,7 +13,7 @@ from uncertainty_metrics._report import _picture_table
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 
-def test_groups_are_those_of_the_function():
+def test_groups_equal_the_table_of_the_function():
     data, groups = unfair()
     found = um.report(**data, groups=groups)
     section = found.to_dict()["groups"]

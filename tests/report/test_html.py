@@ -282,7 +282,7 @@ def picture_of(draw):
     return figure, _svg.svg(figure)
 
 
-def test_marks_tell_what_they_are():
+def test_marks_show_their_tips():
     def draw(ax):
         bars = ax.bar([0, 1], [1, 2])
         for bar, name in zip(bars, ("<a>", "b"), strict=True):
@@ -361,7 +361,7 @@ def test_colors_on_dark_paper():
 
 
 def leaves(found, key=""):
-    """Yields verdicts, notes and values of a report, but not what only JSON holds."""
+    """Yields verdicts, notes and values of a report that the page shows."""
     for name, value in found.items():
         if isinstance(value, dict) and name not in ("other", "options"):
             yield from leaves(value, name)
@@ -370,7 +370,7 @@ def leaves(found, key=""):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_page_tells_all_of_the_report(reports, kind):
+def test_page_shows_the_whole_report(reports, kind):
     text = Page(page_of(reports[kind])).text
     found = numbers_of(reports[kind])
     several = list(leaves(found))
@@ -400,7 +400,7 @@ def test_names_are_escaped(reports):
     text = page_of(reports["odd"])
     assert html.escape(ODD) in text
     assert ODD not in text
-    assert "Left out, as their names mean nothing here: &lt;i&gt;." in text
+    assert "Left out, because the names are not known: &lt;i&gt;." in text
     assert not {"b", "i"} & set(Page(text).tags)
 
 
@@ -509,7 +509,7 @@ def test_in_a_browser(measured, kind, width):
     assert 1000 < found["height"] < 15_000
 
 
-def test_console_is_quiet_but_for_a_page_that_is_wrong(measured):
+def test_console_is_empty_except_for_a_wrong_page(measured):
     found, messages = measured
     console = [line for line in messages.splitlines() if "CONSOLE" in line]
     # The request of the wrong page, in both widths, is refused by the page itself.

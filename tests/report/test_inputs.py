@@ -94,7 +94,7 @@ def test_columns_left_out_are_noted():
         [[0, 0.25, 0.75, 3, "a.png"], [1, 0.5, 0.5, 2, "b.png"]],
     )
     found, out = shown("p.csv")
-    note = "Left out, as their names mean nothing here: weights, image."
+    note = "Left out, because the names are not known: weights, image."
     assert found["notes"] == [note]
     assert f"Note: {note}" in out
 

@@ -62,7 +62,7 @@ def test_likelihoods_of_options_are_confidences(as_text):
     )
     assert found.correct.tolist() == (np.argmax(logits, axis=1) == labels).tolist()
     assert (found.questions.name, found.questions.values) == ("doc_id", [*range(60)])
-    assert found.notes[0].startswith("There are no confidences: the largest prob")
+    assert "takes the largest probability of an option" in found.notes[0]
     assert {"acc_norm", "target", "resps"} <= {*found.left_out}
     ece = report.build(found)["calibration"]["metrics"]["ece"]["value"]
     assert ece == pytest.approx(um.ece(labels, logits=logits))
@@ -107,7 +107,7 @@ BAD = {
     "another answer": (
         {},
         ["--correct", "acc_norm"],
-        "`filtered_resps` tells how sure the answers are that `acc` is about",
+        "`filtered_resps` gives the confidence only of multiple-choice answers",
     ),
 }
 

@@ -136,7 +136,7 @@ def test_venn_abers_calibration_is_tried_for_two_classes_only():
     assert likelihood < 1  # It is finite, because no probability is 0.
 
 
-def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
+def test_code_in_the_report_mends_a_miscalibrated_model():
     arrays = forecasts(factor=3)
     found, out = shown(arrays)
     section = found["mending"]
@@ -168,7 +168,7 @@ def test_a_calibrated_model_needs_no_mending():
     assert sum(section["needs_mending"] for section in clear) <= 3
     verdict = next(row["verdict"] for row in clear if not row["needs_mending"])
     assert verdict.startswith("No map clearly helps: the best one, ")
-    assert "which chance alone may do" in verdict
+    assert "and chance alone may do the same" in verdict
 
 
 def test_a_clear_gain_comes_before_a_larger_one_by_chance():
@@ -194,12 +194,12 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
     assert (section["best"], section["needs_mending"]) == ("isotonic", True)
 
 
-def test_infinite_likelihoods_leave_the_brier_score():
+def test_with_infinite_likelihoods_the_brier_score_decides():
     found, out = shown(forecasts(factor=3))
     section = found["mending"]
     assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
     assert section["criterion"] == "brier_score_zero_based"
-    said = "compared by the Brier score, as isotonic calibration gives some labels"
+    said = "by the Brier score, because isotonic calibration gives some labels"
     assert said in words(out)
     # With two levels of confidence no label has probability 0.
     labels = np.tile([1, 1, 1, 1, 0], 40)
@@ -212,10 +212,10 @@ def test_infinite_likelihoods_leave_the_brier_score():
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
-        (examples(49), "49 examples, where 50 are the least"),
+        (examples(49), "49 examples, but at least 50 are needed"),
         (
             {**examples(60), "sample_weight": [1000.0] + [1.0] * 59},
-            "1.1 examples once they are weighted, where 50",
+            "1.1 examples once they are weighted, but at least 50",
         ),
         (
             {"labels": np.zeros(90, int), "probabilities": np.linspace(0, 1, 90)},
@@ -233,7 +233,7 @@ def test_too_few_to_say(arrays, reason):
 
 
 def test_maps_that_cannot_be_fitted_are_noted():
-    # The model is always right, and one of the three classes never comes.
+    # The model is always right, and one of the three classes has no labels.
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=80)
     logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
@@ -250,7 +250,7 @@ def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
     monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
     section = built(arrays)["mending"]
-    note = "Of 500 examples this section takes 100, drawn at random."
+    note = "This section uses 100 of the 500 examples, drawn at random."
     assert section.pop("notes") == [note]
     chosen = np.sort(np.random.default_rng(0).permutation(500)[:100])
     alone = built({name: array[chosen] for name, array in arrays.items()})["mending"]
@@ -301,13 +301,13 @@ def test_promised_threshold(kind):
     assert equal["selective_prediction"]["promise"] == promise
     weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})
     assert weighted["selective_prediction"]["promise"] == {
-        "verdict": "Of weighted examples no threshold can be promised for new ones.",
+        "verdict": "The examples have weights, so no threshold can promise a risk.",
         "above": None,
         "metrics": {},
     }
 
 
-def test_no_threshold_and_no_need_of_one():
+def test_thresholds_that_allow_nothing_or_everything():
     none, out = shown(sure(30))
     promise = none["selective_prediction"]["promise"]
     assert promise["metrics"]["threshold_at_risk"]["value"] == "inf"

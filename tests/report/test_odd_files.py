@@ -307,7 +307,7 @@ BAD = {
     "percent": (
         rows(LABELS, PERCENT, header=("label", "p")),
         [],
-        "percent, which divided by 100 are probabilities. Received: a row 75",
+        "seem to be percent, so divide them by 100. Received: a row 75",
     ),
     "percent of two": (
         rows(LABELS, [100 - p for p in PERCENT], PERCENT, header=("label", "p0", "p1")),
@@ -317,7 +317,7 @@ BAD = {
     "logits": (
         rows(LABELS, -3 * LOGITS, 3 * LOGITS, header=("label", "p0", "p1")),
         [],
-        "seem to be logits, whose columns are called logit_0",
+        "seem to be logits, so call the columns logit_0",
     ),
     "text and numbers": (
         table("label", "p0", "p1", labels=CATS),
@@ -327,7 +327,7 @@ BAD = {
     "text and class 1": (
         table("label", "p", labels=CATS),
         [],
-        "labels are text: say which of them the predictions are of, with --positive",
+        "say which label the predictions are probabilities of, with --positive",
     ),
     "no such class": (
         table("label", "p", labels=CATS),
@@ -355,7 +355,7 @@ BAD = {
         [],
         "numbered without gaps",
     ),
-    "a class that no label is of": (
+    "a class without labels": (
         rows(CATS, P0, [p / 2 for p in P1], P1, header=("label", "ant", "cat", "owl")),
         [],
         "ant, cat have names of labels, but their rows do not sum to 1: name",
@@ -398,18 +398,18 @@ BAD = {
     "class 0 alone": (
         TWO,
         ["--probabilities", "p0"],
-        "`p0` seems to be of class 0, but a single column of predictions must be",
+        "`p0` seems to predict class 0, but a single column must predict class 1",
     ),
     "members as classes": (
         rows(LABELS, P1, P1, P1, header=("label", "p0", "p1", "p2")),
         [],
-        "must sum to 1; columns of members are not classes, nor are several labels of "
+        "must sum to 1: columns cannot be members of an ensemble, or several labels of "
         "one example. Received: a row 0.75, 0.75, 0.75; a median sum of 1.875",
     ),
     "signs of percent": (
         rows(LABELS, [f"{p}%" for p in PERCENT], header=("label", "p")),
         [],
-        "must be a number; percent divided by 100 are probabilities. Received: '75%'",
+        "must be a number; divide percent by 100 for probabilities. Received: '75%'",
     ),
     "other numbers": (
         rows(LABELS, P0, P1, header=("label", "p2", "p3")),
@@ -475,7 +475,7 @@ def noted(**given):
     return found["notes"]
 
 
-def test_labels_from_1_are_suspected(rng):
+def test_labels_that_start_at_1_are_noted(rng):
     values = rng.dirichlet([1, 1, 1], 60)
     labels = rng.integers(1, 3, 60)
     (note,) = noted(labels=labels, values=values)
@@ -487,7 +487,7 @@ def test_labels_from_1_are_suspected(rng):
     assert noted(labels=labels[:5], values=values[:5]) == []
 
 
-def test_confidences_are_suspected(rng):
+def test_confidences_in_place_of_probabilities_are_noted(rng):
     p = rng.uniform(0.5, 1, 60)
     labels = rng.integers(0, 2, 60)
     (note,) = noted(labels=labels, values=p)
@@ -501,7 +501,7 @@ def test_columns_left_out_are_noted():
     with open(name, "w") as file:
         file.write(content)
     (note,) = report.build(report.read_predictions(name))["notes"]
-    assert note == "Left out, as their names mean nothing here: (no name), image."
+    assert note == "Left out, because the names are not known: (no name), image."
 
 
 def test_a_packed_file_that_unpacks_to_too_much_fails(capsys, monkeypatch):

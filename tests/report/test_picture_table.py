@@ -1,4 +1,4 @@
-"""The pictures of the report have one table, and what lists them says the same."""
+"""The pictures of the report have one table, and all lists agree with it."""
 
 import pathlib
 import re
@@ -43,10 +43,10 @@ def test_the_guide_lists_the_pictures():
 def test_the_help_lists_the_picture(task, picture, capsys):
     assert main(["report", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    of_task = words.partition("of a classifier ")[2]
-    of_classifier, _, rest = of_task.partition(" of answers ")
-    of_answers, _, rest = rest.partition(" of a regression ")
-    of_regression, _, of_survival = rest.partition(" or of a survival model ")
+    of_task = words.partition("for a classifier ")[2]
+    of_classifier, _, rest = of_task.partition(" for answers ")
+    of_answers, _, rest = rest.partition(" for a regression ")
+    of_regression, _, of_survival = rest.partition(" or for a survival model ")
     text = {
         "classification": of_classifier,
         "confidences": of_answers,

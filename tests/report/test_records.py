@@ -276,7 +276,7 @@ BAD = {
     "percent and more": (changed(confidence=120), "line 3: `confidence` must be in [0"),
     "log-probabilities": (
         lines([{**r, "confidence": -r["confidence"]} for r in RECORDS]),
-        "(the exponential of a log-probability is). Received: -0.75",
+        "(take the exponential of log-probabilities). Received: -0.75",
     ),
     "400 digits": (
         lines().replace("0.25", "1" * 400),
@@ -317,24 +317,24 @@ BAD = {
     "right twice": (renamed(acc=1), "each of correct, acc may say whether each answer"),
     "a classifier as well": (
         renamed(label=1, p0=0.25, p1=0.75),
-        "these may be answers, by correct, confidence, or predictions, by label, p0, "
-        "p1: choose with --correct and --confidence, or with --label and",
+        "the file may hold answers (correct, confidence) or predictions (label, p0, "
+        "p1): choose with --correct and --confidence, or with --label and",
     ),
-    "a regression as well": (renamed(y=1, mean=0, std=1), "by y, mean, std: choose"),
-    "probabilities of what": (
+    "a regression as well": (renamed(y=1, mean=0, std=1), "(y, mean, std): choose"),
+    "probabilities of a class or of answers": (
         renamed(confidence="probability", label=1),
-        "these may be answers, by correct, probability, or predictions, by label",
+        "the file may hold answers (correct, probability) or predictions (label",
     ),
     "UTF-16": (lines().encode("utf-16"), "not a JSON file in UTF-8"),
     "Latin-1": ('{"correct": 1, "q": "é"}'.encode("latin-1"), "not a JSON file in UTF"),
     "other numbers of answers": (
         answered(["a"], *ONE_LIST[1:], confidence=False),
-        "line 2: `answers` must hold a list of as many answers to each question. "
-        "Received: 2 answers, and 1 to the first question",
+        "line 2: `answers` must hold a list of equally many answers to each question. "
+        "Received: 2 answers, but 1 to the first question",
     ),
     "one answer": (
         answered("a", "b", "c", "d", confidence=False),
-        "line 1: `answers` must hold a list of as many answers to each question",
+        "line 1: `answers` must hold a list of equally many answers to each question",
     ),
     "answers of numbers": (
         answered([0.5], [0.1], [0.2], [0.3], confidence=False),
@@ -426,11 +426,11 @@ def test_other_bad_files_say_what_was_found(case, capsys):
 
 
 BAD_OPTIONS = {
-    "--percent": "`confidence` is at most 1 everywhere, so it seems to be no percent",
+    "--percent": "`confidence` is at most 1 everywhere, so its values seem not to be",
     "--correct good": "there is no column `good`. Received: correct, confidence",
     "--confidence sure": "there is no column `sure`",
     "--group language": "there is no column `language`. Received: correct, confidence",
-    "--correct correct --label y": "leave out the ones or the others",
+    "--correct correct --label y": "use options of one kind only",
 }
 
 
@@ -462,7 +462,7 @@ def test_openpyxl_is_an_extra(capsys, monkeypatch):
     assert "the extra `excel`: pip install '.[excel]'" in line
 
 
-def test_what_is_left_out_is_said():
+def test_left_out_columns_are_noted():
     text = renamed(question="Who?", meta={"run": {"id": 3}, "tags": []}, empty={})
     pathlib.Path("a.jsonl").write_text(text)
     found = report.read_predictions("a.jsonl")
@@ -477,7 +477,7 @@ def test_what_is_left_out_is_said():
     assert found.left_out == ("n", "", "the sheet B")
 
 
-def test_half_of_a_surrogate_pair_is_text_that_can_be_written():
+def test_a_lone_surrogate_is_escaped():
     text = renamed(language="x").replace('"x"', '"\\ud800"')
     pathlib.Path("a.jsonl").write_text(text)
     found = report.read_predictions("a.jsonl", Choice(groups=("language",)))

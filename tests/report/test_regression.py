@@ -151,7 +151,7 @@ def test_verdicts(factor, bias, verdict, of_pit, rng):
         assert "this one shows more than chance" in found["calibration"]["verdict"]
 
 
-def test_calibrated_models_are_rarely_blamed(monkeypatch):
+def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
     monkeypatch.setattr(_sections_intervals, "_MAX_RESAMPLES", 200)
     clear = chance = uniform = heavy = 0
     for seed in range(20):
@@ -202,7 +202,7 @@ def test_command(rng):
     found = numbers()
     assert (found["task"], found["source"]) == ("regression", "p.npz")
     assert found["options"] == {"num_bins": 15, "seed": 0}
-    assert found["notes"] == ["Left out, as their names mean nothing here: other."]
+    assert found["notes"] == ["Left out, because the names are not known: other."]
     assert found["calibration"]["verdict"] in words(out)
     for section in ("scoring_rules", "pit", "sharpness", "recalibration"):
         for name, row in found[section]["metrics"].items():
@@ -250,7 +250,7 @@ def test_comparison(rng):
     assert section["quality"] in text
 
 
-def test_comparison_that_tells_nothing(rng):
+def test_comparison_without_a_clear_difference(rng):
     first = forecasts(rng, n=300, factor=1.5)
     same = built(first, first)["comparison"]
     assert "the interval of the difference holds 0" in same["verdict"]
@@ -261,7 +261,7 @@ def test_comparison_that_tells_nothing(rng):
     other = forecasts(rng, n=300)
     different = built(first, other)["comparison"]
     assert different["differences"] == {}
-    assert "they are not of the same examples" in different["verdict"]
+    assert "the models do not have the same examples" in different["verdict"]
     assert "targets differ" in different["examples"]
 
 

@@ -276,14 +276,14 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     assert section["interval"] == pytest.approx(expected, rel=1e-9)
     between = f"lies between {low:.4f} and {high:.4f} with 95% probability"
     assert between in section["verdict"]
-    weight = "takes a weight as that many examples, here 373 in all"
+    weight = "takes a weight w as w examples, here 373 in all"
     assert (weight in text) == (weight in "".join(found["notes"])) == weighted
     for name in ("intervals", "selective_prediction", "bayesian_ece"):
         assert found[name]["verdict"] in text
 
 
 @pytest.mark.parametrize("kind", ["probabilities", "logits"])
-def test_infinite_nll_is_said_and_valid_json(kind):
+def test_infinite_nll_is_noted_and_valid_in_json(kind):
     p = np.array([[1, 0], [1, 0], [0.5, 0.5], [0, 1], [1, 0]])
     with np.errstate(divide="ignore"):
         arrays = of_kind({"labels": [0, 1, 1, 0, 1], "probabilities": p}, kind)
@@ -329,7 +329,7 @@ def test_ece_by_chance(weighted):
     assert level == pytest.approx(np.mean(eces) + 2 * np.std(eces), rel=0.05)
 
 
-def test_what_chance_explains_is_not_held_against_a_model():
+def test_deviations_by_chance_are_no_miscalibration():
     fine = built(calibrated(1000, 0.5, 1))
     off = built(calibrated(1000, 0.5, 1, gap=0.2))
     assert fine["bayesian_ece"]["interval"]["low"] > 0
@@ -350,7 +350,7 @@ CHANCE = re.compile(
 )
 
 
-def test_verdicts_on_chance_agree_with_what_they_show():
+def test_verdicts_on_chance_agree_with_their_numbers():
     # Of 160,000 decisions in one bin, with confidence 0.75, the fifth decimal decides.
     n = 160_000
     p = np.full(n, 0.75)
@@ -464,14 +464,14 @@ def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeyp
             assert row[end] == pytest.approx(drawn[name][end], abs=0.12 * width)
 
 
-def test_an_example_alone_has_no_intervals():
+def test_a_single_example_has_no_intervals():
     forecast = {"mean": np.zeros(1), "stddev": np.ones(1), "target": np.ones(1)}
     for one in (forecast, {"labels": [1], "probabilities": [[0.3, 0.7]]}):
         found, out = shown(one, one)
         assert found["intervals"]["metrics"] == {}
         assert found["comparison"]["differences"] == {}
-        assert "One example alone has no intervals." in out
-    assert "from" not in out.split()
+        assert "A single example gives no intervals." in out
+    assert "value from to" not in words(out)
     # One example beside others of weight 0 has none either.
     one = {"labels": [1, 0], "probabilities": [0.7, 0.2], "sample_weight": [2, 0]}
     assert built(one)["intervals"] == found["intervals"]
@@ -555,7 +555,7 @@ def own_process(*arguments):
     return ran.returncode, ran.stdout, said
 
 
-def test_process_of_its_own_is_quiet_and_needs_no_tensorflow(shipped):
+def test_a_new_process_is_quiet_and_needs_no_tensorflow(shipped):
     np.savez("p.npz", **calibrated(100, 0.5, 1))
     compare = ("--compare", "p.npz", "--out", "compared")
     code = (

@@ -249,7 +249,7 @@ def test_a_stream_has_the_risks_of_its_sample(monkeypatch):
     )
     assert found.to_dict()["risk"]["examples"] == 100
     text = words(found.summary()).partition("As a risk -")[2]
-    assert "This section is of a uniform sample of 100 rows." in text
+    assert "This section is about a uniform sample of 100 rows." in text
 
 
 # Survival.
@@ -337,7 +337,7 @@ def test_survival_files(ending, column, monkeypatch):
         with open(name, "w", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(record)}\n" for record in records)
     text = run(name, "--horizon", "2")
-    assert "Left out, as their names mean nothing here: age." in words(text)
+    assert "Left out, because the names are not known: age." in words(text)
     found = numbers()["risk"]["intervals"]
     for key, ends in expected.items():
         assert found[key] == pytest.approx(ends, rel=1e-6)

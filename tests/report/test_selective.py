@@ -29,7 +29,7 @@ VERDICTS = {
     "skill": (sure(2000, skill=1), "tells right decisions from wrong ones: AUROC 0."),
     "gain": (sure(2000, skill=1), "80% lowers"),
     "none": (sure(2000), "does not clearly tell", "gives about 0.47"),
-    "no gain": (sure(2000), ", as chance alone may."),
+    "no gain": (sure(2000), ", and chance alone may do the same."),
     "misled": (
         sure(2000, skill=-1),
         "misleads",
@@ -68,7 +68,7 @@ def test_without_right_and_wrong_there_is_no_auroc(label, start, expected, n):
     assert "auroc" not in section["metrics"]
     assert section["auroc_by_chance"] is None
     assert section["verdict"].startswith(start)
-    assert section["verdict"].endswith("and no AUROC.")
+    assert section["verdict"].endswith("and there is no AUROC.")
     assert start in out
     assert "  auroc " not in out
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -148,7 +149,8 @@ def test_a_field_of_several_lines_is_not_cut():
 def test_folders_and_patterns_name_files():
     write(columns_of(calibrated(90, 0.5, 1)), "csv", "a")
     pathlib.Path("data/deep").mkdir(parents=True)
-    for name in ("data/b", "data/deep/c"):
+    pathlib.Path("data/_temporary").mkdir()
+    for name in ("data/b", "data/deep/c", "data/_temporary/d"):
         write(columns_of(calibrated(90, 0.5, 1)), "csv", name)
     for name in ("data/_SUCCESS", "data/.hidden.csv", "data/readme.txt"):
         pathlib.Path(name).write_text("?")
@@ -158,6 +160,41 @@ def test_folders_and_patterns_name_files():
     for nothing in ("*.parquet", "empty"):
         with pytest.raises(ReportError, match="there is no file"):
             _streams.files_of([nothing])
+    with pytest.raises(ReportError, match="standard input is read alone"):
+        _streams.files_of(["a.csv", "-"])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"label": [0, 1], "prob": [0.1, 0.2]}, "there is no column `p`. Received: "),
+        ({"correct": [0, 1], "confidence": [0.1, 0.2]}, "there is no column `label`"),
+        (
+            {"label": [0, 1], "p": [0.1, 0.2], "sample_weight": [1, 2]},
+            "there are weights, `sample_weight`, which the first file does not have",
+        ),
+        ({"label": [0, 1], "p": [10, 20]}, r" [12] on: .* seem to be percent"),
+    ],
+)
+def test_files_of_other_columns_are_refused(ending, second, message):
+    columns = columns_of(calibrated(90, 0.5, 1))
+    files = [write(columns, ending, "first"), write(second, ending, "second")]
+    with pytest.raises(ReportError, match=rf"^second\.{ending}: .*{message}"):
+        _streams.read_stream(_streams.files_of(files))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "csv.gz", "jsonl"])
+def test_files_without_examples_are_left_out(ending):
+    columns = columns_of(calibrated(90, 0.5, 1))
+    weighted = {**columns, "sample_weight": np.ones(90)}
+    unused = {**columns, "sample_weight": np.zeros(90)}
+    empty = {name: values[:0] for name, values in weighted.items()}
+    parts = {"a": empty, "b": unused, "c": weighted, "d": empty, "e": unused}
+    files = [write(part, ending, name) for name, part in parts.items()]
+    assert _streams.read_stream(_streams.files_of(files)).result().labels.size == 90
+    with pytest.raises(ReportError, match="at least one example whose weight"):
+        _streams.read_stream(_streams.files_of([files[0], files[1]])).result()
 
 
 def test_the_sample_is_uniform(rng):
@@ -217,6 +254,13 @@ def test_summaries_add_and_tell_drift():
         assert found["tiles"][-1]["value"] == (
             "Calibration has changed" if changed else "No clear change"
         )
+    # The first is the later week, so no text may call it the one before.
+    assert not {"before", "after"} & set(drift["verdict"].split())
+    page = pathlib.Path("out/report.html").read_text()
+    assert "intervals from standard errors" in page
+    assert "The band is where chance" not in page  # There is none.
+    pictures = ("reliability_diagram.png", "drift_diagram.png")
+    assert len({pathlib.Path("out", name).read_bytes() for name in pictures}) == 2
 
 
 def test_predictions_and_summaries_do_not_mix(capsys):
@@ -228,6 +272,18 @@ def test_predictions_and_summaries_do_not_mix(capsys):
     assert "1 of 2 are summaries" in fails(capsys, "s.npz", path)
     pathlib.Path("broken.npz").write_bytes(pathlib.Path("s.npz").read_bytes()[:400])
     assert "broken.npz" in fails(capsys, "broken.npz")
+
+
+def test_sketch_adds_summaries(capsys):
+    path = write(columns_of(calibrated(400, 0.5, 1)), "parquet", "a")
+    assert main(["sketch", path, "--out", "a.npz"]) == 0
+    assert main(["sketch", "a.npz", path, "--out", "b.npz"]) == 2
+    assert "1 of 2 are summaries" in capsys.readouterr().err
+    shutil.copy("a.npz", "b.npz")
+    assert main(["sketch", "a.npz", "b.npz", "--out", "both.npz"]) == 0
+    one, both = um.Summary.load("a.npz"), um.Summary.load("both.npz")
+    assert both.num_examples == 800
+    assert both.decisions == one.decisions + one.decisions
 
 
 def test_batches_and_summaries_are_reported():

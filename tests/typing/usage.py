@@ -9,6 +9,7 @@ from typing_extensions import assert_type
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report._predictions import Model
 
 labels = [0, 1, 1]
 probabilities = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
@@ -123,7 +124,7 @@ um.uncertainty_histogram({"a": means, "b": targets})
 
 # The report.
 predictions = report.read_predictions("predictions.npz")
-assert_type(predictions, report.Predictions | report.Regression)
+assert_type(predictions, Model)
 built = report.build(predictions, other=report.read_predictions("others.npz"))
 assert_type(report.render(built), str)
 report.write(built, report.draw(predictions), "directory")

@@ -2,36 +2,37 @@
 
 `um.report` makes one of arrays; the command line reads files and does the same.
 
-Three steps, apart: `read_predictions` makes arrays of a file, `build` makes a report of
-the arrays, a dict of plain numbers and strings with a key per section, and `render`,
-`draw` and `write` show that dict. Another section is another key and its blocks.
+There are three separate steps: `read_predictions` makes arrays of a file; `build` makes
+a report of the arrays, a dict of plain numbers and strings with a key for each section;
+and `render`, `draw` and `write` show this dict. A new section needs a new key, and the
+blocks that show it.
 
-`tiles` hold the verdict, the first that is shown. The sections of a classifier:
+`tiles` holds the verdict, which is shown first. The sections on a classifier:
 
-  calibration           the calibration errors, those of up to 20 single classes, and
-                        the reliability diagram
+  calibration           the calibration errors, the errors of each class if there are
+                        at most 20, and the reliability diagram
   bayesian_ece          the posterior of the ECE: its mean, median and 95% interval
   scoring_rules         Brier score, its parts, and negative log-likelihood
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
-  mending               what temperature, vector and isotonic maps would give, and for
-                        two classes Venn-Abers calibration, cross-validated; and the
+  mending               the cross-validated gain by temperature, vector and isotonic
+                        maps, and for two classes by Venn-Abers calibration; and the
                         size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
-                        And from which confidence on to decide at a promised risk
-  risk                  only of two classes, one of which is named as the event: O/E,
+                        And above which confidence to decide at a promised risk
+  risk                  only for two classes, one of which is named as the event: O/E,
                         calibration intercept and slope, AUROC, ICI, decision curve
-  groups                only of examples with groups: the calibration of each, and
-                        which are miscalibrated
-  ensemble              only of the predictions of several members: what averaging them
-                        changed; all other sections are of their mean
+  groups                only for examples with groups: the calibration of each group,
+                        and which groups are miscalibrated
+  ensemble              only for the predictions of several members: the effect of
+                        averaging them; all other sections are about their mean
 
-Answers with confidences have the same sections, without classes, and
+Answers with confidences have the same sections, without classes, and also
 
-  sampled_answers       only of questions with several sampled answers: does their
+  sampled_answers       only for questions with several sampled answers: does their
                         agreement tell right answers from wrong ones?
 
-Those of a regression:
+The sections on a regression:
 
   calibration           coverage of central intervals; ECE and ENCE
   pit                   the probability integral transform and its histogram
@@ -42,13 +43,13 @@ Those of a regression:
 
 A survival model has the section `risk` alone, at its horizon.
 
-And of all `comparison`, only where a second file is given: both models side by side,
-and the intervals of the difference, of the same examples.
+All tasks have a section `comparison` if a second file is given: both models side by
+side, and the intervals of their differences on the same examples.
 
-The files, written on every run: `report.html`, the page; its pictures, of which
-`_picture_table` has a row each; and `report.json`, the dict.
-The JSON is strict: an infinite number is the string "inf" or "-inf", and null is what
-is not defined, such as the mean of nothing.
+Every run writes these files: `report.html`, the page; its pictures, for each of which
+`_picture_table` has a row; and `report.json`, the dict. The JSON is strict: an infinite
+number is the string "inf" or "-inf", and a number that is not defined, such as the mean
+of nothing, is null.
 """
 
 from __future__ import annotations

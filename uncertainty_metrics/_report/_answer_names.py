@@ -1,4 +1,4 @@
-"""What names of columns and arrays say of answers with confidences."""
+"""Finds answers and confidences of a file by the names of its columns and arrays."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from uncertainty_metrics._report import _names, _option_likelihoods
 from uncertainty_metrics._report._names import Choice, among, existing, listed
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
-# A score may be of another kind: it says what is right if all values are 0 or 1.
+# A score says whether an answer is right only if all its values are 0 or 1.
 _SCORE = "score"
 _SURE = ("confidence", "confidences", "conf", "certainty")
-# In a file with labels "probability" is that of class 1 of two.
+# In a file with labels, "probability" is the probability of class 1 instead.
 CONFIDENCES = (*_SURE, "probability")
 _SAMPLES = ("answers",)
 _QUESTIONS = ("question_id", "doc_id", "id", "question", "prompt")
 
 
 class AnswerNames(NamedTuple):
-    """The columns or arrays of answers.
+    """The names of the columns or arrays of answers.
 
     Attributes:
-      correct: which one says whether answers are right.
-      confidence: how sure they are; None where samples or likelihoods tell it.
-      samples: several answers to each question, or None.
-      likelihoods: the log-likelihoods of the options of each question, or None.
-      questions: what tells the questions apart, or None.
+      correct: the one that says whether each answer is right.
+      confidence: the one that says how sure each answer is; None if samples or
+        likelihoods give the confidence.
+      samples: the one with several answers to each question, or None.
+      likelihoods: the one with the log-likelihoods of the options of each question, or
+        None.
+      questions: the one that tells the questions apart, or None.
     """
 
     correct: str
@@ -42,23 +44,23 @@ def names_of(
     kind: str,
     is_binary: Callable[[str], bool],
 ) -> AnswerNames | None:
-    """Returns the names of answers; None where a file holds something else.
+    """Returns the names of answers; None if the file holds something else.
 
     Args:
-      header: all names.
-      choice: what the user says.
+      header: all names of columns or arrays.
+      choice: the options of the user.
       kind: "column" or "array".
-      is_binary: says if all values of a column or array are 0 or 1.
+      is_binary: says whether all values of a column or array are 0 or 1.
 
     Raises:
-      ValueError: names leave open what is meant, or one is missing.
+      ValueError: the names are ambiguous, or a name is missing.
     """
     if choice.of_classes:
         if choice.of_answers:
             raise ValueError(
-                "--correct, --confidence and --percent are of answers, and --label, "
-                "--probabilities, --classes and --positive-class of a classifier: "
-                "leave out the ones or the others"
+                "--correct, --confidence and --percent are for answers; --label, "
+                "--probabilities, --classes and --positive-class are for a classifier: "
+                "use options of one kind only"
             )
         return None
     labels = among(header, _names.LABELS)
@@ -79,8 +81,8 @@ def names_of(
             return None
         if right and (rivals := _rivals(header, labels, sure)):
             raise ValueError(
-                f"these may be answers, by {listed([*right, *sure])}, or predictions, "
-                f"by {listed(rivals)}: choose with --correct and --confidence, or with "
+                f"the file may hold answers ({listed([*right, *sure])}) or predictions "
+                f"({listed(rivals)}): choose with --correct and --confidence, or with "
                 "--label and --probabilities"
             )
     correct = _one(
@@ -99,19 +101,19 @@ def names_of(
 
 
 def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None:
-    """Returns the name of the log-likelihoods of options, if there are any.
+    """Returns the name of the log-likelihoods of options; None if there is none.
 
     Raises:
-      ValueError: they are not of the answers that the user means.
+      ValueError: the log-likelihoods belong to other answers than the user means.
     """
     name, of_them = _option_likelihoods.LIKELIHOODS, _option_likelihoods.CORRECT
     if kind != "column" or name not in header:
         return None
     if of_them not in header or choice.correct not in (None, of_them):
         raise ValueError(
-            f"`{name}` tells how sure the answers are that `{of_them}` is about, those "
-            "of multiple-choice tasks: for other answers, name a column of confidences "
-            f"with --confidence. Received: {listed(header)}"
+            f"`{name}` gives the confidence only of multiple-choice answers, whose "
+            f"column `{of_them}` says whether they are right: for other answers, name "
+            f"a column of confidences with --confidence. Received: {listed(header)}"
         )
     return name
 
@@ -119,14 +121,14 @@ def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None
 def _rivals(
     header: Sequence[str], labels: list[str], sure: list[str]
 ) -> list[str] | None:
-    """Returns the names by which a file may as well hold labels and predictions."""
+    """Returns names of labels and predictions, if the file may hold these instead."""
     if not labels:
         return None
     if regression := _names.regression_of(header):
         return [labels[0], *regression]
     try:
         columns = _names.columns_of(header, labels[0], Choice())
-    except ValueError:  # There are several.
+    except ValueError:  # Several sets of columns may be the predictions.
         return labels
     return [labels[0], *columns.names] if columns else None
 
@@ -140,7 +142,11 @@ def _one(
     choice: Choice,
     kind: str,
 ) -> str:
-    """Returns the name that the user says, or the only one that is known."""
+    """Returns the name that the user chose, or the only name that is known.
+
+    Raises:
+      ValueError: no name is known, or several are.
+    """
     chosen: str | None = getattr(choice, option)
     if chosen is not None:
         return existing(chosen, header, kind)

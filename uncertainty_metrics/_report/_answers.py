@@ -1,4 +1,4 @@
-"""From what files and arrays hold to answers with confidences."""
+"""Makes answers with confidences of the columns of files, or of arrays."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
 _BY_LIKELIHOODS = (
-    "There are no confidences: the largest probability of an option is taken for them, "
-    f"by the softmax of the log-likelihoods in `{_option_likelihoods.LIKELIHOODS}`."
+    "There are no confidences. The report takes the largest probability of an option, "
+    "by the softmax of the log-likelihoods in "
+    f"`{_option_likelihoods.LIKELIHOODS}`, as the confidence."
 )
 _BY_SAMPLES = (
-    "There are no confidences: the share of the most frequent of the sampled answers "
-    "is taken for them."
+    "There are no confidences. The report takes the share of the most frequent sampled "
+    "answer as the confidence."
 )
 
 
@@ -42,22 +43,23 @@ def answers_of(
 
     Args:
       source: name of the file.
-      correct: the name of the column or array that says whether answers are right, and
-        its values.
-      confidences: the same of how sure they are; None where likelihoods or samples
-        tell it.
-      samples: the same of several answers to each question, lists; or None.
-      place: returns where an answer is, for a message.
+      correct: name and values of the column or array that says whether each answer is
+        right.
+      confidences: name and values of the one that says how sure each answer is; None
+        if likelihoods or samples give the confidence.
+      samples: name and values of the one with a list of several answers to each
+        question; or None.
+      place: returns the place of an answer in the file, for a message.
       likelihoods: the log-likelihoods of the options of each question, as
         lm-evaluation-harness writes them, or None.
       percent: whether confidences are percent.
       sample_weight: broadcastable to the answers, or None.
-      left_out: of `Confidences`.
-      groups: of `Confidences`.
-      questions: of `Confidences`.
+      left_out: as in `Confidences`.
+      groups: as in `Confidences`.
+      questions: as in `Confidences`.
 
     Raises:
-      ValueError: a value is not as it must be.
+      ValueError: a value is not valid.
     """
     shape = correct[1].shape
     if confidences is not None:
@@ -65,7 +67,7 @@ def answers_of(
     counts = np.ones(correct[1].size, bool)
     if sample_weight is not None:
         sample_weight = _inputs.sample_weights(sample_weight, shape)
-        counts = sample_weight > 0  # Those of weight 0 may hold anything.
+        counts = sample_weight > 0  # Answers of weight 0 may hold any value.
     right = _right(*correct, counts, place)
     notes: list[str] = []
     agreement = None
@@ -80,8 +82,8 @@ def answers_of(
         small = int(np.sum((values > 0) & (values <= 0.01) & counts))
         if percent and small:
             notes.append(
-                f"{small} of the confidences are above 0% and at most 1%: are these "
-                "percent, as the others are?"
+                f"{small} of the confidences are above 0% and at most 1%: are they "
+                "percent like the others?"
             )
     elif percent:
         raise ValueError("--percent needs a column of confidences")
@@ -108,7 +110,7 @@ def answers_of(
 def _refused(
     name: str, expected: str, bad: np.ndarray, values: Any, place: Callable[[int], str]
 ) -> ValueError:
-    """Returns the error for the first bad value, which it names with its place."""
+    """Returns the error for the first bad value, with the place of this value."""
     index = int(np.argmax(bad))
     return ValueError(
         f"{place(index)}: `{name}` must be {expected}. Received: {values[index]}"
@@ -118,7 +120,7 @@ def _refused(
 def _right(
     name: str, values: np.ndarray, counts: np.ndarray, place: Callable[[int], str]
 ) -> np.ndarray:
-    """Returns whether each answer is right, of booleans, 0 and 1, or text."""
+    """Returns whether each answer is right, from booleans, 0 and 1, or text."""
     values = values.reshape(-1)
     if _names.is_text(values):
         lower = np.char.lower(values)
@@ -138,7 +140,7 @@ def _confidences(
     percent: bool,
     place: Callable[[int], str],
 ) -> np.ndarray:
-    """Returns confidences in [0, 1], which may be percent."""
+    """Returns confidences in [0, 1]; percent are divided by 100."""
     values = _inputs.native_floating(_inputs.as_array(name, values).reshape(-1))
     largest = 100 if percent else 1
     limit = largest * _inputs.upper_limit(values.dtype)
@@ -149,14 +151,14 @@ def _confidences(
         return values
     if np.all(values <= 1):
         raise ValueError(
-            f"`{name}` is at most 1 everywhere, so it seems to be no percent: leave "
-            "out --percent"
+            f"`{name}` is at most 1 everywhere, so its values seem not to be percent: "
+            "leave out --percent"
         )
     return values / 100
 
 
 def _expected(values: np.ndarray, percent: bool) -> str:
-    """Returns what confidences must be, and what these seem to be."""
+    """Returns the range that confidences must have, with a hint how to get there."""
     finite = values[np.isfinite(values)]
     if percent:
         return "in [0, 100]"
@@ -165,22 +167,22 @@ def _expected(values: np.ndarray, percent: bool) -> str:
     if np.all((finite >= 0) & (finite <= 100)):
         return "in [0, 1] (divide percent by 100; for a file, --percent does)"
     if np.all(finite <= 0):
-        return "in [0, 1] (the exponential of a log-probability is)"
+        return "in [0, 1] (take the exponential of log-probabilities)"
     return "in [0, 1]"
 
 
 def _agreement(
     name: str, samples: Sequence[Any], size: int, place: Callable[[int], str]
 ) -> tuple[SampledAgreement | None, str]:
-    """Returns the agreement of the samples; or None and why there is none."""
-    expected = f"`{name}` must hold a list of as many answers to each question"
+    """Returns the agreement of the samples; or None and why there is no agreement."""
+    expected = f"`{name}` must hold a list of equally many answers to each question"
     rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in samples]
     for index, row in enumerate(rows):
         received = ""
         if not isinstance(row, list | tuple) or not row:
             received = "no list" if row is not None else "nothing"
         elif len(row) != len(rows[0]):
-            received = f"{len(row)} answers, and {len(rows[0])} to the first question"
+            received = f"{len(row)} answers, but {len(rows[0])} to the first question"
         if received:
             return None, f"{place(index)}: {expected}. Received: {received}"
     if len(rows) != size:

@@ -1,4 +1,4 @@
-"""From the arrays and data frames that a user has to the predictions of a report."""
+"""Makes the predictions of a report from the arrays and data frames of a user."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def model_of(
     classes: Sequence[Any] | None,
     groups: Any = None,
 ) -> Model:
-    """Returns the predictions that the arguments of `um.report` hold.
+    """Returns the predictions in the arguments of `um.report`.
 
     Args:
-      name: of the model.
-      labels: what came.
+      name: the name of the model.
+      labels: the true values.
       given: predictions, by the names of the arguments.
-      sample_weight: or None.
+      sample_weight: weights of the examples, or None.
       classes: names of the classes, or None.
       groups: attributes of the examples, or None.
 
@@ -100,13 +100,13 @@ def model_of(
         found = tuple(np.unique(labels).tolist())
         if len(found) != values.shape[-1]:
             raise ValueError(
-                f"labels are text, {len(found)} different ones, and predictions are of "
+                f"labels are text, {len(found)} different ones, but predictions have "
                 f"{values.shape[-1]} classes: pass `classes`, the names of all classes "
                 f"in the order of the columns. Received: {listed(found)}"
             )
         notes.append(
-            "Classes are taken in the sorted order of their names, as scikit-learn "
-            f"does: {listed(found)}."
+            "The columns are taken for the classes in sorted order, as in "
+            f"scikit-learn: {listed(found)}."
         )
     return classified(
         name,
@@ -128,8 +128,10 @@ def _answers(
     weight: np.ndarray | None,
     groups: Any,
 ) -> Confidences:
-    """Returns answers with confidences, of the arguments `correct`, `confidences` and
-    `answers`, as far as they were given.
+    """Returns answers with confidences.
+
+    They come from the arguments `correct`, `confidences` and `answers`, of which
+    `confidences` or `answers` may be missing.
     """
     if labels is not None or "correct" not in given or len(given) == 1:
         names = [*(["labels"] if labels is not None else []), *given]
@@ -158,8 +160,10 @@ def _answers(
 
 
 def _groups(groups: Any) -> dict[str, Any]:
-    """Returns the attributes of the examples by name: a mapping or a data frame has
-    several, anything else is the values of one.
+    """Returns the attributes of the examples by name.
+
+    A mapping or a data frame holds several attributes; any other object holds the
+    values of one attribute.
     """
     if groups is None:
         return {}
@@ -172,7 +176,7 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the predictions of another model by the names of the arguments.
 
     Raises:
-      ValueError: they are not as those of the first.
+      ValueError: the predictions are of another kind than the first model's.
     """
     if isinstance(predictions, Mapping):
         return predictions
@@ -197,12 +201,12 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _of_frame(value: Any) -> Any:
-    """Returns the array of a data frame or a series, and all else as it is."""
+    """Returns a data frame or series as an array, and any other value as it is."""
     return value.to_numpy() if hasattr(value, "to_numpy") else value
 
 
 def _check_groups_order(name: str, labels: Any, groups: Any) -> None:
-    """Raises ValueError if pandas groups have the index of the labels in two orders."""
+    """Raises ValueError if pandas groups have the labels' index in another order."""
     columns = groups.values() if isinstance(groups, dict) else [groups]
     for column in columns:
         _check_order(name, labels, column, "groups")
@@ -211,19 +215,19 @@ def _check_groups_order(name: str, labels: Any, groups: Any) -> None:
 def _check_order(
     name: str, labels: Any, predictions: Any, others: str = "predictions"
 ) -> None:
-    """Raises ValueError if two of pandas have one index in two orders."""
+    """Raises ValueError if two pandas objects have the same index in two orders."""
     first: Any
     second: Any
     first, second = (getattr(each, "index", None) for each in (labels, predictions))
-    if not (hasattr(first, "equals") and hasattr(second, "equals")):  # Lists have not.
+    if not (hasattr(first, "equals") and hasattr(second, "equals")):  # No pandas.
         return
     if first.equals(second) or len(first) != len(second):
         return
     if set(first) == set(second):
         raise ValueError(
-            f"`{name}` and the {others} must be in one order. Received: the same "
+            f"`{name}` and the {others} must be in the same order. Received: the same "
             f"index in two orders; pass `{name}.loc[{others}.index]`, or arrays "
-            "(`.to_numpy()`) if the order is right and the index is not"
+            "(`.to_numpy()`) if the order is right and the index is wrong"
         )
 
 
@@ -237,7 +241,7 @@ def _flat(value: Any) -> Any:
 def _labels(name: str, labels: Any) -> np.ndarray:
     """Returns labels, which may be text."""
     if np.ma.is_masked(labels):
-        return _inputs.as_array(name, labels)  # Which says so.
+        return _inputs.as_array(name, labels)  # This raises the error.
     try:
         array = np.asarray(_of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
@@ -251,7 +255,7 @@ def _labels(name: str, labels: Any) -> np.ndarray:
 def _by_columns(
     labels: np.ndarray, columns: list[str]
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Returns the order of the columns of a data frame, and the classes they name."""
+    """Returns the order of the columns of a data frame, and names of the classes."""
     keys = _names.keys_of(columns)
     occurring = set(_names.texts(np.unique(labels)))
     if not _names.is_text(labels):

@@ -1,4 +1,4 @@
-"""Tables of Apache Arrow: .parquet, .feather and .arrow."""
+"""Tables in files of Apache Arrow: .parquet, .feather and .arrow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ArrowTable:
 
     Args:
       file: opened for reading bytes.
-      tell: is told how far it is read.
+      tell: called with the progress of reading.
     """
 
     others: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class ArrowTable:
         return self._table.select(names)
 
     def _check_size(self, size: int) -> None:
-        """Raises ValueError for more bytes than a file of its size should unpack to."""
+        """Raises ValueError if `size` bytes are too many for a file of this length."""
         _archive.check_size(size, self._file)
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +63,7 @@ class ArrowTable:
         with _damaged(self._kind):
             table = self._select(wanted)
             numbers = np.empty((self._size, len(names)))
-            for j, name in enumerate(names):  # What is missing is NaN.
+            for j, name in enumerate(names):  # A missing value becomes NaN.
                 numbers[:, j] = table[name].cast("float64").to_numpy()
         return self._labels(table, label), numbers
 
@@ -114,23 +114,24 @@ class ArrowPart(ArrowTable):
     """Some rows of a table that is read part by part.
 
     Args:
-      batch: a `pyarrow.RecordBatch`.
+      batch: a `pyarrow.RecordBatch` of the columns that are used.
+      header: names of all columns of the table.
       before: number of rows in the parts before this one.
       kind: "Parquet" or "Arrow".
     """
 
-    def __init__(self, batch: Any, before: int, kind: str):
+    def __init__(self, batch: Any, header: Sequence[str], before: int, kind: str):
         self._arrow = _optional.require("pyarrow")
         self._table, self._before, self._kind = batch, before, kind
         self._tell = silent
         self._schema, self._size = batch.schema, batch.num_rows
-        self.header = list(batch.schema.names)
+        self.header = list(header)
 
     def _select(self, names: Sequence[str]) -> Any:
         return self._arrow.Table.from_batches([self._table]).select(list(names))
 
     def _check_size(self, size: int) -> None:
-        """A part has as many rows as its reader asked for."""
+        """Checks nothing: the reader of the parts has limited the rows of each part."""
 
     def place(self, index: int) -> str:
         return super().place(self._before + index)
@@ -144,41 +145,50 @@ def parts(
     Args:
       file: opened for reading bytes.
       kind: "parquet" or "arrow".
-      rows: number of rows of a part, at most.
-      columns: names of the columns to read; None reads all.
+      rows: largest number of rows of a part.
+      columns: names of the columns to read, where the file has them; None reads all.
     """
     title = kind.capitalize()
     before = 0
     batches = _parquet_batches if kind == "parquet" else _arrow_batches
-    found = batches(file, rows, columns)
+    with _damaged(title):
+        header, found = batches(file, rows, columns)
     while True:
         with _damaged(title):
             batch = next(found, None)
         if batch is None:
             return
         if batch.num_rows:
-            yield ArrowPart(batch, before, title)
+            yield ArrowPart(batch, header, before, title)
         before += batch.num_rows
 
 
 def _parquet_batches(
     file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> Iterator[Any]:
+) -> tuple[list[str], Iterator[Any]]:
+    """Returns the names of all columns, and the batches of some of them."""
     reader = _optional.require("pyarrow.parquet").ParquetFile(file)
     chosen = None if columns is None else list(columns)
-    return reader.iter_batches(batch_size=rows, columns=chosen)
+    batches = reader.iter_batches(batch_size=rows, columns=chosen)
+    return list(reader.schema_arrow.names), batches
 
 
 def _arrow_batches(
     file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> Iterator[Any]:
+) -> tuple[list[str], Iterator[Any]]:
+    """Returns the names of all columns, and the batches of some of them."""
     reader = _arrow_reader(file)
-    count = getattr(reader, "num_record_batches", None)  # A stream does not know it.
+    header = list(reader.schema.names)
+    # The reader of a stream does not know the number of batches.
+    count = getattr(reader, "num_record_batches", None)
     batches = reader if count is None else map(reader.get_batch, range(count))
-    for batch in batches:
-        chosen = batch if columns is None else batch.select(list(columns))
-        for start in range(0, batch.num_rows, rows):
-            yield chosen.slice(start, rows)
+    names = header if columns is None else [x for x in columns if x in header]
+    parts = (
+        batch.select(names).slice(start, rows)
+        for batch in batches
+        for start in range(0, batch.num_rows, rows)
+    )
+    return header, parts
 
 
 def _arrow_reader(file: IO[bytes]) -> Any:
@@ -186,13 +196,13 @@ def _arrow_reader(file: IO[bytes]) -> Any:
     file.seek(0)
     start = file.read(len(_ARROW))
     file.seek(0)
-    # What datasets write as they go is a stream, which begins with no name.
+    # A file begins with "ARROW1". The library `datasets` writes streams, which do not.
     return ipc.open_file(file) if start == _ARROW else ipc.open_stream(file)
 
 
 @contextlib.contextmanager
 def _damaged(kind: str) -> Iterator[None]:
-    """Makes one error of the many kinds that damaged files raise."""
+    """Turns the many kinds of errors that damaged files raise into ValueError."""
     try:
         yield
     except Exception as failed:
@@ -205,7 +215,7 @@ def _value_type(kind: Any, types: Any) -> Any:
 
 
 def _is_text(kind: Any, types: Any) -> bool:
-    # The third is of pyarrow 16.
+    # The third test exists since pyarrow 16.
     tests = ("is_string", "is_large_string", "is_string_view")
     return any(getattr(types, name)(kind) for name in tests if hasattr(types, name))
 

@@ -15,19 +15,19 @@ class Text(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is told of each name."""
+    """A list of names, each with its value."""
 
     facts: dict[str, Any]
 
 
 class Table(NamedTuple):
-    """A table, whose columns hold numbers, but for names and a last one of words.
+    """A table: a column of names, columns of numbers, and perhaps a last one of words.
 
     Attributes:
-      caption: what it shows.
-      title: of the column of names.
-      columns: titles of the others.
-      rows: name and cells of each row.
+      caption: a title of the table.
+      title: the title of the column of names.
+      columns: the titles of the other columns.
+      rows: the name and the cells of each row.
     """
 
     caption: str
@@ -50,9 +50,9 @@ class Picture(NamedTuple):
     """A picture, by the name of its file.
 
     Attributes:
-      name: of the file.
-      alt: what is to be seen, for who cannot see it.
-      caption: how to read it.
+      name: the name of the file.
+      alt: a description of the picture, for readers who cannot see it.
+      caption: how to read the picture.
     """
 
     name: str
@@ -116,7 +116,7 @@ def intervals_table(
 
 
 def data_chapter(report: dict[str, Any], facts: dict[str, Any]) -> Chapter:
-    """Returns the chapter of what the file holds."""
+    """Returns the chapter that describes the data of the file."""
     known = {"predictions": model(report), "examples": report["data"]["examples"]}
     return Chapter("Data", [Facts(known | facts)])
 
@@ -131,7 +131,7 @@ def intervals_chapter(
 
 
 def model(report: dict[str, Any]) -> str:
-    """Returns what the report is of."""
+    """Returns the name of the model that the report is about."""
     members = report["data"].get("members", 1)
     mean = f", the mean of {members} members" if members > 1 else ""
     return f"{report['source']}{mean}"

@@ -1,4 +1,4 @@
-"""From labels of any kind, and the names of classes, to the predictions of a report."""
+"""Makes the predictions of a report of labels, predictions and names of classes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from uncertainty_metrics._report import _names
 from uncertainty_metrics._report._names import Choice, listed
 from uncertainty_metrics._report._predictions import Kind, Predictions
 
-# Rows that show what numbers are.
-_SHOWN = 1000
-# More than that above 1 no rounding leaves the sum of a row.
-_OFF = 0.01
+# Number of rows that are checked for percent and for logits.
+_CHECKED = 1000
+# Rounding never makes the sum of a row exceed 1 by more than this.
+_ROUNDING = 0.01
 
 
 def classified(
@@ -31,18 +31,19 @@ def classified(
     Args:
       source: name of the file.
       labels: numbers, text or booleans, shape [...].
-      kind: what the values are.
-      values: as `Predictions` has them.
-      classes: names of the classes, in the order of the predictions; none where they
-        are the numbers from 0.
-      choice: what the user says.
-      **others: of `Predictions`.
+      kind: "probabilities" or "logits".
+      values: the predictions, shaped as in `Predictions`.
+      classes: names of the classes, in the order of the predictions; empty if they are
+        the numbers from 0.
+      choice: the options of the user.
+      **others: further fields of `Predictions`.
 
     Raises:
-      ValueError: labels and classes do not fit, or the values look like others.
+      ValueError: labels and classes do not fit, or probabilities look like percent or
+        like logits.
     """
     labels = _names.text_array(labels)
-    if not _names.is_text(values):  # Which is refused where they are checked.
+    if not _names.is_text(values):  # A later check refuses text.
         _check_scale(kind, values)
     labels = _labels_of(labels, kind, values)
     alone = values.shape == labels.shape or values.shape[-1:] == (1,)
@@ -98,10 +99,10 @@ def classified(
 
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:
-    """Raises ValueError for what seem to be percent, or logits."""
+    """Raises ValueError if probabilities seem to be percent, or logits."""
     if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
         return
-    rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_SHOWN]
+    rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_CHECKED]
     rows = rows[np.all(np.isfinite(rows), axis=1)].astype(np.float64)
     outside = np.any((rows < 0) | (rows > 1), axis=1)
     if not len(rows) or np.mean(outside) <= 0.5:
@@ -111,30 +112,29 @@ def _check_scale(kind: Kind, values: np.ndarray) -> None:
     hundred = np.abs(sums - 100) < 2 if rows.shape[1] > 1 else sums > 1
     if within and np.mean(hundred) > 0.5:
         raise ValueError(
-            "probabilities must be in [0, 1]: these seem to be percent, which divided "
-            f"by 100 are probabilities. Received: {_shown(rows)}"
+            "probabilities must be in [0, 1]: these seem to be percent, so divide them "
+            f"by 100. Received: {_shown(rows)}"
         )
     raise ValueError(
-        "probabilities must be in [0, 1]: these seem to be logits, whose columns are "
-        f"called logit_0, logit_1, ... and whose array `logits`. Received: "
-        f"{_shown(rows)}"
+        "probabilities must be in [0, 1]: these seem to be logits, so call the columns "
+        f"logit_0, logit_1, ... or the array `logits`. Received: {_shown(rows)}"
     )
 
 
 def _check_sums(kind: Kind, values: np.ndarray) -> None:
-    """Raises ValueError for rows that are no probabilities of classes.
+    """Raises ValueError if the rows cannot be probabilities of classes.
 
-    A sum below 1 leaves room for classes that are not there, and is told by a note.
+    A sum below 1 is no error, because the file may lack some classes: a note says so.
     """
     if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
         return
     middle = np.median(values.sum(axis=-1, dtype=np.float64))
-    if middle > 1 + _OFF:
+    if middle > 1 + _ROUNDING:
         raise ValueError(
-            "the probabilities of the classes of an example must sum to 1; columns of "
-            "members are not classes, nor are several labels of one example. Received: "
-            f"{_shown(values.reshape(-1, values.shape[-1]))}; a median sum of "
-            f"{middle:.4g}"
+            "the probabilities of the classes of an example must sum to 1: columns "
+            "cannot be members of an ensemble, or several labels of one example. "
+            f"Received: {_shown(values.reshape(-1, values.shape[-1]))}; a median sum "
+            f"of {middle:.4g}"
         )
 
 
@@ -143,10 +143,12 @@ def _shown(rows: np.ndarray) -> str:
 
 
 def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
-    """Returns the labels; of an ensemble [N, ...] for predictions [N, M, ..., K].
+    """Returns the labels, without a last axis of size 1 that the predictions lack.
+
+    Labels [N, ...] fit the predictions [N, M, ..., K] of an ensemble.
 
     Raises:
-      ValueError: predictions of this rank are not those of an ensemble.
+      ValueError: the predictions have the rank of an ensemble, but not its shape.
     """
     shape = values.shape
     if labels.ndim > len(shape) + 1:

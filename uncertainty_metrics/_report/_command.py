@@ -24,16 +24,18 @@ from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 SHIPPED = "digits_predictions.npz"
 
 _MAX_BINS = 10_000
 _FILES = (
     "labels and predictions, or answers and confidences: .csv, .tsv, .jsonl, .json, "
-    ".parquet, .feather, .arrow, .xlsx or .npz; text may be packed, .csv.gz. One file, "
-    "or several of the same columns; a pattern such as 'shards/*.parquet'; a folder"
+    ".parquet, .feather, .arrow, .xlsx or .npz; text may be packed, as in .csv.gz. One "
+    "file, or several with the same columns; a pattern such as 'shards/*.parquet'; a "
+    "folder"
 )
-# Seconds of quiet, before what takes long says where it is.
+# Seconds between messages on the progress, where stderr is no terminal.
 _PATIENCE = 5.0
 
 
@@ -76,7 +78,7 @@ def _directory(text: str) -> str:
 
 
 def _listed(task: str) -> str:
-    """Returns lines of the help: the pictures of a task, and what they show."""
+    """Returns lines of the help: the pictures of a task with their contents."""
     return "\n".join(
         textwrap.fill(
             picture.shows,
@@ -94,69 +96,89 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reports the calibration of a classifier: calibration errors, the posterior\n"
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
-        "parts, negative log-likelihood, their intervals, what mending would give,\n"
-        "and how well confidence tells right decisions from wrong ones; of an\n"
-        "ensemble, what averaging gives. Or of the answers of a language model, an\n"
-        "expert or an alarm that says how sure it is: the same, and from which\n"
-        "confidence on it may answer alone. Of groups of examples, for whom the model\n"
-        "is wrong more often than it says. Of the risks of an event, as medicine asks\n"
-        "for them: observed over expected events, calibration intercept and slope,\n"
-        "AUROC, decision curve; of a survival model the same at a horizon. Or of a\n"
-        "regression: coverage of its intervals, PIT, CRPS, negative log-likelihood,\n"
-        "sharpness, and the temperature that would mend its variances. Writes\n"
+        "parts, negative log-likelihood, their intervals, how much mending would\n"
+        "help, and how well confidence tells right decisions from wrong ones; for an\n"
+        "ensemble also the effect of averaging. For the answers of a language model,\n"
+        "an expert or an alarm that says how sure it is, it reports the same, and\n"
+        "above which confidence the model may answer alone. For groups of examples,\n"
+        "it says for whom the model is wrong more often than it says. For the\n"
+        "risks of an event, it reports what medicine asks for: observed over expected\n"
+        "events, calibration intercept and slope, AUROC, decision curve; and the same\n"
+        "for a survival model at a horizon. For a regression, it reports coverage of\n"
+        "intervals, PIT, CRPS, negative log-likelihood, sharpness, and the\n"
+        "temperature that would mend the variances. The command writes\n"
         "\n"
-        "  report.html                all of it on one page, which needs nothing else\n"
+        "  report.html                the whole report on one page, which needs no\n"
+        "                             other file\n"
         "  report.json                all numbers; an infinite one is the string "
         '"inf"\n'
         "\n"
-        "and the pictures of the page, of a classifier\n"
+        "and the pictures of the page, for a classifier\n"
         "\n"
         f"{_listed('classification')}\n"
         "\n"
-        "of answers\n"
+        "for answers\n"
         "\n"
         f"{_listed('confidences')}\n"
         "\n"
-        "of a regression\n"
+        "for a regression\n"
         "\n"
         f"{_listed('regression')}\n"
         "\n"
-        "or of a survival model\n"
+        "or for a survival model\n"
         "\n"
         f"{_listed('survival')}\n"
         "\n"
-        "With --compare they show both models."
+        "With --compare the pictures show both models."
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument(
         "files",
         nargs="*",
         metavar="FILE",
-        help=f"{_FILES}; or - for standard input; or what the command `sketch` wrote. "
-        "Several files are read part by part: numbers are of all rows, and what needs "
-        "rows is of a sample of 200,000 (default: predictions of handwritten digits "
-        "that come with the package)",
+        help=f"{_FILES}; or - for standard input; or a summary that the command "
+        "`sketch` wrote. Several files are read part by part: numbers are of all rows, "
+        "but sections that need rows use a sample of 200,000 (default: predictions of "
+        "handwritten digits that come with the package)",
     )
     _add_choices(parser)
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column or array that is an attribute of the examples, such as their "
+        "language: reports the calibration of each of its values; for several "
+        "attributes, say it several times",
+    )
+    parser.add_argument(
+        "--horizon",
+        type=_horizon,
+        metavar="TIME",
+        help="for a survival model, the time by which the event is predicted: the file "
+        "has the columns time, event, and survival or risk",
+    )
     parser.add_argument(
         "--compare",
         metavar="OTHER_FILE",
         action="append",
         default=[],
-        help="predictions of another model, at best of the same examples in the same "
-        "order: shows both models side by side, the probability that each has the "
-        "lower calibration error, and both in the pictures. Of other examples, such as "
-        "those of another week, it says whether the calibration has changed. Two "
-        "regressions compare likewise. For several files, say it several times. "
-        "Without FILE they are compared with the handwritten digits, which makes sense "
-        "as an example, or for predictions of these digits",
+        help="predictions of another model, best for the same examples in the same "
+        "order: the report shows both models side by side and in the pictures, and the "
+        "probability that each has the lower calibration error. If the examples are "
+        "others, such as examples of another week, the report says whether the "
+        "calibration has changed. Regressions are compared in the same way. For many "
+        "files, give this option several times. Without FILE, OTHER_FILE is compared "
+        "with the handwritten digits, which makes sense as an example, or for "
+        "predictions of these digits",
     )
     parser.add_argument(
         "--out",
         type=_directory,
         default=DEFAULT_DIRECTORY,
         metavar="DIR",
-        help="where to write, made if it is not there (default: %(default)s)",
+        help="directory for the files, made if it does not exist (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--num-bins",
@@ -171,10 +193,12 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command `sketch` to its parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
-        "Writes a summary of predictions: what a report needs, in a file of some\n"
-        "hundred kilobytes that holds no prediction. `report` takes such files: of\n"
-        "several it reports the sum, and with --compare whether calibration has\n"
-        "changed. `um.Summary` says what exactly they hold."
+        "Writes a summary of predictions, from which `report` makes a report: a file\n"
+        "of some hundred kilobytes that holds no single prediction. From several\n"
+        "summaries `report` makes one report on all their examples, and with\n"
+        "--compare it says whether calibration has changed; `sketch` adds several\n"
+        "summaries to one. The docstring of `um.Summary` lists the contents of a\n"
+        "summary."
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
@@ -185,30 +209,31 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that say what the names in a file mean."""
+    """Adds the arguments that explain the names in a file."""
     for option, metavar, text in (
         ("--label", "NAME", "the column or array of labels"),
         (
             "--probabilities",
             "NAMES",
-            "the columns of predictions in the order of the classes, with commas "
-            "between, or a pattern such as 'p_*'; or the array",
+            "the columns of predictions in the order of the classes, separated by "
+            "commas, or a pattern such as 'p_*'; or the array",
         ),
         (
             "--positive-class",
             "LABEL",
-            "of two classes, the label of the event: of a single column of predictions "
-            "the label that is class 1. Its probabilities are reported as risks, too",
+            "for two classes, the label of the event: for a single column of "
+            "predictions the label of class 1. The report shows its probabilities as "
+            "risks, too",
         ),
         (
             "--correct",
             "NAME",
-            "of answers, the column or array that says whether each is right",
+            "for answers, the column or array that says whether each answer is right",
         ),
         (
             "--confidence",
             "NAME",
-            "of answers, the column or array that says how sure each is",
+            "for answers, the column or array that says how sure each answer is",
         ),
     ):
         parser.add_argument(option, metavar=metavar, help=text)
@@ -218,31 +243,16 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         help="the confidences of answers are percent: they are divided by 100",
     )
     parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a column or array that is an attribute of the examples, such as their "
-        "language: reports the calibration of each of its values; for several "
-        "attributes, say it several times",
-    )
-    parser.add_argument(
-        "--horizon",
-        type=_horizon,
-        metavar="TIME",
-        help="of a survival model, the time by which its predictions are: the file has "
-        "the columns time, event, and survival or risk",
-    )
-    parser.add_argument(
         "--classes",
         type=_names,
         metavar="NAMES",
-        help="the labels in the order of the columns of predictions, commas between",
+        help="the labels in the order of the columns of predictions, separated by "
+        "commas",
     )
 
 
 class _Progress:
-    """Says on stderr what is done, once it takes long."""
+    """Prints the progress on stderr if the work takes long."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -252,7 +262,7 @@ class _Progress:
         now = time.monotonic()
         if now - self._last > (1.0 if self._is_terminal else _PATIENCE):
             self._last = now
-            # On a terminal each line takes the place of the one before.
+            # On a terminal each line replaces the previous one.
             start, end = ("\r\x1b[K", "") if self._is_terminal else ("... ", "\n")
             print(f"{start}{visible(text)}", end=end, file=sys.stderr, flush=True)
 
@@ -263,8 +273,10 @@ class _Progress:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Runs the command; returns the exit code: 0, 2 for what the user can fix, or 1
-    where nobody reads what it prints.
+    """Runs the command and returns the exit code.
+
+    The code is 0, or 2 for an error that the user can correct, or 1 if the reader of
+    the output closed the pipe.
     """
     return _told(_run, arguments)
 
@@ -277,7 +289,7 @@ def sketch_command(arguments: argparse.Namespace) -> int:
 def _told(
     run: Callable[[argparse.Namespace, _Progress], str], arguments: argparse.Namespace
 ) -> int:
-    """Prints what a command returns, or the error; returns the exit code."""
+    """Prints the text that a command returns, or the error; returns the exit code."""
     progress = _Progress()
     try:
         text = run(arguments, progress)
@@ -293,9 +305,8 @@ def _told(
 
 
 def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
-    """Writes a summary; returns what to print."""
-    paths = _streams.files_of(arguments.files)
-    summary = _streams.read_stream(paths, _choice(arguments), tell).summary()
+    """Writes a summary; returns the text to print."""
+    summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
     summary.save(content)
     path = pathlib.Path(arguments.out)
@@ -307,7 +318,20 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     )
 
 
+def _summary(files: list[str], choice: Choice, tell: _Progress) -> Summary:
+    """Returns the sums over the rows of files, or over summaries."""
+    if files == ["-"]:
+        alone = _streams.Accumulator("standard input")
+        alone.add(read_predictions("-", choice, tell))
+        return alone.summary()
+    paths = _streams.files_of(files)
+    if summaries := _streams.summaries_in(paths):
+        return summaries.summary
+    return _streams.read_stream(paths, choice, tell).summary()
+
+
 def _choice(arguments: argparse.Namespace) -> Choice:
+    groups = getattr(arguments, "group", ())  # `sketch` has none.
     return Choice(
         arguments.label,
         arguments.probabilities,
@@ -316,32 +340,25 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         arguments.correct,
         arguments.confidence,
         arguments.percent,
-        tuple(dict.fromkeys(arguments.group)),
-        arguments.horizon,
+        tuple(dict.fromkeys(groups)),
+        getattr(arguments, "horizon", None),
     )
 
 
 def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
-    """Returns what files hold, or the sum of summaries."""
+    """Returns the model in the files, or in the sum of summaries."""
     if files == ["-"]:
         return read_predictions("-", choice, tell)
     paths = _streams.files_of(files)
-    summaries = [*_streams.summaries_of(paths)]
-    found = [summary for summary in summaries if summary is not None]
-    if found and len(found) < len(paths):
-        raise ReportError(
-            "files must be all of predictions, or all written by the command `sketch`. "
-            f"Received: {len(found)} of {len(paths)} are summaries"
-        )
-    if found:
-        return _streams.of_summaries(paths, found)
+    if summaries := _streams.summaries_in(paths):
+        return summaries
     if len(paths) == 1 and not _streams.is_large(paths[0]):
         return read_predictions(paths[0], choice, tell)
     return _streams.read_stream(paths, choice, tell).result()
 
 
 def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
-    """Writes a report; returns what to print."""
+    """Writes a report; returns the text to print."""
     choice = _choice(arguments)
     model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
     other = _read(arguments.compare, choice, tell) if arguments.compare else None
@@ -353,13 +370,14 @@ def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
 
 
 def _show(text: str) -> int:
-    """Prints a text, escaped where it cannot be shown; returns the exit code."""
+    """Prints a text, with letters escaped that stdout lacks; returns the exit code."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as failed:
-        # What is left must not fail again when the process ends.
-        with contextlib.suppress(OSError):  # Not every stream has a number.
+        # Python writes the rest of the buffer when the process ends. This write goes to
+        # the null device, so that it does not fail, too.
+        with contextlib.suppress(OSError):  # Not every stream has a file number.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(failed, BrokenPipeError):
             return 1

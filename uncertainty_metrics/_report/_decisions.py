@@ -1,8 +1,9 @@
 """How sure a model was of each decision or answer, and whether it was right.
 
-A classifier decides for its most probable class; its confidence is the probability of
-this class. Of answers both are given. The sections on calibration, on mending and on
-selective prediction ask for nothing else, so they are the same for both.
+A classifier decides for its most probable class, and its confidence is the probability
+of this class. For answers, the user gives correctness and confidence. The sections on
+calibration, on mending and on selective prediction need only these two, so they are the
+same for classifiers and for answers.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from uncertainty_metrics.numpy import _examples
 
 
 class Words(NamedTuple):
-    """What a report calls the decisions of a classifier, or answers.
+    """The words of a report for the decisions of a classifier, or for answers.
 
     Attributes:
-      one: a single one.
+      one: the noun for a single decision or answer.
       do: the verb.
-      doing: the same as a participle.
-      done: of examples for which the model did.
-      came: the truth that the probabilities are of.
+      doing: the present participle of the verb.
+      done: the past participle of the verb.
+      outcomes: the noun for the true values that the model predicts.
     """
 
     one: str
     do: str
     doing: str
     done: str
-    came: str
+    outcomes: str
 
 
 _OF_DECISIONS = Words("decision", "decide", "deciding", "decided", "labels")
@@ -50,11 +51,11 @@ class Decisions(NamedTuple):
     """Decisions or answers of positive weight.
 
     Attributes:
-      correct: whether each is right, boolean [n].
-      confidences: the probability that it is right, [n].
+      correct: whether each decision is right, boolean [n].
+      confidences: the probability that each decision is right, [n].
       weights: positive [n], or None.
-      squares: the sum of the squared weights of the examples that each one stands for,
-        [n]; None where each stands for itself.
+      squares: the sum of the squared weights of the examples that each decision stands
+        for, [n]; None if each stands for one example.
     """
 
     correct: np.ndarray
@@ -64,7 +65,7 @@ class Decisions(NamedTuple):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments by which functions take them."""
+        """The decisions as arguments of a metric."""
         return {
             "correct": self.correct,
             "confidences": self.confidences,
@@ -73,7 +74,7 @@ class Decisions(NamedTuple):
 
     @property
     def sample_size(self) -> float:
-        """Their number, or Kish's effective number of weighted ones."""
+        """The number of decisions; with weights, Kish's effective number."""
         if self.weights is None:
             return float(len(self.correct))
         scale = self.weights.max()
@@ -82,13 +83,13 @@ class Decisions(NamedTuple):
 
     @property
     def squared_weights(self) -> np.ndarray:
-        """Squares of the weights, or the sums of squares that are given."""
+        """The squares of the weights, or `squares` if they are given."""
         if self.squares is not None:
             return self.squares
         return np.ones(len(self.correct)) if self.weights is None else self.weights**2
 
     def with_small_weights(self) -> Decisions:
-        """Returns the same with weights of at most 1."""
+        """Returns the same decisions with weights of at most 1."""
         weights = self.weights
         small = None if weights is None else weights / weights.max()
         return self._replace(weights=small)
@@ -96,10 +97,11 @@ class Decisions(NamedTuple):
 
 @remembered
 def examples_of(model: Rows) -> Any:
-    """Returns the checked examples, of one model. Functions take them as labels, and
-    find decisions and probabilities but once.
+    """Returns the checked examples of a model.
 
-    Answers are examples of two classes, of which class 1 is right.
+    The metrics take them in the place of labels, so that decisions and probabilities
+    are computed only once. Answers become examples of two classes, and class 1 means
+    right.
     """
     if isinstance(model, Confidences):
         data = ClassifierData(
@@ -115,7 +117,7 @@ def examples_of(model: Rows) -> Any:
 def decisions_of(model: Decided) -> Decisions:
     """Returns the decisions of a classifier, or the answers."""
     if isinstance(model, Stream):
-        return _of_stream(model)
+        return _decisions_of_stream(model)
     examples = examples_of(model)
     if isinstance(model, Confidences):
         right, confidences = examples.labels == 1, examples.probabilities[:, 1]
@@ -125,9 +127,10 @@ def decisions_of(model: Decided) -> Decisions:
     return Decisions(right, confidences, examples.weights)
 
 
-def _of_stream(model: Stream) -> Decisions:
-    """Returns a right and a wrong decision for each cell of the sketch, whose weights
-    are those of all decisions that they stand for.
+def _decisions_of_stream(model: Stream) -> Decisions:
+    """Returns a right and a wrong decision for each cell of the sketch.
+
+    The weight of each is the sum of the weights of all decisions that it stands for.
     """
     scores, wrong, right = model.summary.decision_cells()
     weights = np.concatenate([wrong, right])
@@ -142,5 +145,5 @@ def _of_stream(model: Stream) -> Decisions:
 
 
 def words_of(model: Decided) -> Words:
-    """Returns what the report of a model calls its decisions."""
+    """Returns the words of a report for the decisions of a model."""
     return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS

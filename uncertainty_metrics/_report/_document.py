@@ -1,7 +1,7 @@
 """The calibration report as a document: chapters of texts, tables and pictures.
 
-It reads the dict of a report, and computes nothing. What shows the document, as text or
-as a page, knows of blocks only.
+This module reads the dict of a report and computes nothing. The modules that show the
+document, as text or as a page, know only its blocks.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from uncertainty_metrics._report._document_risk import (
 )
 from uncertainty_metrics._report._sections_rows import of_sample
 
-# Of more groups the table shows those with the smallest p-values.
+# If there are more groups, the table shows the groups with the smallest p-values.
 _SHOWN_GROUPS = 40
 _OF_GROUPS = ("lower", "upper", "mean_score", "mean_outcome")
 _ON_MULTIPLICITY = (
     "Many groups are many chances to find something. The p-values are adjusted for the "
     "number of groups that are tested, here {tested} (Holm): a calibrated model has a "
     "finding in at most 5% of data sets, however the groups overlap. Each interval is "
-    "that of a group by itself. A group without a finding may still be miscalibrated, "
-    "by less than its interval shows; and a group that was chosen after a look at the "
+    "for one group by itself. A group without a finding may still be miscalibrated, by "
+    "less than its interval shows; and a group that was chosen after a look at the "
     "outcomes has no such guarantee."
 )
 
@@ -61,7 +61,7 @@ def chapters(report: dict[str, Any]) -> list[Chapter]:
 
 
 def _chapters_of_decisions(report: dict[str, Any]) -> list[Chapter]:
-    """Returns the chapters of a classifier, or of answers with confidences."""
+    """Returns the chapters on a classifier, or on answers with confidences."""
     shown = [
         _calibration(report),
         _posterior(report),
@@ -90,7 +90,7 @@ def _data(report: dict[str, Any]) -> Chapter:
         facts["distinct confidences"] = data["distinct_confidences"]
         if data["questions"] is not None:
             facts["questions by"] = data["questions"]
-    if "basis" in report:
+    if "basis" in report and report["basis"]["sample"]:  # A summary has no rows.
         facts["rows of the sample"] = f"{report['basis']['sample']:,}"
     facts |= {
         "accuracy": number(calibration["accuracy"]),
@@ -103,7 +103,7 @@ def _calibration(report: dict[str, Any]) -> Chapter:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
     means: list[Block] = []
     if "means" in section:
-        caption = "How often right, and how sure"
+        caption = "How often the model is right, and how sure it is"
         means.append(intervals_table(caption, "mean", section["means"]))
     blocks: list[Block] = [
         Text(section["verdict"]),
@@ -111,8 +111,8 @@ def _calibration(report: dict[str, Any]) -> Chapter:
         _picture_table.RELIABILITY.block(report),
         metrics_table("Calibration errors", "metric", section["metrics"]),
         Text(
-            f"All are in [0, 1], 0 is best; {num_bins} bins. Bins of few examples "
-            "tend to make them too large."
+            f"All errors are in [0, 1], 0 is best; {num_bins} bins. Bins of few "
+            "examples tend to make the errors too large."
         ),
     ]
     if section["classes"]:
@@ -188,8 +188,8 @@ def _mending(report: dict[str, Any]) -> Chapter:
             Text(
                 f"Negative log-likelihood (NLL), {brier} and ece of "
                 f"{section['examples']} examples, cross-validated: the map that mends "
-                f"an example was fitted to the {section['folds'] - 1} of "
-                f"{section['folds']} folds that do not hold it."
+                f"an example was fitted to the other {section['folds'] - 1} of "
+                f"{section['folds']} folds."
             ),
             Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
         ]
@@ -199,16 +199,16 @@ def _mending(report: dict[str, Any]) -> Chapter:
                 f"How much each map lowers {section['criterion']}, with two standard "
                 "errors to each side:"
             ),
-            intervals_table("What maps gain", "gain", section["gains"]),
+            intervals_table("Gains of the maps", "gain", section["gains"]),
         ]
     if section["code"]:
         mean = ""
         if report["data"].get("members", 1) > 1:
-            mean = ", of the mean of the probabilities of the members"
+            mean = ", for the mean of the probabilities of the members"
         blocks += [
             Text(
-                f"The code of the best one{mean}. Fit it on data that is neither "
-                "trained nor tested on:"
+                f"The code of the best map{mean}. Fit the map on data that were used "
+                "neither to train nor to test the model:"
             ),
             Code(section["code"]),
         ]
@@ -221,7 +221,7 @@ def _mending(report: dict[str, Any]) -> Chapter:
 
 
 def _sampled(report: dict[str, Any]) -> list[Text]:
-    """Returns a sentence for a chapter on the sample of a stream."""
+    """Returns a sentence for chapters that are about a sample of a stream."""
     if "basis" not in report:
         return []
     return [Text(f"This section is {of_sample(report['basis']['sample'])}.")]
@@ -298,7 +298,7 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     yield Facts(dict(zip(SIDES, models, strict=True)))
     yield Text(section["examples"])
     for note in section["other"]["notes"]:
-        yield Text(f"Note on the second: {note}")
+        yield Text(f"Note on the second model: {note}")
     rows = dict(section["numbers"])
     if "probability_of_lower_calibration_error" in section:
         rows["P(lower ece)"] = section["probability_of_lower_calibration_error"]
@@ -315,9 +315,9 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
-            "The first model less the second. The bootstrap of the intervals draws the "
-            "same examples for both. If an interval holds 0, either model may be "
-            "better."
+            "Each number is a metric of the first model less the same metric of the "
+            "second. The bootstrap draws the same examples for both models. If an "
+            "interval holds 0, either model may be better."
         )
         yield intervals_table(
             "The differences", "first - second", section["differences"], show
@@ -347,7 +347,7 @@ def _drift(report: dict[str, Any]) -> Iterator[Block]:
 
 
 def _groups_of_two(first: dict[str, Any], second: dict[str, Any]) -> Table:
-    """Returns the gaps of the groups that both models have."""
+    """Returns a table of the gaps of the groups that both models have."""
     others = {row["name"]: row for row in second["rows"]}
     pairs = [
         (row, others[row["name"]]) for row in first["rows"] if row["name"] in others

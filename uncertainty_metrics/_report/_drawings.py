@@ -1,6 +1,7 @@
-"""Draws each picture of the calibration report; `_picture_table` says which there are.
+"""Draws the pictures of the calibration report, which `_picture_table` lists.
 
-Models are a dict: from their names in legends, "" of a single model, to predictions.
+Models are a dict from their names in legends to predictions; a single model has the
+name "".
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
 )
 
-# In inches: on a phone this is the width of the screen, and so text is read there, too.
+# In inches. A phone shows this width on the whole screen, so text is large enough.
 _WIDTH = 4.5
 # Of the histogram of risks; rare events have most risks near 0.
 _BINS_OF_RISKS = 50
-# Letters of the name of a group, beyond which it would leave no room for its gap.
+# Most letters in the name of a group: a longer name leaves no room for the gap.
 _LONGEST = 28
 
 
 def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
-    """Returns the arguments by which diagrams take one model, or some."""
+    """Returns one model, or several, as arguments of a diagram."""
     given: dict[str, dict[str, Any]] = {
         name: decisions_of(model).arguments
         if isinstance(model, Confidences | Stream)
@@ -62,16 +63,18 @@ def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
 
 
 def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
-    """Draws reliability diagrams, of all models in one."""
+    """Draws one reliability diagram with all models.
+
+    If not all models have rows, it shows only the first: `draw_drift` shows both.
+    """
     if any(isinstance(model, Stream) for model in models.values()):
-        if len(models) > 1:
-            return draw_drift(models, num_bins)
-        (model,) = models.values()
+        name, model = next(iter(models.items()))
+        of_first = f" of {name}" if len(models) > 1 else ""
         return _drawn(
             6.2,
             _draw_curve,
             curve=_curve_of(model, num_bins),
-            title="Reliability diagram",
+            title=f"Reliability diagram{of_first}",
         )
     return _drawn(
         6.2,
@@ -102,7 +105,7 @@ def _draw_curve(ax: Any, curve: Any, title: str) -> None:
 
 
 def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
-    """Draws the reliability of two sets of examples, and the bins that changed."""
+    """Draws accuracy against confidence for two sets of examples in one diagram."""
     return _drawn(
         6.2,
         lambda ax, **options: um.drift_diagram(
@@ -116,26 +119,26 @@ def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
 
 
 def _rows_of_each(models: Mapping[str, Decided]) -> dict[str, Rows]:
-    """Returns the models row by row, where they have rows."""
+    """Returns the rows of the models that have rows."""
     each_rows = {name: rows_of(model) for name, model in models.items()}
     return {name: rows for name, rows in each_rows.items() if rows is not None}
 
 
 def draw_risk_coverage(models: dict[str, Decided]) -> Any:
-    """Draws risk-coverage curves, of all models in one diagram."""
+    """Draws one diagram with the risk-coverage curves of all models."""
     has_stream = any(isinstance(model, Stream) for model in models.values())
     return _drawn(
         4.6,
         um.risk_coverage_diagram,
         **_arguments(models),
-        # The cells of a stream do not say how many examples are as confident.
+        # The cells of a stream do not say how many examples have equal confidence.
         confidence_band=None if has_stream else INTERVAL_LEVEL,
         title="Risk-coverage diagram",
     )
 
 
 def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
-    """Draws a diagram before and after the best map, where a model has one."""
+    """Draws a diagram before and after the best map for each model that has a map."""
     each_rows = _rows_of_each(models)
     mended_models = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
     return _panels(
@@ -153,7 +156,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
 
 
 def draw_posteriors(models: dict[str, Decided], num_bins: int) -> Any:
-    """Draws the posteriors of the ECE, of all models in one diagram."""
+    """Draws one diagram with the posteriors of the ECE of all models."""
     draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
     title = f"Posterior of the ECE, {num_bins} bins"
     return _drawn(4.4, um.posterior_diagram, samples=draws, title=title)
@@ -207,7 +210,8 @@ def _risks_by_argument(models: Mapping[str, Any]) -> dict[str, Any]:
 def draw_groups(models: dict[str, Decided]) -> Any:
     """Draws the gaps of the groups, for each model that has groups.
 
-    If there is a single attribute, the title has its name, and groups their values.
+    If there is a single attribute, the title shows its name, and the groups show only
+    their values.
     """
     from uncertainty_metrics.visualization import _series
     from uncertainty_metrics.visualization.groups import MOST_GROUPS
@@ -227,7 +231,8 @@ def draw_groups(models: dict[str, Decided]) -> Any:
 
 def _draw_groups(table: CalibrationByGroup, prefix: str, ax: Any, title: str) -> None:
     um.calibration_by_group_diagram(table, ax=ax, title=title)
-    # Names of groups leave the Axes narrow, so the label reaches below the names.
+    # Names of groups leave little width to the Axes, so the label is aligned right, and
+    # its start is below the names.
     ax.set_xlabel(
         "Accuracy less mean confidence\n"
         r"overconfident $\leftarrow$   $\rightarrow$ underconfident",
@@ -262,7 +267,7 @@ def draw_ensembles(models: dict[str, Predictions], num_bins: int) -> Any:
 
 
 def draw_coverages(models: dict[str, Regression], num_bins: int) -> Any:
-    """Draws the coverage of intervals, of all models in one diagram."""
+    """Draws one diagram with the coverage of intervals of all models."""
     data = {name: normal_arguments(forecasts_of(it)) for name, it in models.items()}
     return _drawn(5.4, _draw_curves, data=data, num_bins=num_bins)
 
@@ -350,7 +355,7 @@ def _panels(
 
 
 def _finish(figure: Any) -> None:
-    """Leaves room for numbers, which are large, and no frame where nothing is."""
+    """Draws few ticks, because their numbers are large, and legends without frames."""
     for ax in figure.axes:
         if ax.get_xlim() != (0, 1):
             ax.locator_params(axis="x", nbins=5)

@@ -1,4 +1,4 @@
-"""Reads predictions from the files that the calibration report is made of."""
+"""Reads the predictions for the calibration report from files."""
 
 from __future__ import annotations
 
@@ -47,61 +47,61 @@ from uncertainty_metrics.numpy import _archive
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of
 
-  .csv, .tsv  a header line, then one example a line; between the columns commas,
-        semicolons or tabs; .csv.gz and .tsv.gz as well
+  .csv, .tsv  a header line, then one example in each line; the columns are separated
+        by commas, semicolons or tabs; also .csv.gz and .tsv.gz
   .jsonl, .ndjson
-        JSON, one example a line; with .gz after it as well
-  .json       a list of such examples; .json.gz as well
+        JSON, one example in each line; also with .gz at the end
+  .json       a list of such examples; also .json.gz
   .parquet, .feather, .arrow
         the same columns; need pyarrow
   .xlsx       the same columns, on the first sheet; needs openpyxl
   .npz        arrays. Pickled objects are never loaded
-  -           any of these on standard input
+  -           any of these formats on standard input
 
-Of a classifier the columns are, in any case of letters,
+For a classifier the columns are, in upper or lower case,
 
   label             (or labels, y, y_true, target, class) numbers from 0, text or
                     booleans
-  p0, p1, ...       (or p_0, prob_0, probability_0, class_0, 0) a probability of each
-                    class; or a column for each class that is called as the class, with
-                    `p_`, `prob_` or `probability_` before it or not; in JSON also a
+  p0, p1, ...       (or p_0, prob_0, probability_0, class_0, 0) the probability of each
+                    class; or a column with the name of each class, with or without
+                    `p_`, `prob_` or `probability_` before the name; in JSON also a
                     list `probabilities`
-  logit_0, ...      or a logit of each class
-  p, prob, probability, logit
-                    or, for two classes, that of class 1 alone
+  logit_0, ...      or the logit of each class
+  p, prob, probability, probabilities, logit
+                    or, for two classes, the probability or logit of class 1 alone
   sample_weight     optional
 
-and of .npz the arrays `labels`, one of `probabilities` (or `probs`) and `logits`, and
-perhaps `classes`, the names of the classes. Labels have shape [...], predictions
+and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
+and perhaps `classes`, the names of the classes. Labels have shape [...], predictions
 [..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
 ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
-report is that of the mean of their probabilities.
+report is about the mean of their probabilities.
 
-Of answers (of a language model, an expert, an alarm) the columns or arrays are
+For answers (of a language model, an expert, an alarm) the columns or arrays are
 
   correct           (or is_correct, accuracy, acc, exact_match, or score if it is 0
                     or 1) whether the answer is right: true or false, or 1 and 0
-  confidence        (or conf, certainty, probability) how sure it is, in [0, 1], or
-                    with --percent in [0, 100]
+  confidence        (or conf, certainty, probability) how sure the answer is, in [0, 1],
+                    or with --percent in [0, 100]
   filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
                     log-likelihoods of the options of multiple-choice questions, whose
                     softmax is the confidence; `acc` says whether the answer is right
   answers           optional, in JSON or Arrow: a list of several sampled answers to the
-                    question, as many for each; without `confidence` their agreement is
-                    the confidence
-  id                (or question_id, doc_id, question, prompt) optional, which question
-                    it is, for --compare
+                    question, equally many for each question; without `confidence`
+                    their agreement is the confidence
+  id                (or question_id, doc_id, question, prompt) optional: which question
+                    was answered, for --compare
   sample_weight     optional
 
-Of a regression the arrays or columns, of one shape, are
+For a regression the arrays or columns, all of one shape, are
 
-  mean              what was predicted
+  mean              the predicted mean
   variance, or std or stddev
-                    how sure of it, > 0
-  target            (or label, y, ...) what came
+                    the predicted variance or standard deviation, > 0
+  target            (or label, y, ...) the observed value
   sample_weight     optional
 
-Of a survival model, with --horizon, the columns or arrays are
+For a survival model, with --horizon, the columns or arrays are
 
   time              (or duration) of the event or of the censoring, whichever came first
   event             (or event_observed) whether the event came then: 1, or 0 of a
@@ -110,10 +110,10 @@ Of a survival model, with --horizon, the columns or arrays are
                     that it does
   sample_weight     optional
 
-Other arrays and columns are left out, and the report says so. Where names leave open
-what is meant, an error lists what was found, and --label, --probabilities, --classes,
---positive-class, --correct and --confidence tell. --group names an attribute of the
-examples, such as their language, by which the calibration is reported group by group.
+Other arrays and columns are left out, and the report says so. If names are ambiguous,
+an error lists the names that were found, and you choose with --label, --probabilities,
+--classes, --positive-class, --correct and --confidence. --group names an attribute of
+the examples, such as their language: the report shows the calibration of each group.
 In .json and .jsonl the field `subject` of an object `doc` is the column `doc.subject`.
 """
 
@@ -141,7 +141,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "excel": ExcelTable,
 }
 _STDIN = "standard input"
-# Bytes that tell the format of standard input; the second is a file of every .xlsx.
+# Number of first bytes that show the format of standard input, and the name of a file
+# that every .xlsx archive holds.
 _START, _EXCEL = 4096, b"[Content_Types].xml"
 
 
@@ -150,18 +151,18 @@ def read_predictions(
     choice: Choice | None = None,
     tell: Callable[[str], None] = silent,
 ) -> Model:
-    """Reads predictions and what came from a file.
+    """Reads predictions and true outcomes from a file.
 
     Args:
-      path: the file, whose format is that of its name; "-" for standard input.
-      choice: what the names in the file leave open.
-      tell: is told how far it is read.
+      path: the file, whose name ends with its format; "-" for standard input.
+      choice: the options of the user, for names that are ambiguous.
+      tell: called with the progress of reading.
 
     Returns:
-      What it holds; the values are checked where they are used.
+      The data of the file. Their values are checked later, where they are used.
 
     Raises:
-      ReportError: it cannot be read, or an array or a column is missing.
+      ReportError: the file cannot be read, or an array or a column is missing.
     """
     choice = choice or Choice()
     source = _STDIN if str(path) == "-" else source_of(pathlib.Path(path))
@@ -176,7 +177,7 @@ def read_predictions(
 
 @contextlib.contextmanager
 def errors_of(source: str) -> Iterator[None]:
-    """Makes errors name the file that cannot be read."""
+    """Turns errors into ReportError with the name of the file that cannot be read."""
     try:
         yield
     except ReportError:
@@ -188,11 +189,11 @@ def errors_of(source: str) -> Iterator[None]:
 
 
 def is_summary(path: pathlib.Path) -> bool:
-    """Says if an archive is one that a `Summary` was saved to, or damaged so."""
+    """Says whether an archive holds a saved `Summary`, perhaps a damaged one."""
     with open(path, "rb") as file:
         try:
             return "header" in _archive.Archive(file).names
-        except ValueError:  # Which the reader of predictions tells.
+        except ValueError:  # The reader of predictions raises this error again.
             return False
 
 
@@ -212,14 +213,14 @@ def kind_of(path: pathlib.Path) -> str:
 
 
 def _format_of(content: io.BytesIO) -> str:
-    """Returns the format of what begins so."""
+    """Returns the format of a file by its first bytes."""
     start = content.read(_START)
     known = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARRO": "arrow"}
     kind = known.get(start[:4], "csv")
     if kind == "npz":
         return "excel" if _EXCEL in content.getvalue() else "npz"
     if start.startswith(GZIP):
-        with contextlib.suppress(zlib.error):  # Which its reader tells.
+        with contextlib.suppress(zlib.error):  # The reader raises this error again.
             start = zlib.decompressobj(wbits=31).decompress(start, _START)
     text = start.removeprefix(codecs.BOM_UTF8).lstrip()
     return "json" if text.startswith((b"{", b"[")) else kind
@@ -243,7 +244,7 @@ def _read(
 
 def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
-    names = list(dict.fromkeys(archive.names))  # One of them may be there twice.
+    names = list(dict.fromkeys(archive.names))  # An archive may hold a name twice.
     groups = [existing(name, names, "array") for name in choice.groups]
 
     def is_binary(name: str) -> bool:
@@ -325,7 +326,10 @@ def _answers_of_npz(
 def _prediction_arrays(
     names: list[str], choice: Choice, is_regression: bool
 ) -> list[str]:
-    """Returns the name of the array of predictions, alone in a list."""
+    """Returns a list with the name of the array of predictions.
+
+    The list is empty if the file holds a regression and no such array.
+    """
     if choice.probabilities is not None:
         if choice.probabilities not in names:
             raise ValueError(

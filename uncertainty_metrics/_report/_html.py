@@ -1,4 +1,4 @@
-"""Shows the calibration report as one page of HTML, which needs nothing else."""
+"""Shows the calibration report as one page of HTML, which loads no other file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from uncertainty_metrics._report import _blocks, _document, _verdict
 from uncertainty_metrics._report._predictions import visible
 
-# The page may load nothing, which the browser enforces: pictures are part of it.
+# The browser lets the page load nothing: the pictures are part of the page.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 _STYLE = """\
@@ -123,7 +123,7 @@ def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
 
     Args:
       report: the dict of a report.
-      pictures: from the names of the files to what these show, as SVG.
+      pictures: the pictures as SVG, by the names of their files.
     """
     report = visible(report)
     title = f"Calibration report: {_blocks.model(report)}"
@@ -196,7 +196,7 @@ def _table(table: _blocks.Table) -> Iterator[str]:
     classes = [
         "" if i == words else ' class="number"' for i in range(len(table.columns))
     ]
-    # A wide table scrolls, with the keyboard too.
+    # A wide table scrolls, and tabindex lets the keyboard scroll it, too.
     caption = html.escape(table.caption)
     yield f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0">'
     yield f"<table>\n<caption>{caption}</caption>\n<thead>\n<tr>"
@@ -214,7 +214,7 @@ def _table(table: _blocks.Table) -> Iterator[str]:
 
 
 def _name(name: str) -> str:
-    """Returns a name that a narrow screen breaks at underscores alone."""
+    """Returns a name that a narrow screen breaks only at underscores."""
     return html.escape(name).replace(" ", "&nbsp;").replace("_", "_<wbr>")
 
 

@@ -1,4 +1,4 @@
-"""What names of columns and arrays say: which are labels, and which predictions."""
+"""Finds the labels and the predictions of a file by the names of columns and arrays."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ SPREADS: dict[str, Spread] = {
     **dict.fromkeys(("std", "stddev", "stddevs"), "stddev"),
 }
 WEIGHTS = "sample_weight"
-# Of class 1 of two.
+# Names of a single column with the predictions of class 1, where there are two classes.
 _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
+    "probabilities": "probabilities",
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }
@@ -30,16 +31,17 @@ _NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL
 
 
 class Choice(NamedTuple):
-    """What a user says of a file, where its names do not.
+    """Options by which a user says what a file holds, if its names do not.
 
     Attributes:
       label: name of the column or array of labels.
-      probabilities: names of the columns of predictions, in the order of the classes
-        and with commas between; `*` and `?` stand for others. Or that of an array.
+      probabilities: names of the columns of predictions, in the order of the classes,
+        separated by commas, where `*` and `?` stand for any characters; or the name of
+        one array.
       classes: names of the classes, in the order of the predictions.
-      positive_class: of two classes, the label that is class 1.
+      positive_class: if there are two classes, the label of class 1.
       correct: name of the column or array that says whether answers are right.
-      confidence: name of the column or array that says how sure they are.
+      confidence: name of the column or array that says how sure each answer is.
       percent: whether confidences are percent.
       groups: names of attributes of the examples.
       horizon: the time by which the risks are those of an event; None if the file is
@@ -72,11 +74,12 @@ class Columns(NamedTuple):
     """The predictions of a classifier in a table.
 
     Attributes:
-      kind: what they are.
-      names: of the columns, in the order of the classes.
-      classes: names of the classes; none where they are the numbers from 0.
-      alone: whether there is one column, of class 1 of two.
-      guessed: whether there may be classes that no label is of.
+      kind: "probabilities" or "logits".
+      names: names of the columns, in the order of the classes.
+      classes: names of the classes; empty if they are the numbers from 0.
+      alone: whether there is one column, for class 1 of two classes.
+      guessed: whether the classes were taken from the labels, so that a class without
+        labels may be missing.
     """
 
     kind: Kind
@@ -87,23 +90,23 @@ class Columns(NamedTuple):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Returns the first of some names, and how many more there are."""
+    """Returns a text with the first ten names and the number of the others."""
     names = [name or "(a column without a name)" for name in names]
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"{', '.join(names[:10]) or 'none'}{more}"
 
 
 def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Returns the names of a header that are known, in any case."""
+    """Returns the names of a header that are known, in upper or lower case."""
     known = frozenset(known)
     return [name for name in header if name.lower() in known]
 
 
 def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str:
-    """Returns the name of the labels.
+    """Returns the name of the column or array of labels.
 
     Raises:
-      ValueError: there is none, or more than one.
+      ValueError: no name, or more than one, may be the name of the labels.
     """
     if choice.label is not None:
         return existing(choice.label, header, kind)
@@ -136,10 +139,10 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
 
 
 def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
-    """Returns the names of mean and spread; None where either is missing.
+    """Returns the names of mean and spread; None if either is missing.
 
     Raises:
-      ValueError: one of them is there twice.
+      ValueError: the header has two names for the mean, or two for the spread.
     """
     found = among(header, MEANS), among(header, SPREADS)
     if not all(found):
@@ -159,17 +162,18 @@ def columns_of(
     choice: Choice,
     values: Callable[[], list[str]] | None = None,
 ) -> Columns | None:
-    """Returns the predictions of a classifier; None where there are none.
+    """Returns the columns of the predictions of a classifier; None if there are none.
 
     Args:
       header: names of all columns.
-      label: that of the labels.
-      choice: what the user says.
-      values: returns the labels that occur, as text; None where columns are not called
-        as these.
+      label: name of the column of labels.
+      choice: the options of the user.
+      values: returns the labels that occur, as text; None if the columns cannot have
+        the names of labels.
 
     Raises:
-      ValueError: there are several, or columns do not fit each other or the classes.
+      ValueError: several sets of columns may be the predictions, or the columns do not
+        fit each other or the classes.
     """
     others = [name for name in header if name != label]
     if choice.probabilities is not None:
@@ -178,8 +182,8 @@ def columns_of(
     for name in others:
         if match := _NUMBERED.fullmatch(name):
             styles.setdefault((match["prefix"] or "").lower(), []).append(name)
-    # Bare numbers are also what tables without names of columns have.
     alone = among(others, _ALONE)
+    # Columns 0, 1, ... are predictions, too, as in a table whose columns have no names.
     found = [*styles.values(), *([name] for name in alone)]
     if len(found) > 1:
         raise ValueError(
@@ -211,7 +215,7 @@ def keys_of(names: Iterable[str]) -> list[str]:
 def _numbered(
     names: list[str], choice: Choice, values: Callable[[], list[str]] | None
 ) -> Columns:
-    """Returns columns that end with numbers, by these."""
+    """Returns columns whose names end with numbers, sorted by these numbers."""
     by_number: dict[int, str] = {}
     for name, key in zip(names, keys_of(names), strict=True):
         if by_number.get(int(key)) == name:
@@ -254,9 +258,9 @@ def _chosen(
     if len(found) == 1:
         if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
             raise ValueError(
-                f"`{found[0]}` seems to be of class 0, but a single column of "
-                "predictions must be of class 1: choose that column, or say with "
-                f"--positive-class which label `{found[0]}` is of"
+                f"`{found[0]}` seems to predict class 0, but a single column must "
+                "predict class 1: choose that column, or say with --positive-class "
+                f"which label `{found[0]}` predicts"
             )
         return Columns(_kind(found), found, alone=True)
     if choice.classes:
@@ -274,7 +278,7 @@ def _chosen(
 def _by_class(
     others: list[str], choice: Choice, values: Callable[[], list[str]]
 ) -> Columns | None:
-    """Returns columns that are called as the classes, perhaps after a prefix."""
+    """Returns columns that have the names of the classes, perhaps after a prefix."""
     styles: dict[str, dict[str, str]] = {}
     for name in others:
         match = _NAMED.fullmatch(name)
@@ -301,7 +305,7 @@ def _by_class(
             f"which columns hold the predictions: {shown}? Choose with --probabilities"
         )
     prefix, by_key = found.popitem()
-    # All that have the prefix are classes, those that have no label as well.
+    # Every column with the prefix is a class, even if no label names this class.
     is_open = prefix and not choice.classes
     keys = list(by_key) if is_open else _spelled(wanted, by_key)
     names = [by_key[key] for key in keys]
@@ -312,7 +316,7 @@ def _by_class(
 
 
 def _spelled(labels: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Returns labels as names spell them: booleans in any case."""
+    """Returns labels in the spelling of the names, such as true for True."""
     labels = list(labels)
     if not set(labels) <= {"True", "False"}:
         return labels
@@ -336,11 +340,17 @@ def words(names: np.ndarray) -> list[str]:
 
 
 def text_array(labels: np.ndarray, name: str = "labels") -> np.ndarray:
-    """Returns labels, objects as what they are, bytes as text, and of it `true` and
-    `false` as booleans. Errors call them by their name.
+    """Returns labels as an array of numbers, text or booleans.
+
+    Objects become the type that they are, bytes become text, and text becomes boolean
+    if it is only `true` and `false`.
+
+    Args:
+      labels: numbers, text, bytes, booleans or objects of one of these types.
+      name: the name of the labels in messages.
 
     Raises:
-      ValueError: objects are of several types.
+      ValueError: the objects have several types.
     """
     if labels.dtype == object and labels.size:
         kinds = {isinstance(label, str) for label in labels.flat}
@@ -366,7 +376,9 @@ def is_text(labels: np.ndarray) -> bool:
 
 
 def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Returns the number of the class of each label, which is its name or its number.
+    """Returns the number of the class of each label.
+
+    A label is the name of its class, or the number of its class.
 
     Raises:
       ValueError: a label is none of the classes.
@@ -379,7 +391,7 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         keys = _spelled(keys, classes)
     numbers = {name: k for k, name in enumerate(classes)}
     unknown = [key for key in keys if key not in numbers]
-    # Names that are numbers themselves are of other labels.
+    # If all names of classes are numbers, a label is such a name, not a position.
     are_words = not all(name.isdecimal() for name in classes)
     if len(unknown) == len(keys) and not is_text(labels) and are_words:
         whole = (values == np.floor(values)) & (values >= 0) & (values < len(classes))
@@ -411,17 +423,17 @@ def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
 
 
 class Two(NamedTuple):
-    """Labels of two classes, 0 and 1, and the names of these, if they have any."""
+    """Labels 0 and 1 of two classes, and the names of the classes, if they have any."""
 
     labels: np.ndarray
     classes: tuple[str, ...] = ()
 
 
 def of_two(labels: np.ndarray, choice: Choice) -> Two:
-    """Returns the labels of predictions of class 1 alone.
+    """Returns labels 0 and 1 for predictions of class 1 alone.
 
     Raises:
-      ValueError: nothing tells which label is class 1.
+      ValueError: neither names nor options say which label is class 1.
     """
     if choice.classes:
         if len(choice.classes) != 2:
@@ -439,9 +451,9 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     values = texts(found)
     if positive is None:
         raise ValueError(
-            "labels are text: say which of them the predictions are of, with "
-            "--positive-class, or in Python with `classes`, class 1 second. Received: "
-            f"{listed(values)}"
+            "labels are text: say which label the predictions are probabilities of, "
+            "with --positive-class, or in Python with `classes`, class 1 second. "
+            f"Received: {listed(values)}"
         )
     if positive not in values:
         raise ValueError(

@@ -23,13 +23,13 @@ def confidences_of(values: Sequence[Any], place: Callable[[int], str]) -> np.nda
 
     Args:
       values: the field `filtered_resps` of each answer.
-      place: returns where an answer is, for a message.
+      place: returns the place of an answer in the file, for a message.
 
     Raises:
       ValueError: an answer has no log-likelihoods of several options.
     """
     options = []
-    for index, value in enumerate(values):  # Lists of any length.
+    for index, value in enumerate(values):  # The lists may differ in length.
         of_one = _log_likelihoods(value)
         if of_one is None:
             raise ValueError(
@@ -42,7 +42,7 @@ def confidences_of(values: Sequence[Any], place: Callable[[int], str]) -> np.nda
     logits = np.full([len(options), max(map(len, options))], -np.inf)
     for row, of_one in zip(logits, options, strict=True):
         row[: len(of_one)] = of_one
-    # The largest logit less itself is 0.
+    # The probability of the option with the largest logit: its numerator is exp(0).
     return 1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)
 
 
@@ -51,7 +51,7 @@ def _log_likelihoods(value: Any) -> list[float] | None:
     holds something else.
     """
     with contextlib.suppress(LookupError, OverflowError, TypeError, ValueError):
-        # The text "12" has a first item, too.
+        # A text such as "12" has a first item, too, but is no pair.
         found = [float(pair[0]) for pair in value if not isinstance(pair, str)]
         if len(found) == len(value) > 1 and -np.inf < max(found) < np.inf:
             return found if not np.isnan(found).any() else None

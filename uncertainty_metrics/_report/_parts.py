@@ -13,7 +13,7 @@ from uncertainty_metrics._report._tables import CsvTable, Table
 from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics._report._value_tables import RecordTable
 
-# Numbers in a part, and characters of text.
+# The most numbers in a part of a table, and about the most characters of text.
 _NUMBERS, _CHARACTERS = 2**19, 2**23
 
 
@@ -27,6 +27,8 @@ def parts(
         records in JSON, is one part.
       file: opened for reading bytes.
       columns: names of the columns that are used; None for all.
+
+    A file without examples has no parts.
     """
     if kind in ("parquet", "arrow"):
         rows = max(1, _NUMBERS // (len(columns) if columns else 100))
@@ -55,8 +57,6 @@ def _text_parts(
         content = io.BytesIO("".join([*header, *block]).encode())
         yield table(content, silent, before)
         before += len(block)
-    if not before:
-        yield table(io.BytesIO("".join(header).encode()), silent)  # Which refuses it.
 
 
 def _header(lines: Iterator[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """The table of the pictures of the calibration report.
 
-A row has all there is to say of a picture. `_pictures` draws it, `_document` shows it,
-the help of the command lists it, and a test compares docs/report.md with the table.
+A row holds all that is known about a picture. `_pictures` draws the picture,
+`_document` shows it, the help of the command lists it, and a test compares the table
+with docs/report.md.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ class ReportPicture(NamedTuple):
     """A picture of the report.
 
     Attributes:
-      file: the name of its file.
-      shows: what it shows, as the help of the command and the guide say it.
-      draw: returns the figure of the models by name and a number of bins.
-      alt: returns what is to be seen, for who cannot see it, of the dict of a report.
-      caption: returns how to read it, of the dict of a report.
-      is_drawn: whether the models, the first of which the report is of, have this
-        picture with a number of bins.
+      file: the name of the file.
+      shows: the content of the picture, for the help of the command and the guide.
+      draw: a function of models by name and a number of bins that returns the figure.
+      alt: a function of the dict of a report that returns a description of the picture
+        for readers who cannot see it.
+      caption: a function of the dict of a report that returns how to read the picture.
+      is_drawn: a function of models and a number of bins that says whether these have
+        the picture; the report is about the first model.
     """
 
     file: str
@@ -55,23 +57,29 @@ def _compares(report: dict[str, Any]) -> bool:
 
 
 def _both(report: dict[str, Any]) -> str:
-    """Returns what a caption says of a comparison."""
+    """Returns a sentence for the caption, if the report compares two models."""
     return " Both models are drawn." if _compares(report) else ""
 
 
 def _caption_of_reliability(report: dict[str, Any]) -> str:
+    other = report["comparison"]["other"] if _compares(report) else {}
+    if "basis" in report or "basis" in other:  # Not all rows are in memory.
+        return (
+            "Bars below the diagonal are overconfident, bars above it underconfident. "
+            "The error bars tell how sure each bar is."
+        )
     marks = "Points" if _compares(report) else "Bars"
     return (
         f"{marks} below the diagonal are overconfident, {marks.lower()} above it "
-        "underconfident. The band is where chance leaves a calibrated model; the error "
-        f"bars tell how sure each {marks.lower()[:-1]} is.{_both(report)}"
+        "underconfident. The band shows where chance alone puts a calibrated model; "
+        "the error bars show how uncertain each "
+        f"{marks.lower()[:-1]} is.{_both(report)}"
     )
 
 
 RELIABILITY = ReportPicture(
     "reliability_diagram.png",
-    "accuracy against confidence, with error bars, and where chance leaves a "
-    "calibrated model",
+    "accuracy against confidence, with error bars, and a band for a calibrated model",
     _drawings.draw_reliability,
     alt=lambda report: (
         "Reliability diagram: accuracy against confidence in "
@@ -82,7 +90,7 @@ RELIABILITY = ReportPicture(
 
 RISK_COVERAGE = ReportPicture(
     "risk_coverage_diagram.png",
-    "the error of the most confident, against their share",
+    "the error of the most confident examples, against their share",
     lambda models, num_bins: _drawings.draw_risk_coverage(models),
     alt=lambda report: (
         f"Risk-coverage diagram. {report['selective_prediction']['verdict']}"
@@ -107,7 +115,7 @@ def _alt_of_posteriors(report: dict[str, Any]) -> str:
 def _caption_of_posteriors(report: dict[str, Any]) -> str:
     caption = "Where the ECE of the model may lie, given the data."
     if _compares(report):
-        caption += " The less the two overlap, the surer is the comparison below."
+        caption += " The less the two curves overlap, the surer is the comparison."
     return caption
 
 
@@ -129,14 +137,14 @@ MENDED = ReportPicture(
     ),
     caption=lambda report: (
         "Accuracy against confidence, before and after, on examples that the map was "
-        "not fitted to. In the band is what chance leaves a calibrated model."
+        "not fitted to. The band shows where chance alone puts a calibrated model."
     ),
     is_drawn=lambda models, num_bins: _has_map(rows_of(models[0]), num_bins),
 )
 
 GROUPS = ReportPicture(
     "calibration_by_group_diagram.png",
-    "of groups, accuracy less confidence in each, with its interval",
+    "accuracy less confidence in each group, with its interval",
     lambda models, num_bins: _drawings.draw_groups(models),
     alt=lambda report: (
         "Accuracy less mean confidence of each group, with its interval. "
@@ -144,23 +152,23 @@ GROUPS = ReportPicture(
     ),
     caption=lambda report: (
         "A group left of 0 is overconfident: the model is right less often than it "
-        "says. Groups in color are miscalibrated beyond chance, with all groups "
-        "considered. Each interval is that of its group alone."
+        "says. Groups in color are miscalibrated by more than chance, although many "
+        "groups are tested. Each interval is for one group by itself."
     ),
     is_drawn=lambda models, num_bins: _has_groups(rows_of(models[0])),
 )
 
 ENSEMBLE = ReportPicture(
     "ensemble_calibration_diagram.png",
-    "of an ensemble, beside its members",
+    "accuracy less confidence of an ensemble and of its members",
     _drawings.draw_ensembles,
     alt=lambda report: (
         "Accuracy less confidence in each bin, of the ensemble and of its members. "
         f"{report['ensemble']['verdict']}"
     ),
     caption=lambda report: (
-        "Above 0 is underconfident, below it overconfident. Averaging lowers "
-        "confidence: it mends members below 0, and harms those above."
+        "Points above 0 are underconfident, points below 0 overconfident. Averaging "
+        "lowers confidence: this mends members below 0 and harms members above 0."
     ),
     is_drawn=lambda models, num_bins: (
         isinstance(models[0], Predictions) and models[0].members > 1
@@ -169,15 +177,15 @@ ENSEMBLE = ReportPicture(
 
 DRIFT = ReportPicture(
     "drift_diagram.png",
-    "of other examples than those of the first, where their calibration differs",
+    "if the second file has other examples, the bins where calibration differs",
     _drawings.draw_drift,
     alt=lambda report: (
-        "Accuracy against confidence in both, with intervals. "
+        "Accuracy against confidence in both files, with intervals. "
         f"{report['comparison']['drift']['verdict']}"
     ),
     caption=lambda report: (
-        "Accuracy against confidence, with intervals, of both sets of examples. Shaded "
-        "are the bins that differ by more than chance."
+        "Accuracy against confidence, with intervals, for both sets of examples. The "
+        "shaded bins differ by more than chance."
     ),
     is_drawn=lambda models, num_bins: len(models) > 1 and drifts(models[0], models[1]),
 )
@@ -237,8 +245,8 @@ COVERAGE = ReportPicture(
         f"level. {report['calibration']['verdict']}"
     ),
     caption=lambda report: (
-        "Above the diagonal the intervals are too wide (underconfident), below it too "
-        "narrow (overconfident)."
+        "Above the diagonal the intervals are too wide (underconfident); below the "
+        "diagonal they are too narrow (overconfident)."
     ),
 )
 
@@ -247,17 +255,18 @@ def _caption_of_pit(report: dict[str, Any]) -> str:
     bars = (
         "Every example of positive weight counts once."
         if report["data"]["weighted"]
-        else "Within the band, chance alone explains a bar."
+        else "Chance alone explains a bar that ends within the band."
     )
     return (
-        "Flat if calibrated; like a U where the predicted distributions are too "
-        f"narrow, like a hill where too wide, slanted where biased. {bars}"
+        "The histogram is flat if the model is calibrated. It looks like a U if the "
+        "predicted distributions are too narrow, like a hill if they are too wide, and "
+        f"it is slanted if they are biased. {bars}"
     )
 
 
 PIT_HISTOGRAM = ReportPicture(
     "pit_histogram.png",
-    "flat if calibrated",
+    "histogram of the PIT values, flat if the model is calibrated",
     _drawings.draw_pit_histograms,
     alt=lambda report: f"Histogram of the PIT values. {report['pit']['verdict']}",
     caption=_caption_of_pit,
@@ -272,8 +281,8 @@ ERRORS = ReportPicture(
         f"{report['sharpness']['verdict']}"
     ),
     caption=lambda report: (
-        "Errors should grow with the standard deviation; of calibrated Normal "
-        "forecasts two in three are below the diagonal."
+        "Errors should grow with the standard deviation; for calibrated Normal "
+        "forecasts two errors in three are below the diagonal."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Draws the pictures of the calibration report that a model has."""
+"""Draws the pictures of the calibration report."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def draw(
     Args:
       predictions: labels and predictions.
       num_bins: number of bins.
-      other: those of another model, to compare.
+      other: labels and predictions of another model, to compare.
 
     Returns:
-      From the name of each file to its matplotlib Figure, unknown to pyplot.
+      A dict from the name of each file to its matplotlib Figure; pyplot does not know
+      the figures, so it never shows them.
 
     Raises:
       ReportError: matplotlib is not installed.
@@ -39,14 +40,14 @@ def draw(
             if picture.is_drawn([*models.values()], num_bins)
         }
         for figure in figures.values():
-            for _ in range(2):  # A layout that is the same in every file.
+            for _ in range(2):  # Twice, until the layout is the same in every file.
                 figure.get_layout_engine().execute(figure)
             figure.set_layout_engine("none")
         return figures
 
 
 def _named(predictions: Model, other: Model | None) -> dict[str, Any]:
-    """Returns the models, of one task, by their names in legends: one has none."""
+    """Returns the models by their names in legends; a single model has the name ""."""
     if other is None:
         return {"": predictions}
     models = [predictions, other]

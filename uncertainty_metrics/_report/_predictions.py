@@ -1,4 +1,4 @@
-"""What files hold for the calibration report: predictions and what came."""
+"""The data of the calibration report: predictions and true outcomes, from a file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Spread: TypeAlias = Literal["variance", "stddev"]
 
 
 def silent(text: str) -> None:
-    """Tells nobody how far the work is."""
+    """Reports no progress: for callers who do not want to be told."""
 
 
 def visible(value: Any) -> Any:
-    """Returns a text, or all texts of a dict or a list, without what is not seen.
+    """Returns a text, or a dict or list of texts, with invisible characters escaped.
 
-    Names of files and columns may hold characters that steer a terminal or turn the
-    direction of writing. They are escaped as Python does.
+    Names of files and columns may hold characters that control a terminal or reverse
+    the direction of writing. They are escaped as in Python.
     """
     if isinstance(value, str):
         return "".join(
@@ -38,7 +38,7 @@ def visible(value: Any) -> Any:
 
 
 class ReportError(ValueError):
-    """Something the user can put right; the message is one line."""
+    """An error that the user can correct; the message is one line."""
 
     def __init__(self, message: object):
         super().__init__(visible(re.sub(r"[ \t\n]+", " ", str(message)).strip()))
@@ -46,18 +46,18 @@ class ReportError(ValueError):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a file holds.
+    """The labels and the predictions of a classifier in a file.
 
     Attributes:
       source: name of the file.
       labels: shape [...].
       kind: "probabilities" or "logits".
-      values: the predictions, shape [..., K], [..., 1] or [...]; or, of an ensemble,
-        [N, M, ..., K] or [N, M, ..., 1] of M members for labels [N, ...].
-      sample_weight: or None.
-      left_out: names of the arrays or columns that mean nothing here.
-      classes: names of the classes; none where they are the numbers from 0.
-      notes: what the reader should know.
+      values: the predictions, shape [..., K], [..., 1] or [...]; or, for an ensemble of
+        M members and labels [N, ...], shape [N, M, ..., K] or [N, M, ..., 1].
+      sample_weight: weights that broadcast to the labels, or None.
+      left_out: names of the arrays or columns that the report does not use.
+      classes: names of the classes; empty if they are the numbers from 0.
+      notes: sentences for the reader of the report.
       groups: attributes of the examples, each of the shape of the labels, by name.
       event_class: of two classes, the one whose probability is a risk; None where no
         class was named as it.
@@ -76,17 +76,17 @@ class Predictions:
 
     @property
     def is_ensemble(self) -> bool:
-        """Says if the predictions have an axis of members."""
+        """Whether the predictions have an axis of members."""
         return np.ndim(self.values) == np.ndim(self.labels) + 2 > 2
 
     @property
     def members(self) -> int:
-        """Number of models that the predictions are of."""
+        """Number of models that made the predictions."""
         return self.values.shape[1] if self.is_ensemble else 1
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments by which functions take what the file holds."""
+        """The labels and predictions as arguments of a metric."""
         return {
             "labels": self.labels,
             self.kind: self.values,
@@ -96,17 +96,17 @@ class Predictions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Regression:
-    """What a file of real-valued predictions holds.
+    """The targets and the predictions of a regression in a file.
 
     Attributes:
       source: name of the file.
       mean: predicted means, shape [...].
       kind: "variance" or "stddev".
       values: the predicted variances or standard deviations, shape [...].
-      target: what came, shape [...].
-      sample_weight: or None.
-      left_out: names of the arrays or columns that mean nothing here.
-      notes: what the reader should know.
+      target: the observed values, shape [...].
+      sample_weight: weights that broadcast to the targets, or None.
+      left_out: names of the arrays or columns that the report does not use.
+      notes: sentences for the reader of the report.
     """
 
     source: str
@@ -145,11 +145,11 @@ class Survival:
 
 
 class Questions(NamedTuple):
-    """What tells the questions of a file from each other.
+    """The column that tells the questions of a file apart.
 
     Attributes:
-      name: of the column.
-      values: of the questions in their order.
+      name: name of the column.
+      values: the value of each question, in order.
     """
 
     name: str
@@ -158,19 +158,19 @@ class Questions(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Confidences:
-    """What a file says of answers: how sure each was, and whether it was right.
+    """The answers in a file: how sure each was, and whether it was right.
 
     Attributes:
       source: name of the file.
       correct: whether each answer is right, boolean [N].
-      confidences: the probability that it is right, [N].
+      confidences: the probability that each answer is right, [N].
       sample_weight: [N], or None.
-      left_out: names of the arrays or columns that mean nothing here.
-      notes: what the reader should know.
+      left_out: names of the arrays or columns that the report does not use.
+      notes: sentences for the reader of the report.
       groups: attributes of the answers, each [N], by name.
       samples: agreement and entropy of several sampled answers to each question, or
         None.
-      questions: of the answers, or None.
+      questions: the questions, by which two files are compared, or None.
     """
 
     source: str
@@ -191,9 +191,9 @@ class Stream:
     Attributes:
       source: name of the file, or files.
       summary: sums over all rows.
-      sample: a uniform sample of the rows, for what needs rows; None where there is
-        nothing but a summary.
-      left_out: names of the columns that mean nothing here.
+      sample: a uniform sample of the rows, for sections that need rows; None if only a
+        summary is known.
+      left_out: names of the columns that the report does not use.
     """
 
     source: str
@@ -217,21 +217,21 @@ Model: TypeAlias = Decided | Regression | Survival
 
 
 def rows_of(model: Decided) -> Rows | None:
-    """Returns predictions row by row: of a stream its sample, if there is one."""
+    """Returns the rows of a model; for a stream its sample, which may be None."""
     return model.sample if isinstance(model, Stream) else model
 
 
 def is_of_answers(model: Decided) -> bool:
-    """Says if a model gives answers with confidences, rather than classes."""
+    """Says whether a model gives answers with confidences, rather than classes."""
     if isinstance(model, Stream):
         return bool(model.summary.of_answers)
     return isinstance(model, Confidences)
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Keeps what a function returns of a model for as long as the model lives.
+    """Keeps the results of a function of a model for as long as the model exists.
 
-    Sections and pictures share it.
+    Sections and pictures share the results, so that each is computed once.
     """
     results: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = (
         weakref.WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""Values of scoring rules, and what each of them says."""
+"""The values of scoring rules with their meanings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 def classifier_scores(
     brier: float, nll: float, impossible: int, size: int
 ) -> dict[str, tuple[float, str]]:
-    """Returns the scores of a classifier, and what they say.
+    """Returns the scores of a classifier with their meanings.
 
     Args:
       brier: Brier score in [0, 2].
@@ -26,11 +26,11 @@ def classifier_scores(
 def answer_scores(
     brier: float, nll: float, impossible: int, size: int
 ) -> dict[str, tuple[float, str]]:
-    """Returns the scores of confidences, and what they say; Brier score in [0, 1]."""
+    """Returns the scores of confidences with their meanings; Brier score in [0, 1]."""
     return {
         "brier_score": (
             brier,
-            "In [0, 1], 0 is best: the mean of (confidence - right)^2.",
+            "In [0, 1], 0 is best: mean of (confidence - right)^2.",
         ),
         "negative_log_likelihood": (
             nll,
@@ -39,7 +39,7 @@ def answer_scores(
     }
 
 
-def _likelihood(nll: float, impossible: int, size: int, came: str) -> str:
+def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:
     if impossible:
-        return f"{impossible} of {size} {came}s had probability 0."
-    return f"In nats; the same as p = {np.exp(-nll):.3f} at every {came}."
+        return f"{impossible} of {size} {outcome}s had probability 0."
+    return f"In nats; the same as p = {np.exp(-nll):.3f} for every {outcome}."

@@ -29,8 +29,8 @@ from uncertainty_metrics._report._predictions import (
 )
 from uncertainty_metrics.version import __version__
 
-_SHOWN = 50  # Names of columns that are left out.
-# What an error calls a file of each task.
+_SHOWN = 50  # Most names of columns in a note on columns that are left out.
+# The noun of each task in an error.
 _SPELLED = {
     "classification": "classification",
     "confidences": "file of confidences",
@@ -48,19 +48,20 @@ def build(
     """Computes the report.
 
     Args:
-      predictions: predictions and what came.
+      predictions: predictions and true outcomes.
       num_bins: number of bins of every metric.
-      other: those of another model of the same task, to compare.
-      tell: is told what is computed.
+      other: predictions of another model for the same task, to compare.
+      tell: called with the progress of the work.
 
     Returns:
       The report: `package`, `version`, `task`, `options`, `source`, `data`, `notes`,
-      `tiles`, which are the verdict, and the sections of the task, which the package
-      lists; with `other`, `comparison`, which holds all that of the other model, too.
+      `tiles`, which are the verdict, and the sections of the task, which the docstring
+      of the package lists; with `other`, also `comparison`, which includes the report
+      on the other model.
 
     Raises:
-      ReportError: a label, a prediction or a weight is not valid; it names the source.
-        Or the models are of different tasks.
+      ReportError: a label, a prediction or a weight is not valid, and the message names
+        the source; or the models have different tasks.
 
     Example:
       >>> from uncertainty_metrics import _report as report
@@ -108,9 +109,10 @@ def task_of(predictions: Model) -> str:
 
 @contextlib.contextmanager
 def errors_naming(source: str) -> Iterator[None]:
-    """Makes errors name the file whose numbers are wrong."""
+    """Turns errors into ReportError with the name of the file with wrong numbers."""
     try:
-        # What overflows is infinite or not defined in the report, or refused with it.
+        # A number that overflows becomes infinite or not defined. The report shows it
+        # so, or an error refuses the whole report.
         with np.errstate(all="ignore"):
             yield
     except ReportError:
@@ -124,13 +126,13 @@ def errors_naming(source: str) -> Iterator[None]:
 def _of_model(
     predictions: Model, num_bins: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Returns what the report says of one model."""
+    """Returns the report on one model."""
     notes = []
     if predictions.left_out:
         names = ", ".join(name or "(no name)" for name in predictions.left_out[:_SHOWN])
         more = len(predictions.left_out) - _SHOWN
         names += f" and {more} more" if more > 0 else ""
-        notes.append(f"Left out, as their names mean nothing here: {names}.")
+        notes.append(f"Left out, because the names are not known: {names}.")
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)

@@ -1,4 +1,4 @@
-"""Calibration of decisions or answers: what classifiers and confidences have alike."""
+"""Calibration sections that reports on classifiers and on answers share."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from uncertainty_metrics._report._decisions import Decisions
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
-# What each calibration error tells, of its value.
+# The meaning of each calibration error, with a place for its value in percent.
 _MEANINGS = {
     "ece": "On average, confidence and accuracy differ by {:.1f} percentage points.",
-    "mce": "In the worst bin they differ by {:.1f} points; it may hold few examples.",
-    "rmsce": "As ece, in bins of equal mass; the root mean square, not the mean.",
-    "sce": "As ece, for the probability of each class; the mean over classes.",
-    "ace": "As sce, in bins of equal mass.",
-    "tace": "As ace, leaving out probabilities up to 0.01.",
+    "mce": "In the worst bin they differ by {:.1f} points; this bin may be small.",
+    "rmsce": "Like ece, in bins of equal mass; the root mean square, not the mean.",
+    "sce": "Like ece, for the probability of each class; the mean over classes.",
+    "ace": "Like sce, in bins of equal mass.",
+    "tace": "Like ace, without probabilities up to 0.01.",
 }
 
 
 def means_of(decisions: Decisions) -> dict[str, Any]:
-    """Returns how sure a model is, how often it is right, and the verdict."""
+    """Returns accuracy and mean confidence of a model, and the verdict on their gap."""
     whole = um.bin_statistics(**decisions.arguments, num_bins=1)
     accuracy = float(whole.accuracies[0, 0])
     confidence = float(whole.confidences[0, 0])
@@ -58,7 +58,7 @@ def diagram_of(curve: BinStatistics) -> dict[str, Any]:
 
 
 def _where(some: np.ndarray, values: np.ndarray) -> list[float | None]:
-    """Returns numbers, None for those that are not defined."""
+    """Returns values as floats, with None where `some` is false: not defined there."""
     return [
         float(value) if defined else None
         for value, defined in zip(values, some, strict=True)
@@ -68,19 +68,22 @@ def _where(some: np.ndarray, values: np.ndarray) -> list[float | None]:
 def verdict_on_gap(
     accuracy: float, confidence: float, sample_size: float
 ) -> tuple[str, str]:
-    """Says in a word, "over", "under" or none, and in a sentence which way the
-    confidence is off, if the data show it.
+    """Returns in which direction the confidence is clearly wrong, and a sentence.
+
+    The direction is "over" for overconfident, "under" for underconfident, and "" if the
+    data do not show either.
     """
     gap = confidence - accuracy
-    # Two more hits and misses (Agresti and Coull), or 3 of 3 would have no error.
+    # Agresti and Coull add two hits and two misses. Without them, 3 hits of 3 would
+    # have a standard error of 0.
     size = sample_size + 4
     rate = (accuracy * sample_size + 2) / size
     error = (rate * (1 - rate) / size) ** 0.5
     numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    if round(abs(gap), 3) <= round(2 * error, 3):  # As they are shown.
+    if round(abs(gap), 3) <= round(2 * error, 3):  # Rounded as in the report.
         return "", (
             f"Neither clearly overconfident nor underconfident on average: {numbers}, "
-            f"a difference of {abs(gap):.3f} where chance alone gives up to about "
+            f"a difference of {abs(gap):.3f}; chance alone gives up to about "
             f"{2 * error:.3f}."
         )
     direction = "over" if gap > 0 else "under"

@@ -29,16 +29,16 @@ from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
-# Of more classes the errors of single ones are a table that nobody reads.
+# With more classes, nobody would read the table of errors of single classes.
 MAX_CLASSES = 20
-# Labels that chance does not take away.
+# Least number of labels for a suspicion: with fewer, chance may be the reason.
 _MANY = 10
 _BRIER_PARTS = {
     "uncertainty": ("+", "Score of always forecasting the class frequencies."),
     "resolution": ("-", "How well decisions tell labels apart; high is good."),
     "reliability": ("+", "Miscalibration of each decision's mean forecast."),
     "within_bin_variance": ("+", "Spread of the forecasts of a decision."),
-    "within_bin_covariance": ("-", "How well it follows the labels; high is good."),
+    "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
 }
 
 
@@ -52,16 +52,16 @@ def own_sections(model: Predictions, num_bins: int) -> dict[str, Any]:
             "members": model.members,
             "predictions": model.kind,
         },
-        "notes": [*_sums(model), *_suspicions(model, examples)],
+        "notes": [*_note_on_sums(model), *_suspicions(model, examples)],
         "calibration": _calibration(model, num_bins),
         "scoring_rules": _scoring_rules(model),
     }
 
 
-def _sums(predictions: Predictions) -> list[str]:
-    """Says if the probabilities of an example do not sum to 1."""
+def _note_on_sums(predictions: Predictions) -> list[str]:
+    """Returns a note if the probabilities of an example do not sum to 1."""
     labels, values = predictions.labels, predictions.values
-    # Else the predictions are those of class 1 alone.
+    # Otherwise the predictions are for class 1 alone.
     has_classes = values.shape != labels.shape and values.shape[-1] > 1
     if has_classes and predictions.kind == "probabilities":
         sums = values.sum(axis=-1, dtype=np.float64)
@@ -73,7 +73,7 @@ def _sums(predictions: Predictions) -> list[str]:
 
 
 def _suspicions(predictions: Predictions, examples: _examples.Examples) -> list[str]:
-    """Returns what is hardly so where the file holds what it should."""
+    """Returns a note if the labels or the probabilities look like something else."""
     zeros, values = np.sum(examples.labels == 0), examples.predictions
     are_logits = examples.name == "logits"
     shape = predictions.values.shape
@@ -83,18 +83,18 @@ def _suspicions(predictions: Predictions, examples: _examples.Examples) -> list[
         if expected >= _MANY:
             return [
                 "No label is 0, though the probabilities of class 0 sum to "
-                f"{expected:.4g}: do the labels count from 1?"
+                f"{expected:.4g}: do the labels start at 1?"
             ]
     if alone and not are_logits and zeros >= _MANY and np.all(values[:, -1] >= 0.5):
         return [
-            "Every probability is at least 0.5: they must be those of class 1, not the "
-            "confidences of decisions for either class."
+            "Every probability is at least 0.5. Each must be the probability of class "
+            "1, not the confidence of a decision for either class."
         ]
     return []
 
 
 def _calibration(model: Predictions, num_bins: int) -> dict[str, Any]:
-    """Returns the section of the calibration family."""
+    """Returns the section on all calibration errors."""
     *presets, tace = PRESETS.values()
     keys = _calibration_spec.grid()
     # The bins do not depend on the norm.
@@ -135,7 +135,7 @@ def _key(spec: CalibrationSpec) -> CalibrationKey:
 def class_errors(
     even: BinStatistics, adaptive: BinStatistics
 ) -> list[dict[str, float]]:
-    """Returns the errors of single classes in their order, where there are few."""
+    """Returns the errors of each class in order; an empty list for many classes."""
     if len(even.counts) > MAX_CLASSES:
         return []
     columns = {

@@ -31,12 +31,12 @@ from uncertainty_metrics._report._sections_intervals import differences
 from uncertainty_metrics._report._sections_posterior import ece_draws
 from uncertainty_metrics._report._sections_rows import is_clear
 
-# The probability from which on a comparison names a winner.
+# With at least this probability, a comparison names the better model.
 _CLEAR = 0.95
 
 
-# What a comparison shows of each model, and where in its report that is: the section of
-# a metric, or a path.
+# The numbers of each model that a comparison shows, with their place in its report: the
+# section of a metric, or a path.
 _OF_CLASSIFIERS = {
     "examples": ("data", "examples"),
     "classes": ("data", "classes"),
@@ -81,7 +81,7 @@ _NO_BETTER = "A lower calibration error does not make a better model: "
 
 
 def _number(model: dict[str, Any], name: str, place: str | tuple[str, ...]) -> Any:
-    """Returns a number of the report of a model."""
+    """Returns a number from the report on a model."""
     path = (place, "metrics", name, "value") if isinstance(place, str) else place
     return functools.reduce(operator.getitem, path, model)
 
@@ -89,7 +89,7 @@ def _number(model: dict[str, Any], name: str, place: str | tuple[str, ...]) -> A
 def comparison(
     predictions: Model, other: Model, models: dict[str, dict[str, Any]], num_bins: int
 ) -> dict[str, Any]:
-    """Returns the section; `models` are what is said of each, which are of one task."""
+    """Returns the section; `models` holds the reports on the two, of one task."""
     if isinstance(predictions, Survival):
         assert isinstance(other, Survival)
         return _of_survival(predictions, other, models)
@@ -166,8 +166,10 @@ def _followed(first: Survival, second: Survival) -> tuple[bool, str]:
 def _of_task(
     model: Decided | Regression,
 ) -> tuple[dict[str, Any], str, Callable[..., dict[str, Any]]]:
-    """Returns the numbers that are compared, the section with the p-value of the test
-    of calibration, and the function that compares two models.
+    """Returns the parts of a comparison that depend on the task.
+
+    These are the places of the numbers to compare, the section with the p-value of the
+    test of calibration, and the function that compares two models.
     """
     if isinstance(model, Regression):
         return _OF_REGRESSIONS, "calibration", _compared_regressions
@@ -213,8 +215,10 @@ def _calibrated_better(
     by_chance: dict[str, bool],
     num_bins: int,
 ) -> dict[str, Any]:
-    """Returns how probable it is that each has the lower calibration error, which one
-    clearly has, or None, and the verdict.
+    """Returns which model is calibrated better, as a part of the section.
+
+    The part has the probability that each model has the lower calibration error, the
+    model that clearly has the lower one, or None, and the verdict.
     """
     draws = [ece_draws(model, num_bins) for model in models]
     lower = {
@@ -248,9 +252,12 @@ def _compared_regressions(
 
 
 def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
-    """Says whether two files are of the same examples, by what came and weights."""
+    """Says whether two files have the same examples, by true outcomes and weights."""
     if isinstance(predictions, Stream) or isinstance(other, Stream):
-        return False, "Other examples, as of files that are read part by part."
+        return False, (
+            "The examples are taken for different ones, because not all rows are in "
+            "memory."
+        )
     if isinstance(predictions, Confidences) and isinstance(other, Confidences):
         return _questions(predictions, other)
     key = "target" if isinstance(predictions, Regression) else "labels"
@@ -261,12 +268,15 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
             first, second = np.array(names[0])[first], np.array(names[1])[second]
     name = key.removesuffix("s") + "s"
     if first.size != second.size:
-        return False, f"Other examples: {first.size} and {second.size} of them."
+        return False, (
+            f"Different examples: {first.size} in the first file and {second.size} in "
+            "the second."
+        )
     different = int(np.sum(first != second))
     if different:
         return False, (
-            f"As many examples, but {different} of the {first.size} {name} differ: "
-            "other examples, or in another order."
+            f"Equally many examples, but {different} of the {first.size} {name} "
+            "differ: the examples are different, or in another order."
         )
     if not _same_weights(predictions.sample_weight, other.sample_weight):
         return False, f"The same {name} in the same order, but other weights."
@@ -277,34 +287,38 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
 
 
 def drifts(first: Model, second: Model) -> bool:
-    """Says whether a comparison asks if calibration has changed: of other examples."""
+    """Says whether to test if calibration has changed, which needs other examples."""
     return not _examples(first, second)[0] and can_drift(first, second)
 
 
 def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
-    """Says whether two files are of answers to the same questions.
+    """Says whether two files hold answers to the same questions.
 
     Whether answers are right differs between models, so only a column that tells the
     questions apart can show it.
     """
     sizes = len(first.correct), len(second.correct)
     if sizes[0] != sizes[1]:
-        return False, f"Other questions: {sizes[0]} and {sizes[1]} of them."
+        return False, (
+            f"Different questions: {sizes[0]} in the first file and {sizes[1]} in the "
+            "second."
+        )
     if not _same_weights(first.sample_weight, second.sample_weight):
-        return False, "As many questions, but other weights."
+        return False, "Equally many questions, but other weights."
     asked = {each.questions and each.questions.name.lower() for each in (first, second)}
     if first.questions is None or second.questions is None or len(asked) > 1:
         return True, (
-            "As many answers, so they are taken for answers to the same questions in "
-            "the same order: no column of both files tells which questions they are."
+            "Equally many answers, which are taken for answers to the same questions "
+            "in the same order: the files have no common column that names the "
+            "questions."
         )
     name = first.questions.name
     pairs = zip(first.questions.values, second.questions.values, strict=True)
     different = sum(one != other for one, other in pairs)
     if different:
         return False, (
-            f"As many questions, but {different} of the {sizes[0]} values of `{name}` "
-            "differ: other questions, or in another order."
+            f"Equally many questions, but {different} of the {sizes[0]} values of "
+            f"`{name}` differ: the questions are different, or in another order."
         )
     return True, (
         f"The same questions: both files hold the same `{name}` in the same order."
@@ -315,7 +329,7 @@ def _same_weights(first: np.ndarray | None, second: np.ndarray | None) -> bool:
     first, second = (np.ravel(1.0 if w is None else w) for w in (first, second))
     if len({first.size, second.size} - {1}) > 1:
         return False
-    return bool(np.all(first == second))  # One weight is that of every example.
+    return bool(np.all(first == second))  # A single weight holds for every example.
 
 
 def _verdict_of_two(
@@ -325,18 +339,20 @@ def _verdict_of_two(
     better, worse = sorted(SIDES, key=lambda side: -lower[side])
     chances = f"with probability {_probability(lower[better])}"
     if lower[better] < _CLEAR:
-        return f"{_UNKNOWN}: it is the {better} {chances}."
+        return f"{_UNKNOWN}: it is the {better} model {chances}."
     if by_chance[worse]:
-        # Noise alone sets two calibrated models apart that differ in accuracy or in
-        # the number of examples.
+        # Two calibrated models that differ in accuracy or in the number of examples
+        # have different posteriors by noise alone.
         return (
-            f"{_UNKNOWN}: the posterior of the {better} is lower, {chances}, but "
-            "chance alone gives a calibrated model such an error as that of the "
-            f"{worse}."
+            f"{_UNKNOWN}: the posterior of the {better} model is lower, {chances}, but "
+            "chance alone gives a calibrated model an error as large as the error of "
+            f"the {worse} model."
         )
     verdict = f"The {better} model has the lower calibration error, {chances}."
     if sizes[worse] < 0.8 * sizes[better]:
-        verdict += " It has more examples, though, and few examples make an ECE larger."
+        verdict += (
+            " But this model has more examples, and few examples make an ECE larger."
+        )
     return verdict
 
 
@@ -349,18 +365,18 @@ def _lower_for(second: bool) -> str:
 
 
 def _scores(name: str, first: str, nll: str) -> str:
-    """Returns what is said of a score and of the likelihood, in one sentence."""
+    """Returns a sentence on a score and the likelihood, from a phrase for each."""
     if first == nll:
         return f"{name} and negative log-likelihood are {nll}."
     return f"the {name} is {first}, the negative log-likelihood {nll}."
 
 
 def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
-    """Says what the scoring rules say of two models."""
+    """Returns a sentence on the scoring rules of two models."""
     if not same_examples:
         return (
-            f"{_NO_BETTER}compare Brier score and negative log-likelihood, on the same "
-            "examples; those of different examples differ by the examples, too."
+            f"{_NO_BETTER}compare Brier score and negative log-likelihood on the same "
+            "examples, because scores also depend on the examples."
         )
     said = []
     for name in ("brier_score_zero_based", "negative_log_likelihood"):
@@ -373,13 +389,14 @@ def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
 def _quality_of_confidences(
     numbers: dict[str, dict[str, Any]], of_differences: dict[str, dict[str, Any]]
 ) -> str:
-    """Says which of two models is right more often, and which ranks its answers better,
-    if the data show it.
+    """Says whether the data show which of two models is better in other respects.
+
+    These are how often a model is right, and how well it ranks its answers.
     """
     if not of_differences:
         return (
-            f"{_NO_BETTER}compare accuracies and AURC, on the same questions; those of "
-            "other questions differ by the questions, too."
+            f"{_NO_BETTER}compare accuracy and AURC on the same questions, because "
+            "both also depend on the questions."
         )
     accuracy = _which("is right more often", "accuracy", -1, numbers, of_differences)
     aurc = _which("errs less where it is surest", "aurc", 1, numbers, of_differences)
@@ -387,19 +404,19 @@ def _quality_of_confidences(
 
 
 def _which(
-    what: str,
+    predicate: str,
     name: str,
     sign: int,
     numbers: dict[str, dict[str, Any]],
     of_differences: dict[str, dict[str, Any]],
 ) -> str:
-    """Says which model is better by a metric, larger ones worse if the sign is 1."""
+    """Says which model is better by a metric; if the sign is 1, smaller is better."""
     values = " and ".join(f"{float(numbers[name][side]):.4f}" for side in SIDES)
     said = f"({_SPELLED[name]} {values})"
     if _holds_zero(of_differences[name]):
-        return f"neither clearly {what} {said}"
+        return f"neither model clearly {predicate} {said}"
     better = SIDES[sign * of_differences[name]["estimate"] > 0]
-    return f"the {better} {what} {said}"
+    return f"the {better} model {predicate} {said}"
 
 
 def _verdict_of_regressions(
@@ -410,7 +427,7 @@ def _verdict_of_regressions(
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
     if not of_differences:
-        return f"{_UNKNOWN}: they are not of the same examples."
+        return f"{_UNKNOWN}: the models do not have the same examples."
     if by_chance[worse]:
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
     if _holds_zero(of_differences["ece"]):
@@ -419,10 +436,10 @@ def _verdict_of_regressions(
 
 
 def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
-    """Says what the scoring rules say of two models."""
+    """Returns a sentence on the scoring rules of two models."""
     if not of_differences:
         return (
-            f"{_NO_BETTER}compare CRPS and negative log-likelihood, on the same "
+            f"{_NO_BETTER}compare CRPS and negative log-likelihood on the same "
             "examples."
         )
     said = (

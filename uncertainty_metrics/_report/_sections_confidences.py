@@ -1,4 +1,4 @@
-"""The sections of the report on answers of which a model says how sure it is."""
+"""The sections of the report on answers with confidences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ERRORS: dict[str, Callable[..., Any]] = {
 _BRIER_PARTS = {
     "uncertainty": ("+", "Score of always saying the accuracy."),
     "discrimination": ("-", "How well confidence tells answers apart; high is good."),
-    "miscalibration": ("+", "What the best map of the confidences would take off."),
+    "miscalibration": ("+", "How much the best map of the confidences would gain."),
 }
 
 
@@ -41,7 +41,7 @@ def own_sections(model: Confidences, num_bins: int) -> dict[str, Any]:
     distinct = len(np.unique(confidences))
     notes = []
     if distinct == 1 < len(confidences):
-        notes.append("All confidences are the same, so they tell no answers apart.")
+        notes.append("All confidences are equal, so they cannot tell answers apart.")
     return {
         "data": {
             "examples": len(model.correct),
@@ -55,7 +55,7 @@ def own_sections(model: Confidences, num_bins: int) -> dict[str, Any]:
 
 
 def _calibration(model: Confidences, num_bins: int) -> dict[str, Any]:
-    """Returns the section: how sure the model is, and how often right."""
+    """Returns the section: how sure the model is, and how often it is right."""
     decisions = decisions_of(model)
     values = {
         name: metric(**decisions.arguments, num_bins=num_bins)
@@ -86,7 +86,7 @@ def _means(decisions: Decisions) -> dict[str, dict[str, Any]]:
 
 
 def _scoring_rules(model: Confidences) -> dict[str, Any]:
-    """Returns the section of the confidences as probabilities of being right."""
+    """Returns the section of scores of confidences as probabilities of being right."""
     decisions, scores = decisions_of(model).with_small_weights(), scores_of(model)
     weights, correct = decisions.weights, decisions.correct
     briers, nlls = scores["brier_score"], scores["negative_log_likelihood"]
@@ -123,10 +123,10 @@ def sampled_answers(model: Confidences) -> dict[str, Any]:
         signals = {"confidence": decisions.confidences, **signals}
     mean = float(np.average(agreement, weights=decisions.weights))
     return {
-        "verdict": f"Of several answers to one question {mean:.1%} agree on average. "
-        "Their agreement is a confidence; their entropy is large where the model is "
-        "less sure. AUROC is the probability that a right answer is surer than a wrong "
-        "one, by each of them.",
+        "verdict": f"On average {mean:.1%} of the answers to a question agree. This "
+        "agreement is a confidence; the entropy of the answers is large where the "
+        "model is less sure. For each of these signals, AUROC is the probability that "
+        "the signal ranks a right answer above a wrong one.",
         "signals": {
             name: _signal(decisions._replace(confidences=signal), name != "entropy")
             for name, signal in signals.items()

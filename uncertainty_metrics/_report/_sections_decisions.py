@@ -32,14 +32,14 @@ from uncertainty_metrics._report._sections_selective import (
 
 
 def options(num_bins: int) -> dict[str, Any]:
-    """Returns the parameters of the metrics, which stand in the report."""
+    """Returns the parameters of the metrics, which the report lists."""
     return {"num_ece_samples": num_draws(num_bins), **SELECTIVE_OPTIONS}
 
 
 def sections(
     model: Decided, num_bins: int, tell: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Returns what the report says of one model."""
+    """Returns the sections of the report on one model; `tell` gets the progress."""
     tell("checks the predictions")
     decisions = decisions_of(model)
     tell("computes calibration errors and scoring rules")
@@ -61,7 +61,7 @@ def sections(
     }
     if is_weighted:
         report["notes"].append(
-            "The posterior of the ECE takes a weight as that many examples, here "
+            "The posterior of the ECE takes a weight w as w examples, here "
             f"{total:.6g} in all; weights of another scale change its width."
         )
     ece = report["calibration"]["metrics"]["ece"]["value"]
@@ -69,7 +69,7 @@ def sections(
     tell("computes intervals")
     report["intervals"] = intervals(model, num_bins)
     if rows is not None:
-        tell("fits what mends the predictions")
+        tell("fits maps that mend the predictions")
         report["mending"] = mended(rows, num_bins).section
     tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(model)

@@ -1,4 +1,4 @@
-"""Of two sets of other examples: has the calibration changed from one to the other?"""
+"""Two sets of different examples: does their calibration differ?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 # Standard errors by which the gap of a bin must differ to be named.
 _FAR = 3.0
 _LEAST_EXAMPLES = 5
-_KNOWN_AS = "The calibration of the second set of examples"
 
 
 def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
@@ -74,20 +73,20 @@ def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
     """Says whether calibration has changed, and in which bins most."""
     shown = f"p {shown_p_value(p)}"
     if is_borderline(p):
-        return f"{_KNOWN_AS} may have changed ({shown}): borderline."
+        return f"Calibration may differ between both sets ({shown}): borderline."
     if not is_clear(p):
         return (
-            f"{_KNOWN_AS} has not clearly changed: such differences between the gaps "
-            f"of the bins are usual by chance ({shown})."
+            "Calibration does not clearly differ between both sets: such differences "
+            f"between the gaps of the bins are usual by chance ({shown})."
         )
     far = sorted(rows, key=lambda row: -abs(row["z"] or 0.0))[:3]
     where = [
-        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.3f} before, "
-        f"{row['second']:+.3f} after)"
+        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.4f} in "
+        f"the first, {row['second']:+.4f} in the second)"
         for row in far
         if abs(row["z"] or 0.0) > _FAR
     ]
     most = (
         f" Accuracy less confidence differs most {', '.join(where)}." if where else ""
     )
-    return f"{_KNOWN_AS} has changed ({shown}).{most}"
+    return f"Calibration differs between both sets ({shown}).{most}"

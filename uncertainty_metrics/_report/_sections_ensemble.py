@@ -1,4 +1,4 @@
-"""The section on ensembles: what the members predict, and what averaging them gives."""
+"""The section on ensembles: the scores of the members, and of their average."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibr
 
 @remembered
 def averaged(predictions: Predictions) -> np.ndarray:
-    """Returns the predictions of one model: of an ensemble, those of its mean.
+    """Returns predictions with no axis of members: an ensemble is averaged.
 
-    The mean of probabilities is in their precision. Of logits, it is the logarithm of
-    the mean of the members' probabilities, which may be too small for a float.
+    Probabilities are averaged, and the mean keeps their dtype. Logits become the
+    logarithm of the mean of the members' probabilities, because these probabilities
+    themselves may be too small for a float.
 
     Raises:
       TypeError, ValueError: labels, predictions or weights are not valid.
@@ -35,7 +36,7 @@ def averaged(predictions: Predictions) -> np.ndarray:
             f"shape {list(values.shape)}, which sums to 1 over axis 1",
         )
     with np.errstate(all="ignore"):  # Examples of weight 0 may hold anything.
-        # A mean may hide a member that is not valid. This says which one it is.
+        # A mean may hide a member that is not valid. This check names that member.
         um.ensemble_cross_entropy(**predictions.arguments, aggregate=False)
         if kind == "logits":
             return _log_mean(values)
@@ -49,7 +50,7 @@ def _sums_to_one(probabilities: np.ndarray, axis: int) -> bool:
 
 
 def _log_mean(logits: np.ndarray) -> np.ndarray:
-    """Returns the log of the mean probability over axis 1, of all classes."""
+    """Returns the log of each class's probability, averaged over axis 1."""
     if logits.shape[-1] == 1:
         logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
     z = _rows.below_maximum(logits)
@@ -64,8 +65,8 @@ def ensemble(
     """Returns the section.
 
     Args:
-      predictions: of several members.
-      ece_by_chance: what the ECE of a calibrated model hardly exceeds on such data.
+      predictions: the predictions of several members.
+      ece_by_chance: an ECE that a calibrated model rarely exceeds on such data.
       num_bins: number of bins of every ECE.
     """
     data = predictions.arguments
@@ -79,10 +80,12 @@ def ensemble(
             ]
         ),
         "metrics": {
-            "accuracy": _of_members(
+            "accuracy": _members_and_ensemble(
                 calibration.member_overall_accuracies, calibration.ensemble_accuracy
             ),
-            "ece": _of_members(calibration.member_eces, calibration.ensemble_ece),
+            "ece": _members_and_ensemble(
+                calibration.member_eces, calibration.ensemble_ece
+            ),
             "negative_log_likelihood": {
                 "mean": float(um.gibbs_cross_entropy(**data)),
                 "ensemble": float(um.ensemble_cross_entropy(**data)),
@@ -92,7 +95,8 @@ def ensemble(
     }
 
 
-def _of_members(members: np.ndarray, ensemble: float) -> dict[str, Any]:
+def _members_and_ensemble(members: np.ndarray, ensemble: float) -> dict[str, Any]:
+    """Returns a metric of each member, its mean and range, and the ensemble's."""
     return {
         "mean": float(np.mean(members)),
         "lowest": float(np.min(members)),
@@ -103,7 +107,7 @@ def _of_members(members: np.ndarray, ensemble: float) -> dict[str, Any]:
 
 
 def _weights(predictions: Predictions) -> np.ndarray:
-    """Returns the weights [n] of the examples, at most 1."""
+    """Returns the weights [n] of the examples, scaled to at most 1."""
     if predictions.sample_weight is None:
         return np.ones(predictions.labels.size)
     weights = _inputs.sample_weights(
@@ -132,15 +136,16 @@ def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
         {
             "predictive_entropy": (
                 total,
-                f"Of the mean, in nats; at most log {classes} = {np.log(classes):.3f}.",
+                f"Entropy of the mean, in nats; at most {np.log(classes):.3f} = log "
+                f"{classes}.",
             ),
             "expected_entropy": (
                 expected,
-                "Of a member: what the data leave open.",
+                "Mean entropy of a member: the uncertainty in the data.",
             ),
             "mutual_information": (
                 model,
-                "The difference: what the members differ about.",
+                "The difference: how much the members disagree.",
             ),
             "ensemble_disagreement": (
                 disagreement,
@@ -151,11 +156,11 @@ def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
 
 
 def _accuracy_noise(predictions: Predictions) -> float:
-    """Returns what chance alone hardly adds to the accuracy by averaging.
+    """Returns a change of accuracy by averaging that chance alone rarely exceeds.
 
-    That are two standard errors of the weighted mean of what each example adds: the
-    share of the members that average to a right decision less that of the right ones.
-    If averaging did not matter, their signs would be random.
+    It is two standard errors of the weighted mean of the change at each example: 1 if
+    the ensemble is right, else 0, less the share of the members that are right. If
+    averaging did not matter, the signs of these changes would be random.
     """
     kind, labels = predictions.kind, predictions.labels
     decided = _decisions(kind, averaged(predictions)) == labels
@@ -172,12 +177,12 @@ def _decisions(kind: str, values: np.ndarray) -> np.ndarray:
 
 
 def _accuracy_verdict(calibration: EnsembleCalibration, noise: float) -> str:
-    """Says in a sentence if averaging helps accuracy, if the data show it."""
+    """Says in a sentence whether the data show that averaging changes the accuracy."""
     members = calibration.member_overall_accuracies
     before, after = np.mean(members), calibration.ensemble_accuracy
     start = f"Averaging {len(members)} members "
     of_members = (
-        f"{before:.3f} of a member on average ({np.min(members):.3f} to "
+        f"a mean of {before:.3f} for single members ({np.min(members):.3f} to "
         f"{np.max(members):.3f})"
     )
     if abs(after - before) > noise + 1e-12:  # Rounding.
@@ -185,18 +190,17 @@ def _accuracy_verdict(calibration: EnsembleCalibration, noise: float) -> str:
         return f"{start}{verb} the accuracy to {after:.3f}, from {of_members}."
     return (
         f"{start}does not clearly change the accuracy: {after:.3f}, against "
-        f"{of_members}, where chance alone makes a difference of up to about "
-        f"{noise:.3f}."
+        f"{of_members}; chance alone makes a difference of up to about {noise:.3f}."
     )
 
 
 def _calibration_verdict(calibration: EnsembleCalibration, ece_by_chance: float) -> str:
-    """Says in a sentence if averaging helps calibration, if the data show it."""
+    """Says in a sentence whether the data show that averaging helps calibration."""
     before, after = np.mean(calibration.member_eces), calibration.ensemble_ece
     if max(before, after) > ece_by_chance:
         return calibration.verdict
     return (
-        "The data cannot tell if it helps calibration: chance alone gives calibrated "
-        f"models such ECEs as {before:.3f} of a member on average and {after:.3f} of "
-        "the ensemble."
+        "The data cannot tell whether averaging helps calibration: the ECEs are "
+        f"{before:.3f} for a member on average and {after:.3f} for the ensemble, and "
+        "chance alone gives calibrated models ECEs as large as these."
     )

@@ -46,24 +46,27 @@ def groups(model: Rows) -> dict[str, Any]:
 
 def _row(group: GroupCalibration) -> dict[str, Any]:
     row = {name: getattr(group, name) for name in _COLUMNS}
-    # What is not defined is None.
+    # NaN, which is not equal to itself, means not defined: None in the report.
     return {name: None if value != value else value for name, value in row.items()}
 
 
 def _verdict(table: CalibrationByGroup) -> str:
-    """Says which groups are miscalibrated, if the data show it."""
+    """Says in a sentence which groups the data show to be miscalibrated."""
     tested, found = table.tested, table.miscalibrated
     if not tested:
         return f"No group has {table.min_examples} examples, so none is tested."
-    of_all = f"{len(tested)} group{'s' if len(tested) > 1 else ''} tested"
     if not found:
-        verdict = f"No group is clearly miscalibrated, of {of_all}."
+        verdict = (
+            "No group is clearly miscalibrated "
+            f"({len(tested)} {'were' if len(tested) > 1 else 'was'} tested)."
+        )
     else:
         worst = found[0]
         side = "overconfident" if worst.gap < 0 else "underconfident"
         verb = "is" if len(found) == 1 else "are"
         verdict = (
-            f"{len(found)} of {of_all} {verb} miscalibrated. The clearest case is "
+            f"{len(found)} of {len(tested)} tested group{'s' * (len(tested) > 1)} "
+            f"{verb} miscalibrated. The clearest case is "
             f"{worst.name}, {side} by {100 * abs(worst.gap):.1f} percentage points: "
             f"mean confidence {worst.mean_score:.3f}, accuracy "
             f"{worst.mean_outcome:.3f}."

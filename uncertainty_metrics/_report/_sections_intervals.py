@@ -1,4 +1,4 @@
-"""The section of intervals: what other examples might have given."""
+"""The section of intervals: how much the metrics vary from one sample to another."""
 
 from __future__ import annotations
 
@@ -28,21 +28,23 @@ _METRICS: _Metrics = {
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
 }
 TOO_HIGH = " The interval of the ece is too high if the model is calibrated"
-# Fewer resamples where each takes longer, as there are more examples.
+# With more examples each resample takes longer, so there are fewer of them.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
-# Of more examples means are Normal, as near as resamples can tell.
+# Means of more examples than this are so close to Normal that resamples show no
+# difference.
 _MOST_DRAWN = 50_000
-_SEED = 0  # Every report draws alike.
-_OF_ERROR = (
+_SEED = 0  # The same in every report, so that reports can be repeated.
+_NOTE_ON_CALIBRATION_ERROR = (
     " Only the interval of calibration_error, the l2 error less its bias, is computed "
-    "without the bootstrap, whose resamples add noise: it would miss the 0 of a "
-    "calibrated model."
+    "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
+    "would miss the 0 of a calibrated model."
 )
+_NOTE_WITHOUT_BOOTSTRAP = " The calibration_error is the l2 error less its bias."
 
 
 @remembered
 def scores_of(model: Decided) -> dict[str, np.ndarray]:
-    """Returns the scores [n] of single examples, whose means are the metrics."""
+    """Returns for each metric that is a mean the scores [n] of the single examples."""
     if isinstance(model, Confidences):
         decisions = decisions_of(model)
         return scores_of_answers(decisions.correct, decisions.confidences)
@@ -58,11 +60,11 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
 def scores_of_answers(
     correct: np.ndarray, confidences: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Returns the scores [n] of confidences as probabilities of being right."""
+    """Returns the scores [n] of confidences, taken as probabilities of being right."""
     brier = um.brier_score(correct, confidences, zero_based=True, aggregate=False)
     return {
         "accuracy": correct.astype(np.float64),
-        "brier_score": np.asarray(brier) / 2,  # That of one of the two classes.
+        "brier_score": np.asarray(brier) / 2,  # Only one of the two classes counts.
         "negative_log_likelihood": np.asarray(
             um.negative_log_likelihood(correct, confidences, aggregate=False)
         ),
@@ -70,15 +72,15 @@ def scores_of_answers(
 
 
 def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
-    """Returns the section, with this number of bins of the calibration error."""
+    """Returns the section; the calibration error has `num_bins` bins."""
     if isinstance(model, Stream):
-        return _of_stream(model, num_bins)
+        return _intervals_of_stream(model, num_bins)
     decisions = decisions_of(model).with_small_weights()
     size = len(decisions.correct)
     if size > _MOST_DRAWN:
-        # What the bootstrap of so many gives, without drawing them.
+        # With so many examples the bootstrap gives the same interval, but slowly.
         rows = {
-            name: row(*_of_mean(each, decisions.weights))
+            name: row(*_interval_of_mean(each, decisions.weights))
             for name, each in scores_of(model).items()
         }
     else:
@@ -88,11 +90,11 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
             **decisions.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
         rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, _OF_ERROR)
+    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR, is_drawn=size <= _MOST_DRAWN)
 
 
-def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
-    """Returns the section of all rows of a stream, with the intervals of means."""
+def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
+    """Returns the section for all rows of a stream: Normal intervals of the means."""
     means = model.summary.means()
     brier = "brier_score" if model.summary.of_answers else "brier_score_zero_based"
     names = {"accuracy": "accuracy", brier: "brier_score"}
@@ -106,13 +108,18 @@ def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
             level=INTERVAL_LEVEL, num_bins=num_bins
         )
         rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, _OF_ERROR)
+    return section(rows, size, is_drawn=False)
 
 
-def _of_mean(
+def _interval_of_mean(
     scores: np.ndarray, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
-    """Returns the Normal interval of the mean of scores [N], around the mean."""
+    """Returns low end, mean and high end of the Normal interval of a mean.
+
+    Args:
+      scores: [N].
+      weights: [N], or None.
+    """
     shares = np.full(len(scores), 1 / len(scores))
     if weights is not None:
         shares = weights / weights.sum()
@@ -122,16 +129,27 @@ def _of_mean(
     return mean - Z * error, mean, mean + Z * error
 
 
-def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
-    """Returns the section of these intervals, of so many examples."""
+def section(
+    metrics: dict[str, Any], size: int, note: str = "", is_drawn: bool = True
+) -> dict[str, Any]:
+    """Returns the section.
+
+    Args:
+      metrics: the rows of the table of intervals.
+      size: number of examples.
+      note: sentences on the bootstrap at the end of the verdict.
+      is_drawn: whether the intervals are from the bootstrap, not from standard errors.
+    """
+    by = "by the bootstrap" if is_drawn else "from standard errors"
     verdict = (
-        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: what other examples of the "
-        f"same kind might have given.{note}"
+        f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics would "
+        "vary if the examples were other ones of the same kind."
+        f"{note if is_drawn else _NOTE_WITHOUT_BOOTSTRAP}"
     )
     return {
         "level": INTERVAL_LEVEL,
-        "num_resamples": options(size)["num_resamples"],
-        "verdict": "One example alone has no intervals." if size == 1 else verdict,
+        "num_resamples": options(size)["num_resamples"] if is_drawn else 0,
+        "verdict": "A single example gives no intervals." if size == 1 else verdict,
         "metrics": metrics,
     }
 
@@ -139,8 +157,10 @@ def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
 def differences(
     first: Decided, second: Decided, num_bins: int
 ) -> dict[str, dict[str, Any]]:
-    """Returns the metrics of a model less those of another, of the same examples, with
-    this number of bins of the ECE.
+    """Returns the intervals of the differences between two models on the same examples.
+
+    Each difference is a metric of the first model less this metric of the second. The
+    ECE has `num_bins` bins.
     """
     metrics = _compared_metrics(first, num_bins)
     of_second = _compared_metrics(second, num_bins)
@@ -155,7 +175,7 @@ def differences(
 
 
 def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
-    """Returns the metrics of a model that a comparison shows, and their arguments."""
+    """Returns the metrics that a comparison of models shows, and their arguments."""
     decisions = decisions_of(model).with_small_weights()
     as_two_classes = {
         "labels": decisions.correct,
@@ -173,7 +193,7 @@ def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
 def _metrics(model: Decided) -> _Metrics:
     """Returns the metrics that are means over examples, and their arguments.
 
-    An example of weight 0 is none, and is not drawn.
+    Examples of weight 0 are left out, so the bootstrap does not draw them.
     """
     weights = decisions_of(model).with_small_weights().weights
     if isinstance(model, Confidences):
@@ -198,7 +218,7 @@ def _mean(scores: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
 
 
 def options(size: int) -> dict[str, Any]:
-    """Returns the options of the bootstrap of some examples."""
+    """Returns the options of the bootstrap for this number of examples."""
     resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
     return {
         "num_resamples": resamples,
@@ -212,7 +232,7 @@ def _each_metric(
     size: int,
     metrics: _Metrics,
 ) -> dict[str, dict[str, Any]]:
-    """Returns the interval of each metric; of one example, none."""
+    """Returns the interval of each metric; no interval if there is one example."""
     return {
         name: row(*interval(metric, **arguments, **options(size)))
         for name, (metric, arguments) in metrics.items()
@@ -221,6 +241,6 @@ def _each_metric(
 
 
 def row(low: float, estimate: float, high: float) -> dict[str, float | None]:
-    """Returns an interval; None is what is not defined."""
+    """Returns an interval as a dict, with None for an end that is not defined."""
     ends = {"low": low, "estimate": estimate, "high": high}
     return {name: None if np.isnan(end) else float(end) for name, end in ends.items()}

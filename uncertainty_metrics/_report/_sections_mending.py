@@ -1,4 +1,4 @@
-"""The section of what recalibration would give: cross-validated, on the same data."""
+"""The section on mending: the gain by recalibration, cross-validated on these data."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from uncertainty_metrics.numpy import _rows
 
 AS_IT_IS = "as it is"
 FOLDS = 5
-_SEED = 0  # Every report splits alike.
-# Fewer examples leave a fold next to nothing.
+_SEED = 0  # The same in every report, so that all of them split alike.
+# With fewer examples a fold would hold almost none.
 _LEAST = 50
-# More examples, or more numbers, tell little more and take longer.
+# More examples, or more numbers, hardly change the result and take longer.
 _MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
-# Maps with parameters for each class take as much longer.
+# The time of a map that has parameters for each class grows with the classes.
 _MAX_CLASSES = 2000
 _ALPHA = 0.1
 _STANDARD_ERRORS = 2.0
-# From the names of maps to their classes and what a sentence calls them.
+# From the name of each map to its Python class and its name in a sentence.
 _MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "temperature": (um.TemperatureScaling, "temperature scaling"),
     "vector": (um.VectorScaling, "vector scaling"),
@@ -49,12 +49,13 @@ class Mended(NamedTuple):
     """Cross-validated forecasts.
 
     Attributes:
-      section: what the report says, for strict JSON.
-      data: labels [N], or whether answers are right, and weights, by the names of the
-        arguments.
-      kind: the argument of the forecasts: "logits", "probabilities" or "confidences".
-      forecasts: of the model as it is and of each map, [N, K], or [N] of answers, by
-        their names.
+      section: the section of the report, for strict JSON.
+      data: arguments of the metrics: the labels [N], or whether each answer is right,
+        and the weights.
+      kind: the argument of the metrics that takes the forecasts: "logits",
+        "probabilities" or "confidences".
+      forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
+        for classes, [N] for answers.
     """
 
     section: dict[str, Any]
@@ -64,7 +65,7 @@ class Mended(NamedTuple):
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
-        """The forecasts before and after the best map; none where there is no map."""
+        """The forecasts before and after the best map; empty if there is no map."""
         best = self.section["best"]
         if best is None:
             return {}
@@ -73,10 +74,10 @@ class Mended(NamedTuple):
 
 
 def folds_of(size: int) -> np.ndarray:
-    """Returns the fold of each example, drawn whatever the labels.
+    """Returns the fold of each example, drawn without regard to the labels.
 
-    Folds of equal shares of each class would tell a map how frequent the classes are in
-    the fold that it is judged by.
+    If each fold had the same share of each class, the other folds would tell a map how
+    frequent the classes are in the fold that judges the map.
     """
     return np.random.default_rng(_SEED).permutation(size) % FOLDS
 
@@ -111,13 +112,14 @@ def mended(model: Rows, num_bins: int) -> Mended:
     chosen = _chosen(labels, examples.num_classes)
     if len(chosen) < len(labels):
         section["notes"].append(
-            f"Of {len(labels)} examples this section takes {len(chosen)}, drawn at "
+            f"This section uses {len(chosen)} of the {len(labels)} examples, drawn at "
             "random."
         )
         labels, given = labels[chosen], given[chosen]
         weights = None if weights is None else weights[chosen]
     section["examples"] = len(labels)
-    # The fits take a weight as that many examples; for the rest only ratios count.
+    # A fit takes a weight w as w examples; everything else depends only on ratios of
+    # weights.
     data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
     folds = folds_of(len(labels))
     forecasts = {AS_IT_IS: given, **_mapped(model, data, {kind: given}, folds, section)}
@@ -136,7 +138,7 @@ def mended(model: Rows, num_bins: int) -> Mended:
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
         } | {"ece": um.ece(**found.data, **{found.kind: of_map}, num_bins=num_bins)}
-    _judge(section, each, weights, words_of(model).came)
+    _judge(section, each, weights, words_of(model).outcomes)
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)
     if not of_answers:
@@ -152,16 +154,17 @@ def _mapped(
     folds: np.ndarray,
     section: dict[str, Any],
 ) -> dict[str, np.ndarray]:
-    """Returns the cross-validated forecasts of each map that can be fitted, and notes
-    in the section why others cannot.
+    """Returns the cross-validated forecasts of each map that can be fitted.
+
+    For every other map, a note in the section says why it cannot be fitted.
     """
     found = {}
     for name in _maps_of(model):
         calibrator, title = _MAPS[name]
         if name != "temperature" and examples_of(model).num_classes > _MAX_CLASSES:
             section["notes"].append(
-                f"There is no {title}: it would take long of more than {_MAX_CLASSES} "
-                "classes."
+                f"There is no {title}: with more than {_MAX_CLASSES} classes the fit "
+                "would take too long."
             )
             continue
         try:
@@ -192,14 +195,17 @@ def _scores(
 
 
 def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -> str:
-    """Returns why cross-validation tells nothing, or nothing."""
+    """Returns why there are too few examples to cross-validate; "" if there are enough.
+
+    The size that counts is Kish's effective number of examples.
+    """
     weights = np.ones(len(labels)) if weights is None else weights / weights.max()
-    size = float(weights.sum() ** 2 / (weights**2).sum())  # Kish's.
+    size = float(weights.sum() ** 2 / (weights**2).sum())
     if size < _LEAST:
         of_weights = " once they are weighted" if size < len(labels) else ""
         shown = np.floor(10 * size) / 10
         examples = "example" if shown == 1 else "examples"
-        return f"{shown:g} {examples}{of_weights}, where {_LEAST} are the least"
+        return f"{shown:g} {examples}{of_weights}, but at least {_LEAST} are needed"
     if np.sum(np.bincount(labels) > 1) < 2:
         if of_answers:
             return "fewer than two answers are right, or fewer than two are wrong"
@@ -208,7 +214,7 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -
 
 
 def _chosen(labels: np.ndarray, classes: int) -> np.ndarray:
-    """Returns the examples that bound the cost, in their order."""
+    """Returns the indices of the examples to use, in order: few enough to be fast."""
     limit = max(_LEAST, min(_MAX_EXAMPLES, _MAX_NUMBERS // classes))
     if len(labels) <= limit:
         return np.arange(len(labels))
@@ -227,7 +233,7 @@ def _cross_validated(
     given: dict[str, np.ndarray],
     folds: np.ndarray,
 ) -> np.ndarray:
-    """Returns the forecasts of each fold by the map of all others."""
+    """Returns the forecasts of each fold by the map fitted to the other folds."""
     (kind, values), weights = *given.items(), data["sample_weight"]
     mended_values = np.empty_like(values)
     for rest, fold in _splits(folds):
@@ -244,15 +250,22 @@ def _judge(
     section: dict[str, Any],
     each: dict[str, dict[str, np.ndarray]],
     weights: np.ndarray | None,
-    came: str,
+    outcomes: str,
 ) -> None:
-    """Adds the best map, what each one gains and whether that is clear."""
+    """Adds to the section the best map, the gain of each map, and the verdict.
+
+    Args:
+      section: the section, which is changed.
+      each: the scores of each map, and of the model as it is.
+      weights: [N], at most 1, or None.
+      outcomes: the noun for what the forecasts are about: "labels" or "outcomes".
+    """
     maps = [name for name in each if name != AS_IT_IS]
     if not maps:
         section["verdict"] = "No map can be fitted to these examples."
         return
     finite = all(np.all(np.isfinite(each[name][_LIKELIHOOD])) for name in each)
-    # The Brier score has another name of classes than of answers.
+    # The Brier score of classes has another name than the Brier score of answers.
     criterion = _LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
     ends = {}
     for name in maps:
@@ -264,7 +277,7 @@ def _judge(
         ends[name] = tuple(mean + _STANDARD_ERRORS * error * x for x in (-1, 0, 1))
     section["criterion"] = criterion
     section["gains"] = {name: row(*of_map) for name, of_map in ends.items()}
-    # What clearly gains comes before what may gain more, by chance.
+    # A map with a clear gain comes before a map whose larger gain may be chance.
     best = max(maps, key=lambda name: (_is_clear(ends[name]), ends[name][1]))
     section["best"] = best
     section["needs_mending"] = _is_clear(ends[best])
@@ -280,17 +293,18 @@ def _judge(
         verdict = (
             f"No map clearly helps: the best one, {title}, takes the {score} "
             f"from {before:.4f} to {after:.4f} on examples that it was not fitted to, "
-            "which chance alone may do"
+            "and chance alone may do the same"
         )
-    why = "" if finite else _why_brier(each, came)
+    why = "" if finite else _why_brier(each, outcomes)
     section["verdict"] = f"{verdict}.{why}"
 
 
 def _is_clear(ends: tuple[float, float, float]) -> bool:
-    return round(ends[0], 4) > 0  # As it is shown.
+    return round(ends[0], 4) > 0  # Rounded as in the report.
 
 
-def _why_brier(each: dict[str, dict[str, np.ndarray]], came: str) -> str:
+def _why_brier(each: dict[str, dict[str, np.ndarray]], outcomes: str) -> str:
+    """Returns the sentence that says why the Brier score compares the maps."""
     infinite = [
         "the model as it is" if name == AS_IT_IS else _MAPS[name][1]
         for name in each
@@ -298,15 +312,17 @@ def _why_brier(each: dict[str, dict[str, np.ndarray]], came: str) -> str:
     ]
     verb = "gives" if len(infinite) == 1 else "give"
     return (
-        f" Maps are compared by the Brier score, as {' and '.join(infinite)} {verb} "
-        f"some {came} probability 0, and so an infinite likelihood."
+        f" Maps are compared by the Brier score, because {' and '.join(infinite)} "
+        f"{verb} some {outcomes} probability 0, so that the negative log-likelihood is "
+        "infinite."
     )
 
 
 def _code(best: str, model: Rows, kind: str) -> list[str]:
-    """Returns the lines that mend forecasts, with the names of a file's arrays.
+    """Returns the lines of code that mend forecasts, with the names of a file's arrays.
 
-    Those of an ensemble, the mean of the probabilities, are no array of it.
+    An ensemble's forecasts, the mean of the probabilities, are no array of the file, so
+    the code calls them `mean`.
     """
     labels, name = "labels", kind
     if isinstance(model, Confidences):
@@ -326,7 +342,7 @@ def _code(best: str, model: Rows, kind: str) -> list[str]:
 
 
 def _sets(labels: np.ndarray, p: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
-    """Returns coverage and size of the conformal sets of each fold by all others."""
+    """Returns coverage and size of conformal sets, fitted to the other folds."""
     held = np.empty(p.shape, bool)
     for rest, fold in _splits(folds):
         model = um.conformal.ConformalClassifier("lac", _ALPHA)
@@ -336,8 +352,8 @@ def _sets(labels: np.ndarray, p: np.ndarray, folds: np.ndarray) -> dict[str, Any
     empty = float(np.mean(~held.any(axis=1)))
     some = f" {empty:.1%} of the sets are empty." if empty else ""
     return {
-        "verdict": "Where a decision may be several classes: sets of classes that hold "
-        f"the label with probability {1 - _ALPHA:.0%}, whatever the model, by "
+        "verdict": "If a decision may be several classes: sets of classes that hold "
+        f"the label with probability {1 - _ALPHA:.0%}, however good the model is, by "
         "um.conformal.ConformalClassifier.",
         "metrics": rows(
             {

@@ -1,4 +1,4 @@
-"""The section of the posterior of the ECE, and what chance gives a calibrated model."""
+"""The section on the posterior of the ECE, and the ECE of a calibrated model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from uncertainty_metrics._report._sections_rows import (
     verdict_on_chance,
 )
 
-# Draws of the ECE: fewer where each takes longer, as there are more bins.
+# Draws of the ECE. With more bins each draw takes longer, so there are fewer draws.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
-_MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
-# Every report draws alike, so it can be repeated. One seed for both models of a
-# comparison: their draws are compared in all pairs, so they need not be independent.
+# Random numbers to draw, at most, for the ECE of a calibrated model.
+_MAX_DRAWN = 10_000_000
+# The same seed in every report, so that a report can be repeated. Both models of a
+# comparison share it: their draws are compared in all pairs, so the draws need not be
+# independent.
 SEED = 0
-# Of the test of calibration, by draws from the forecasts.
+# Examples, at most, for the exact test of calibration, which draws from the forecasts.
 _MAX_EXACT = 100_000
 _AS_ECE: dict[str, Any] = {
     "binning_scheme": "even",
@@ -48,7 +50,7 @@ def ece_draws(model: Decided, num_bins: int) -> np.ndarray:
 
 
 def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
-    """Returns the section of the posterior of the ECE."""
+    """Returns the section; `ece` is the calibration error of the data."""
     draws = ece_draws(model, num_bins)
     tail = (1 - INTERVAL_LEVEL) / 2
     low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
@@ -77,10 +79,10 @@ def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
 
 
 def _p_value(model: Decided, ece: float, variances: np.ndarray, num_bins: int) -> float:
-    """Returns how likely a calibrated model shows as large an ECE on such data.
+    """Returns the probability that a calibrated model has an ECE as large on such data.
 
-    It is exact but for more examples than take moments, and for weighted ones: there
-    the sum of a bin is taken as Normal.
+    The p-value is exact, except with many examples or with weights: then the sum in
+    each bin is taken as Normal, to save time.
     """
     decisions = decisions_of(model)
     if decisions.weights is None and len(decisions.correct) <= _MAX_EXACT:
@@ -94,7 +96,7 @@ def _p_value(model: Decided, ece: float, variances: np.ndarray, num_bins: int) -
 
 
 def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
-    """Returns what chance leaves of the ECE of a calibrated model in each bin.
+    """Returns the variance by chance of each bin's part of a calibrated model's ECE.
 
     The ECE is never below 0, so noise makes it, and its posterior, too large. If the
     scores s_i of bin b are the probabilities of being right, its share of the ECE is
@@ -103,21 +105,21 @@ def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
     squares = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
     counts, weights = squares.counts, decisions.weights
     if weights is not None:
-        # The counts may be large; the ratio below is of any scale.
+        # Large weights could overflow; their scale cancels in the ratio below.
         scale = weights.max()
         counts, squared = counts / scale, decisions.squared_weights / scale**2
         squares = um.bin_statistics(
             **decisions._replace(weights=squared).arguments, num_bins=num_bins
         )
-    scores = np.minimum(squares.confidences, 1)  # Rounding may go above.
+    scores = np.minimum(squares.confidences, 1)  # Rounding may give more than 1.
     variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
     return variances[variances > 0]
 
 
 def _ece_by_chance(variances: np.ndarray) -> float:
-    """Returns what the ECE of a calibrated model hardly exceeds.
+    """Returns an ECE that a calibrated model rarely exceeds.
 
-    That are the mean and two standard deviations of the sum over bins.
+    It is the mean of the sum over bins plus two standard deviations.
     """
     mean = (2 / np.pi) ** 0.5 * np.sqrt(variances).sum()
     return float(mean + 2 * ((1 - 2 / np.pi) * variances.sum()) ** 0.5)

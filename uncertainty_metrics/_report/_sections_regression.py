@@ -1,4 +1,4 @@
-"""The sections of the report on a regression: are its error bars right?"""
+"""The sections of the report on a regression: are the error bars right?"""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
-# Draws of what chance leaves a calibrated model, alike in every report.
+# Draws of the error of a calibrated model; the same in every report.
 _NUM_DRAWS, _SEED = 2000, 0
-# The Kolmogorov distance that n uniform values exceed with 5%, times sqrt(n).
+# n uniform values exceed this Kolmogorov distance / sqrt(n) with probability 5%.
 _KOLMOGOROV = 1.358
 
 
@@ -41,7 +41,8 @@ def forecasts_of(model: Regression) -> _forecasts.Forecasts:
     """Returns the errors, variances and weights of the examples of positive weight.
 
     Raises:
-      TypeError, ValueError: an argument is not valid; it is named as in the file.
+      TypeError, ValueError: an argument is not valid; the message uses the name of the
+        argument in the file.
     """
     return _forecasts.checked_forecasts(
         model.mean,
@@ -58,16 +59,17 @@ def _variances(model: Regression) -> np.ndarray:
         return model.values
     stddev = _inputs.as_array("stddev", model.values)
     bad = stddev <= 0
-    if np.any(bad):  # Its square would not tell.
+    if np.any(bad):  # The square of a negative number would look valid.
         raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
     return np.square(stddev, dtype=np.float64)
 
 
 def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
-    """Returns the arguments by which the metrics take the data.
+    """Returns the data as arguments of the metrics.
 
-    All of them depend on errors and variances only. Weights are at most 1, so that
-    their squares do not overflow.
+    The metrics depend only on errors and variances, so the predictions are 0 and the
+    targets are the errors. Weights are at most 1, so that their squares do not
+    overflow.
     """
     weights = forecasts.weights
     return {
@@ -79,29 +81,31 @@ def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
 
 
 def _check_size(forecasts: _forecasts.Forecasts) -> None:
-    """Raises ValueError for numbers too large or small for the intervals.
+    """Raises ValueError if numbers are too large or too small for the intervals.
 
-    These need the cubes of their squares.
+    The intervals need sixth powers of these numbers.
     """
     stddevs = np.sqrt(forecasts.variances)
     sizes = (forecasts.errors, stddevs, 1 / stddevs, forecasts.errors / stddevs)
     if not all(np.abs(size).max() <= 1e50 for size in sizes):
         raise ValueError(
-            "errors, standard deviations, their inverses and the errors over them must "
-            f"be at most 1e50. Received: errors up to {np.abs(sizes[0]).max():.4g}, "
+            "errors, standard deviations, inverse standard deviations, and errors "
+            "divided by standard deviations must be at most 1e50. Received: errors up "
+            f"to {np.abs(sizes[0]).max():.4g}, "
             f"standard deviations in [{stddevs.min():.4g}, {stddevs.max():.4g}]"
         )
 
 
 def sections(model: Regression, num_bins: int) -> dict[str, Any]:
-    """Returns what the report says of one model."""
+    """Returns the sections of the report on one model."""
     forecasts = forecasts_of(model)
     _check_size(forecasts)
     data = normal_arguments(forecasts)
     weights, size = data["sample_weight"], len(forecasts.errors)
     sample_size, total = float(size), float(size)
     if weights is not None:
-        sample_size = weights.sum() ** 2 / (weights @ weights)  # Kish's.
+        # Kish's effective number of examples.
+        sample_size = weights.sum() ** 2 / (weights @ weights)
         total = float(forecasts.weights.sum())
     scores = _scores(forecasts, num_bins)
     values = _values(scores, weights, num_bins)
@@ -158,7 +162,7 @@ def _calibration(
                 "ece": (error, f"Mean of |coverage - level| over {num_bins} levels."),
                 "ence": (
                     um.regression.ence(**data, n_bins=num_bins),
-                    "Of variances and squared errors, small and large; 0 is best.",
+                    "Compares predicted variances with squared errors; 0 is best.",
                 ),
             }
         ),
@@ -177,7 +181,7 @@ def _calibration(
 
 @functools.lru_cache(maxsize=2)
 def _drawn_errors(levels: tuple[float, ...], size: int) -> np.ndarray:
-    """Draws the error of the coverages of a calibrated model."""
+    """Draws the mean |coverage - level| of a calibrated model."""
     edges = np.array([0.0, *levels, 1.0])
     rng = np.random.default_rng(_SEED)
     counts = rng.multinomial(size, np.diff(edges), size=_NUM_DRAWS)
@@ -193,11 +197,11 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
     variance = _mean((pit - mean) ** 2, weights)
     distance = _distance_from_uniform(pit, weights)
     chance = min(_KOLMOGOROV / sample_size**0.5, 1.0)
-    uniform = round(distance, 3) <= round(chance, 3)  # As they are shown.
+    uniform = round(distance, 3) <= round(chance, 3)  # Rounded as in the report.
     verdict = (
-        f"The PIT values {'may be' if uniform else 'are not'} uniform, as those of "
-        "calibrated forecasts are: their largest distance from it is "
-        f"{distance:.3f}, where chance alone gives up to about {chance:.3f}."
+        f"The PIT values {'may be' if uniform else 'are not'} uniform, as the PIT "
+        "values of calibrated forecasts are: their largest distance from the uniform "
+        f"distribution is {distance:.3f}; chance alone gives up to about {chance:.3f}."
     )
     if not uniform:
         # Two standard errors of the mean and of the variance of uniform values.
@@ -237,9 +241,9 @@ def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
 
 
 def _scores(forecasts: _forecasts.Forecasts, num_bins: int) -> np.ndarray:
-    """Returns what the metrics of `_values` are of, a row of numbers an example.
+    """Returns the numbers from which `_values` computes the metrics, [n, 5].
 
-    The last is the first level whose interval holds the target.
+    The last column is the index of the first level whose interval holds the target.
     """
     errors, variances, _ = forecasts
     z = forecasts.z
@@ -257,7 +261,7 @@ def _scores(forecasts: _forecasts.Forecasts, num_bins: int) -> np.ndarray:
 def _values(
     scores: np.ndarray, weights: np.ndarray | None, num_bins: int
 ) -> dict[str, float]:
-    """Returns all metrics that have intervals: one pass for each resample."""
+    """Returns all metrics that have intervals, in one pass for each resample."""
     squares, crps, nll, temperature, _ = np.average(scores, axis=0, weights=weights)
     levels = _levels.curve_levels(num_bins)
     counts = np.bincount(scores[:, -1].astype(np.intp), weights, num_bins + 1)
@@ -276,7 +280,7 @@ def _intervals(
     forecasts: _forecasts.Forecasts,
     num_bins: int,
 ) -> dict[str, dict[str, Any]]:
-    """Returns the interval of each metric; of one example, none."""
+    """Returns the interval of each metric; no interval if there is one example."""
     size = len(forecasts.errors)
     if size == 1:
         return {}
@@ -285,7 +289,8 @@ def _intervals(
         return _values(scores, sample_weight, num_bins)
 
     with warnings.catch_warnings():
-        # The ECE of a calibrated model is not in its interval, as the report says.
+        # The interval of the ECE may miss the ECE of a calibrated model: the report
+        # says so itself.
         warnings.filterwarnings("ignore", "The estimate is not in", UserWarning)
         ends = bootstrap(
             metrics,
@@ -299,7 +304,10 @@ def _intervals(
 def differences(
     first: Regression, second: Regression, num_bins: int
 ) -> dict[str, dict[str, Any]]:
-    """Returns the metrics of a model less those of another, of the same examples."""
+    """Returns the intervals of the differences between two models on the same examples.
+
+    Each difference is a metric of the first model less this metric of the second.
+    """
     of_second = {"scores": _scores(forecasts_of(second), num_bins)}
 
     def difference(metric: Any, scores: np.ndarray, **others: Any) -> Any:
@@ -311,7 +319,11 @@ def differences(
 def _against_constant(
     model: Regression, forecasts: _forecasts.Forecasts, crps: np.ndarray
 ) -> dict[str, float]:
-    """Compares with one Normal forecast for all, of the moments of the targets."""
+    """Compares the model with a constant forecast.
+
+    The constant forecast is Normal, with the mean and the standard deviation of the
+    targets.
+    """
     weights = normal_arguments(forecasts)["sample_weight"]
     (targets,), _ = _forecasts.included(
         {"targets": model.target}, sample_weight=model.sample_weight
@@ -328,8 +340,8 @@ def _scoring_rules(
 ) -> dict[str, Any]:
     meanings = {
         "rmse": "Root mean squared error of the means.",
-        "crps": "As the absolute error, of the whole distribution.",
-        "negative_log_likelihood": "In nats, of the density: it may be negative.",
+        "crps": "Like absolute error, for the whole distribution.",
+        "negative_log_likelihood": "In nats, of the density, so it may be negative.",
     }
     return {
         "metrics": rows(
@@ -356,23 +368,26 @@ def _sharpness(data: dict[str, Any]) -> dict[str, Any]:
     lowest, highest = np.sqrt([variances.min(), variances.max()])
     metrics = {
         "sharpness": (sharpness, "Mean predicted standard deviation."),
-        "lowest_stddev": (lowest, "The smallest of them."),
-        "highest_stddev": (highest, "The largest of them."),
-        "mean_absolute_error": (error, "Of the means; 0.798 sharpness if calibrated."),
+        "lowest_stddev": (lowest, "Smallest predicted standard deviation."),
+        "highest_stddev": (highest, "Largest predicted standard deviation."),
+        "mean_absolute_error": (
+            error,
+            "Of the means; 0.798 times the sharpness if calibrated.",
+        ),
     }
     if highest <= lowest * (1 + 1e-6):
         verdict = "All examples have the same predicted standard deviation."
     else:
         verdict = (
             f"The predicted standard deviations are {sharpness:.4g} on average, from "
-            f"{lowest:.4g} to {highest:.4g}. Small ones are worth nothing unless they "
-            "are right: compare sharpness between calibrated models."
+            f"{lowest:.4g} to {highest:.4g}. Small standard deviations are good only "
+            "if they are right: compare the sharpness of calibrated models."
         )
     return {"verdict": verdict, "metrics": rows(metrics)}
 
 
 def _temperature_by_chance(sample_size: float) -> tuple[float, float]:
-    """Returns where chance leaves the temperature T of calibrated Normal forecasts.
+    """Returns the range by chance of the temperature T of calibrated Normal forecasts.
 
     n T is chi-squared with n degrees of freedom.
     """
@@ -386,20 +401,30 @@ def _temperature_by_chance(sample_size: float) -> tuple[float, float]:
 def _recalibration(
     data: dict[str, Any], temperature: float, by_chance: tuple[float, float]
 ) -> dict[str, Any]:
-    """Returns the section of the factor by which all variances would be right."""
+    """Returns the section on the one factor that makes the variances right on average.
+
+    Args:
+      data: arguments of the metrics.
+      temperature: the factor.
+      by_chance: the range of the factor for a calibrated model.
+    """
     metrics = {
         "temperature": (temperature, "Best factor of the variances, on these data."),
-        "stddev_factor": (temperature**0.5, "Its root: that of the error bars."),
+        "stddev_factor": (
+            temperature**0.5,
+            "Its square root: the factor of the error bars.",
+        ),
     }
     if temperature > 0:
         metrics["recalibrated_nll"] = (
             _likelihood(data, temperature),
-            "Negative log-likelihood with it, on these same data.",
+            "Negative log-likelihood with this factor, same data.",
         )
     return {
-        "verdict": "One factor for all variances, the temperature, mends what is too "
-        "wide or too narrow everywhere alike. Fit it on held-out data, neither trained "
-        "nor tested on, with um.regression.TemperatureScaling.",
+        "verdict": "One factor for all variances, the temperature, mends error bars "
+        "that are too wide or too narrow everywhere alike. Fit the temperature with "
+        "um.regression.TemperatureScaling, on data that were used neither to train nor "
+        "to test the model.",
         "metrics": rows(metrics),
         "temperature_by_chance": list(by_chance),
     }
@@ -408,21 +433,25 @@ def _recalibration(
 def _verdict_of_temperature(
     temperature: float, by_chance: tuple[float, float], interval: dict[str, Any] | None
 ) -> tuple[str, str]:
-    """Says in a word, "over", "under" or none, and in a sentence which way the error
-    bars are off, if the data show it.
+    """Returns in which direction the error bars are clearly wrong, and a sentence.
+
+    The direction is "over" for overconfident, "under" for underconfident, and "" if the
+    data do not show either.
     """
     factor, least, most = (f"{t**0.5:.3g}" for t in (temperature, *by_chance))
-    # Errors with heavy tails vary more than chi-squared. The bootstrap knows.
+    # Errors with heavy tails vary more than chi-squared allows; the bootstrap does not
+    # assume Normal errors, so both must agree.
     holds_one = interval is None or interval["low"] <= 1 <= interval["high"]
-    if float(least) <= float(factor) <= float(most) or holds_one:  # As shown.
+    # Rounded as in the report.
+    if float(least) <= float(factor) <= float(most) or holds_one:
         return "", (
             "Neither clearly overconfident nor underconfident: the errors are "
-            f"{factor} times what the predicted standard deviations say, where chance "
-            f"alone gives {least} to {most} if they are Normal."
+            f"{factor} times as large as the predicted standard deviations say; chance "
+            f"alone gives {least} to {most} times if the errors are Normal."
         )
     side = "over" if temperature > 1 else "under"
     return side, (
-        f"{side.capitalize()}confident: the errors are {factor} times what the "
-        f"predicted standard deviations say, where chance alone gives {least} to "
-        f"{most}."
+        f"{side.capitalize()}confident: the errors are {factor} times as large as the "
+        f"predicted standard deviations say; chance alone gives {least} to {most} "
+        "times."
     )

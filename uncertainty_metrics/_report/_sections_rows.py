@@ -8,28 +8,31 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-# Between the two a p-value tells little.
+# A p-value up to the first is clear, a larger one up to the second is borderline.
 _CLEAR, _UNCLEAR = 0.01, 0.05
 
 
 def p_value(draws: np.ndarray, error: float) -> float:
-    """Returns how often draws reach an error, or rather its upper bound."""
-    reached = np.sum(draws >= error - 1e-12)  # The rounding of an error of 0.
+    """Returns an upper bound of the probability that a draw is at least an error."""
+    reached = np.sum(draws >= error - 1e-12)  # An error of 0 may be rounded up.
     return round(float((1 + reached) / (1 + len(draws))), 6)
 
 
 def is_clear(p: float) -> bool:
-    """Says if an error is more than chance gives a calibrated model, as it is shown."""
+    """Says whether an error is clearly more than chance gives a calibrated model.
+
+    The p-value is rounded as in the report, so that text and number agree.
+    """
     return round(p, 3) <= _CLEAR
 
 
 def is_borderline(p: float) -> bool:
-    """Says if an error is more than chance mostly gives, but not clearly."""
+    """Says whether an error is more than chance usually gives, but not clearly more."""
     return not is_clear(p) and round(p, 3) <= _UNCLEAR
 
 
 def shown_p_value(p: float) -> str:
-    """Returns a p-value after the sign that belongs to it."""
+    """Returns the text of a p-value with its sign, such as "= 0.012" or "< 0.001"."""
     return f"= {p:.3f}" if round(p, 3) else "< 0.001"
 
 
@@ -50,21 +53,22 @@ def against_constant(
     """Returns mean scores of a model and of a constant forecast, and their difference.
 
     Args:
-      model: scores of the examples [N], smaller ones better.
-      constant: those of the same forecast for all examples, [N].
+      model: the scores of the model for the examples, [N]; smaller is better.
+      constant: the scores of one and the same forecast for all examples, [N].
       weights: [N], at most 1, or None.
 
     Returns:
-      A dict with the means `model` and `constant`; `gain`, the second less the first;
-      and `p_value`, how likely as large a gain, or loss, is where there is none: of its
-      mean over its standard error, standard Normal for many examples.
+      A dict with the means `model` and `constant`; `gain`, the constant's mean less the
+      model's; and `p_value`, the probability of a gain or loss as large if the true
+      gain is 0. The gain over its standard error is taken as standard Normal, which
+      holds for many examples.
     """
     shares = np.ones(len(model)) if weights is None else weights
     shares = shares / shares.sum()
     gains = constant - model
     gain = float(shares @ gains)
-    # Of one example nothing is known of the spread; of n equal weights the second
-    # factor is n / (n - 1).
+    # One example says nothing about the spread. For n equal weights, 1 / freedom is
+    # n / (n - 1), which makes the variance unbiased.
     freedom = 1 - float(shares @ shares)
     spread = float(shares**2 @ (gains - gain) ** 2)
     error = (spread / freedom) ** 0.5 if freedom > 0 else math.inf
@@ -75,8 +79,13 @@ def against_constant(
 def gain_over_constant(
     model: float, constant: float, gain: float, error: float
 ) -> dict[str, float]:
-    """Returns what `against_constant` does, of the two means, the gain and its standard
-    error.
+    """Returns the dict of `against_constant`.
+
+    Args:
+      model: mean score of the model.
+      constant: mean score of the constant forecast.
+      gain: the second mean less the first.
+      error: standard error of the gain.
     """
     z = abs(gain) / error if error > 0 else math.inf if abs(gain) > 1e-12 else 0.0
     return {
@@ -88,7 +97,7 @@ def gain_over_constant(
 
 
 def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str, Any]]:
-    """Returns values and their meanings, by the names of the metrics."""
+    """Returns a dict with value and meaning for the name of each metric."""
     return {
         name: {"value": float(value), "meaning": meaning}
         for name, (value, meaning) in metrics.items()
@@ -96,5 +105,5 @@ def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str
 
 
 def of_sample(size: int) -> str:
-    """Returns of which rows a finding is that needs rows."""
-    return f"of a uniform sample of {size:,} rows"
+    """Returns words that name the rows behind a result that a summary cannot give."""
+    return f"about a uniform sample of {size:,} rows"

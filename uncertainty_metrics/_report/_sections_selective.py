@@ -23,14 +23,14 @@ from uncertainty_metrics.numpy.selective import (
     _selective_risks,
 )
 
-# The parameters of the metrics, which stand in the options of the report.
+# The parameters of the metrics; the report lists them among its options.
 SELECTIVE_OPTIONS = {
     "risk": 0.05,
     "coverage": 0.8,
     "oracle_fraction": 0.1,
     "delta": 0.05,
 }
-# A curve may have a point per example.
+# Points of the curve in the report; the curve itself may have one for each example.
 _MAX_POINTS = 100
 
 
@@ -45,7 +45,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     metrics = {
         "aurc": (
             _selective_risks.mean_risk(groups),
-            f"Mean error over coverages; at random {error:.4f}.",
+            f"Mean error over coverages; {error:.4f} if random.",
         ),
         "excess_aurc": (
             _selective_risks.excess_risk(groups),
@@ -53,7 +53,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
         ),
         "augrc": (
             _selective_risks.generalized_risk(groups),
-            f"Mean share {words.done} wrong; at random {error / 2:.4f}.",
+            f"Mean share {words.done} wrong; {error / 2:.4f} if random.",
         ),
         "coverage_at_risk": (
             _selective_risks.largest_coverage(groups, risk),
@@ -71,8 +71,8 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     by_chance = None
     if error in (0, 1):
         verdict = (
-            f"{'Every' if error else 'No'} {words.one} is wrong, so there is nothing "
-            "for confidence to tell apart, and no AUROC."
+            f"{'Every' if error else 'No'} {words.one} is wrong, so confidence cannot "
+            "tell right from wrong, and there is no AUROC."
         )
     else:
         auroc = _auroc(curve)
@@ -81,7 +81,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
             f"P(a right {words.one} is surer than a wrong one).",
         )
         by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
-        # As they are shown.
+        # Rounded as in the report.
         clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
         verdict = " ".join(
             [
@@ -102,10 +102,10 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
 def _ranked(
     model: Decided,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
-    """Returns scores, outcomes and weights [n], the arguments of `_ranking.groups`, and
-    whether the scores are log-odds.
+    """Returns the arguments of `_ranking.groups` and whether the scores are log-odds.
 
-    The scores of logits differ even where probabilities round to 1.
+    The arguments are scores, correctness and weights, [n]. Logits are ranked by
+    log-odds, because these differ even where probabilities round to 1.
     """
     if isinstance(model, Predictions):
         examples = examples_of(model)
@@ -115,45 +115,49 @@ def _ranked(
 
 
 def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
-    """Returns the confidence from which on new examples have at most that risk."""
+    """Returns the lowest confidence above which new examples have at most a risk.
+
+    The promise holds with probability 1 - delta.
+    """
     rows = rows_of(model)
     if rows is None:
         return {"verdict": "", "above": None, "metrics": {}}
     words, (correct, scores, weights, _) = words_of(model), decisions_of(rows)
     if weights is not None and np.any(weights != weights[0]):
-        verdict = "Of weighted examples no threshold can be promised for new ones."
+        verdict = "The examples have weights, so no threshold can promise a risk."
         return {"verdict": verdict, "above": None, "metrics": {}}
     threshold = um.threshold_at_risk(
         correct=correct, confidences=scores, risk=risk, delta=delta
     )
-    threshold = max(threshold, 0.0)  # Which is -inf where all may be decided.
+    threshold = max(threshold, 0.0)  # It is -inf if every example may be decided.
     coverage = float(np.mean(scores >= threshold))
     promise = f"at most {risk:.0%} of new {words.one}s are wrong"
     sure = f"with {1 - delta:.0%} probability"
     doing, do = words.doing.capitalize(), words.do.capitalize()
     meaning, above = f"{do} nothing.", None
     if threshold == np.inf:
-        verdict = f"No threshold promises, {sure}, that {promise}: too many errors, or "
-        verdict += "too few examples."
+        verdict = f"No threshold promises, {sure}, that {promise}: there are too many "
+        verdict += "errors or too few examples."
     else:
         where, meaning = f"{doing} everything", f"{do} everything."
         if threshold:
-            # The threshold is the next number above a confidence, and looks like it.
+            # The threshold is the next number above a confidence, and printed it would
+            # look the same. So the text names that confidence: decide above it.
             dtype = scores.dtype
             above = float(np.nextafter(dtype.type(threshold), dtype.type(-1)))
             where = f"{doing} where the confidence is above {above:.6g}"
             meaning = f"{do} where the confidence is above {above:.6g}."
         verdict = (
             f"{where}, {promise}, {sure} over the draw of these examples; that is "
-            f"{coverage:.1%} of them. The threshold of coverage_at_risk has no such "
-            "promise: made for these examples, it is too low for new ones about every "
-            "other time."
+            f"{coverage:.1%} of them. The threshold of coverage_at_risk gives no such "
+            "promise: it is chosen for these examples, and for new examples it is too "
+            "low about every other time."
         )
     if rows is not model:
-        verdict = f"{verdict} The promise is {of_sample(len(correct))}."
+        verdict = f"{verdict} These numbers are {of_sample(len(correct))}."
     metrics = {
         "threshold_at_risk": (threshold, meaning),
-        "coverage_at_threshold": (coverage, "Share of these examples there."),
+        "coverage_at_threshold": (coverage, "Share of these examples so confident."),
     }
     return {"verdict": verdict, "above": above, "metrics": rows_of_table(metrics)}
 
@@ -167,36 +171,36 @@ def _auroc(curve: RiskCoverageCurve) -> float:
 
 
 def _auroc_by_chance(error: float, sample_size: float) -> float:
-    """Returns what the AUROC of a confidence that tells nothing hardly exceeds.
+    """Returns an AUROC that a confidence without information rarely exceeds.
 
-    That is 1/2 and two standard errors: those of Hanley and McNeil (1982) at 1/2, which
-    are those of the Mann-Whitney test. Ties make them smaller.
+    It is 1/2 plus two standard errors by Hanley and McNeil (1982) for an AUROC of 1/2,
+    the same as in the Mann-Whitney test. Ties would make them smaller.
     """
     right, wrong = sample_size * (1 - error), sample_size * error
     return min(0.5 + 2 * ((right + wrong + 1) / (12 * right * wrong)) ** 0.5, 1.0)
 
 
 def _skill(auroc: float, by_chance: float, clear: bool, words: Words) -> str:
-    """Says in a sentence if confidence tells right from wrong, if the data show it."""
+    """Says in a sentence whether confidence clearly tells right from wrong."""
     if not clear:
         return (
             f"Confidence does not clearly tell right {words.one}s from wrong ones: "
-            f"AUROC {auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} to "
+            f"AUROC {auroc:.3f}; chance alone gives about {1 - by_chance:.3f} to "
             f"{by_chance:.3f}."
         )
     if auroc > 0.5:
         return (
-            f"Confidence tells right {words.one}s from wrong ones: AUROC {auroc:.3f}, "
-            f"where chance alone gives up to about {by_chance:.3f}."
+            f"Confidence tells right {words.one}s from wrong ones: AUROC {auroc:.3f}; "
+            f"chance alone gives up to about {by_chance:.3f}."
         )
     return (
-        f"Confidence misleads, as wrong {words.one}s tend to be the surer ones: AUROC "
-        f"{auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} or more."
+        f"Confidence misleads, because it tends to be higher for wrong {words.one}s: "
+        f"AUROC {auroc:.3f}; chance alone gives about {1 - by_chance:.3f} or more."
     )
 
 
 def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) -> str:
-    """Says in a sentence what leaving out the least confident examples gives."""
+    """Says in a sentence how the error changes without the least confident examples."""
     reached = np.argmax(curve.coverages * _ranking.ROUND_UP >= coverage)
     if reached == len(curve.risks) - 1:
         tied = 1 - curve.coverages[-2] if reached else 1
@@ -209,7 +213,7 @@ def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) 
         change = f"leaves the error at {before}"
     else:
         verb = "lowers" if after < before else "raises"
-        chance = "" if clear else ", as chance alone may"
+        chance = "" if clear else ", and chance alone may do the same"
         change = f"{verb} the error from {before} to {after}{chance}"
     share = 100 * curve.coverages[reached]
     doing = words.doing.capitalize()
@@ -217,7 +221,11 @@ def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) 
 
 
 def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:
-    """Returns the curve, or the points at or above even steps of the coverage."""
+    """Returns the points of the curve, or of a curve with many points some of them.
+
+    For each of _MAX_POINTS equal steps of coverage, this is the first point at or above
+    the step.
+    """
     chosen = np.arange(len(curve.coverages))
     if len(chosen) > _MAX_POINTS:
         steps = np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS / _ranking.ROUND_UP

@@ -44,7 +44,7 @@ def own_sections(model: Stream, num_bins: int) -> dict[str, Any]:
 
 
 def _basis(model: Stream) -> dict[str, Any]:
-    """Returns of how many rows the numbers are, of all and of the sample."""
+    """Returns the number of all rows, and that of the rows of the sample."""
     return {"rows": model.summary.num_examples, "sample": model.sample_size}
 
 

@@ -7,6 +7,7 @@ import glob
 import itertools
 import os
 import pathlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any
@@ -50,7 +51,7 @@ class _Sample:
         self._keys: list[np.ndarray] = []
         self._largest = np.inf
         self._most = _MOST_ROWS
-        self.rows = 0  # That were offered.
+        self.rows = 0  # Of all parts, in the sample or not.
 
     def add(self, model: Any) -> None:
         size = _rows.num_rows(model)
@@ -86,10 +87,10 @@ class _Sample:
 
 
 class Accumulator:
-    """Takes parts of predictions, and returns what a report is made of.
+    """Takes parts of predictions, and returns what a report needs.
 
     Args:
-      source: what to call them.
+      source: the name of the predictions in the report and in errors.
     """
 
     def __init__(self, source: str):
@@ -111,6 +112,9 @@ class Accumulator:
         """
         assert not isinstance(model, Stream)
         self.leave_out(model.left_out)
+        weights = model.sample_weight
+        if not _rows.num_rows(model) or (weights is not None and not np.any(weights)):
+            return
         if isinstance(model, Regression):
             forecasts_of(model)
         elif not isinstance(model, Survival):
@@ -122,7 +126,7 @@ class Accumulator:
         self._sample.add(model)
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Takes names of columns that are not used."""
+        """Adds names of columns that are not used, which the report lists."""
         self._left_out |= dict.fromkeys(names)
 
     def result(self) -> Model:
@@ -134,7 +138,10 @@ class Accumulator:
           ReportError: there was no part.
         """
         if not self.rows:
-            raise ReportError(f"{self._source}: there must be at least one example")
+            raise ReportError(
+                f"{self._source}: there must be at least one example whose weight is "
+                "not 0"
+            )
         left_out = tuple(self._left_out)
         sample = dataclasses.replace(
             self._sample.model(), source=self._source, left_out=left_out
@@ -173,7 +180,11 @@ def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
         path = pathlib.Path(argument)
         if path.is_dir():
             inside = sorted(path.rglob("*"))
-            files = [file for file in inside if _is_data(file)]
+            files = [file for file in inside if _is_data(file, path)]
+        elif argument == "-":
+            raise ReportError(
+                "-: standard input is read alone, without other files or summaries"
+            )
         elif path.exists() or not glob.has_magic(argument):
             files = [path]
         else:
@@ -184,9 +195,10 @@ def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
     return list(dict.fromkeys(found))
 
 
-def _is_data(file: pathlib.Path) -> bool:
+def _is_data(file: pathlib.Path, folder: pathlib.Path) -> bool:
     """Says if a file in a folder is read: what engines leave beside data is not."""
-    hidden = file.name.startswith((".", "_"))
+    inside = file.relative_to(folder).parts
+    hidden = any(part.startswith((".", "_")) for part in inside)
     endings = tuple(_files.ENDINGS)
     return file.is_file() and not hidden and file.name.lower().endswith(endings)
 
@@ -198,7 +210,7 @@ def is_large(path: pathlib.Path) -> bool:
         if path.name.lower().endswith(".parquet"):
             parquet = _optional.require("pyarrow.parquet")
             return bool(parquet.read_metadata(path).num_rows > _LARGE_ROWS)
-    except (ImportError, OSError, ValueError):  # Which the reader tells.
+    except (ImportError, OSError, ValueError):  # The reader says what is wrong.
         return False
     return size > _LARGE_BYTES
 
@@ -235,9 +247,9 @@ def read_stream(
                     model = _files.read_npz(name, file, choice or Choice())
                     _add(accumulator, model, lambda row: f"example {row}")
                 else:
+                    plan = plan or _plan(kind, file, name, choice or Choice())
                     if plan is None:
-                        plan, left_out = _plan(kind, file, name, choice or Choice())
-                        accumulator.leave_out(left_out)
+                        continue  # There are no examples in this file.
                     for table in _parts.parts(kind, file, plan.used):
                         _add_table(accumulator, name, table, plan)
                         progress.at(before + file.tell(), accumulator.rows)
@@ -245,23 +257,21 @@ def read_stream(
     return accumulator
 
 
-def _plan(
-    kind: str, file: IO[bytes], name: str, choice: Choice
-) -> tuple[Plan, tuple[str, ...]]:
-    """Returns the plan of a file by its first part, and what it leaves out."""
+def _plan(kind: str, file: IO[bytes], name: str, choice: Choice) -> Plan | None:
+    """Returns the plan of a file by its first part; None without examples."""
     first = next(_parts.parts(kind, file), None)
     if first is None:
-        raise ValueError("the file must hold at least one example")
+        return None
     plan = plan_of(first, choice)
-    model = model_of_table(name, first, plan)
-    return plan.with_classes_of(model), model.left_out
+    return plan.with_classes_of(model_of_table(name, first, plan))
 
 
 def _add_table(accumulator: Accumulator, name: str, table: Table, plan: Plan) -> None:
+    plan.check_header(table.header)
     try:
         model = model_of_table(name, table, plan)
     except ValueError as wrong:
-        if any(word in str(wrong) for word in ("line ", "row ", "record ")):
+        if re.match(r"(line|row|record) \d", str(wrong)):
             raise
         raise ValueError(f"from {table.place(0)} on: {wrong}") from None
     _add(accumulator, model, table.place)
@@ -300,11 +310,11 @@ def _is_bad(model: Any) -> bool:
 
 
 class _Progress:
-    """Says how far files are read, by their bytes.
+    """Says which share of the bytes of the files is read.
 
     Args:
       size: number of bytes of all files.
-      tell: is told.
+      tell: takes the text.
     """
 
     def __init__(self, size: int, tell: Callable[[str], None]):
@@ -312,7 +322,7 @@ class _Progress:
         self._start = time.monotonic()
 
     def at(self, place: int, rows: int) -> None:
-        """Says that so many bytes, and so many rows, are read."""
+        """Says that this number of bytes, and of rows, is read."""
         share = min(place / self._size, 1.0)
         seconds = time.monotonic() - self._start
         left = ""
@@ -330,7 +340,7 @@ def _bar(share: float) -> str:
 
 
 def of_batches(source: str, batches: Iterable[Model]) -> Model:
-    """Returns what a report is made of, of predictions batch by batch.
+    """Returns what a report needs, from predictions that come batch by batch.
 
     Raises:
       ValueError: a batch is not as it must be; it names the batch.
@@ -357,12 +367,25 @@ def of_summaries(paths: Sequence[pathlib.Path], found: Sequence[Summary]) -> Str
     return Stream(f"{names[0]}{more}", total)
 
 
-def summaries_of(paths: Sequence[pathlib.Path]) -> Iterator[Summary | None]:
-    """Yields the summary that each file holds, None for a file of something else.
+def summaries_in(paths: Sequence[pathlib.Path]) -> Stream | None:
+    """Returns the sum of the summaries in files; None if the files hold none.
 
     Raises:
-      ReportError: a summary is damaged.
+      ReportError: some files are summaries and others are not, a summary is damaged, or
+        they are of different classes.
     """
+    found = [summary for summary in _summaries(paths) if summary is not None]
+    if not found:
+        return None
+    if len(found) < len(paths):
+        raise ReportError(
+            "files must be all of predictions, or all written by the command `sketch`. "
+            f"Received: {len(found)} of {len(paths)} are summaries"
+        )
+    return of_summaries(paths, found)
+
+
+def _summaries(paths: Sequence[pathlib.Path]) -> Iterator[Summary | None]:
     for path in paths:
         name = _files.source_of(path)
         with _files.errors_of(name):

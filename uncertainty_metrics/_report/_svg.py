@@ -1,10 +1,10 @@
-"""Makes SVG of a matplotlib figure, to stand in a page: light or dark as the page is.
+"""Makes SVG of a matplotlib figure for a page, light or dark as the page is.
 
-Text is text, in the font of the screen. A mark that `_series.set_tips` gave tips shows
-them to a reader who points at it. Nothing is drawn behind the picture, black is the
-colour of the text around it, and every other colour is a variable with one value for
-dark screens. Names of definitions hold a hash of the picture, so that no other picture
-of the page has them.
+Text stays text, in the font of the screen. If a mark got tips from `_series.set_tips`,
+a reader who points at the mark sees them. The picture has no background, black becomes
+the colour of the text around the picture, and every other colour is a variable with a
+value of its own for dark screens. Names of definitions hold a hash of the picture, so
+that no two pictures of a page share a name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from uncertainty_metrics import _optional
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
-# Fonts of screens, mostly narrower than the one by which matplotlib makes room.
+# Fonts of screens. Most are narrower than the font for which matplotlib makes room.
 _ROOT_STYLE = (
     "font-family: system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; "
     "fill: currentColor; stroke-linejoin: round; stroke-linecap: butt"
@@ -33,9 +33,9 @@ _NUMBERS = {"d", "x", "y", "width", "height", "transform", "points", "viewBox"}
 _LONG = re.compile(r"-?\d+\.\d{2,}")
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _REFERENCE = re.compile(r"""(?:url\(|href=")#([^)"]+)""")
-_FONT = re.compile(r"\bfont: [^;]*?([\d.]+px) [^;]*")  # Of older matplotlib.
-# Corners of marks in one Axes, and marks that tell their numbers, beyond which they
-# become one image, of so many dots: nobody can point at so many.
+_FONT = re.compile(r"\bfont: [^;]*?([\d.]+px) [^;]*")  # Older matplotlib writes so.
+# If the marks of one Axes have more corners than this, or more tips, they become one
+# image with so many dots per inch: nobody can point at so many marks.
 _MAX_CORNERS, _MAX_TIPS, _DOTS = 40_000, 400, 200
 _STYLE = {
     "font.size": 12,
@@ -43,7 +43,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "uncertainty_metrics",
 }
-# The lightness (OKLab) of a colour on white paper, and on dark.
+# Lightness (OKLab) of colours on a white page, and of the same colours on a dark page.
 _LIGHT, _DARK = (0.0, 0.4, 0.75, 0.87, 1.0), (0.93, 0.76, 0.6, 0.38, 0.2)
 _TO_CONES = (
     (0.4122214708, 0.5363325363, 0.0514459929),
@@ -59,12 +59,12 @@ _TO_LAB = (
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
-    """Draws as the report does, whatever the user's own style is."""
+    """Sets the style of the report while it draws, whatever the user's style is."""
     matplotlib = _optional.require("matplotlib")
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
-        # The name of a file may have letters that the font of matplotlib has not.
+        # The name of a file may have letters that the font of matplotlib lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         yield
 
@@ -99,7 +99,7 @@ def svg(figure: Any) -> str:
 
 @contextlib.contextmanager
 def _with_tips(figure: Any) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Gives what tells something an id, for a while; from ids to what they tell."""
+    """Gives each artist with tips an id for a while; yields the tips by id."""
     telling = figure.findobj(lambda artist: bool(_tips(artist)))
     before = [artist.get_gid() for artist in telling]
     tips = {}
@@ -115,7 +115,7 @@ def _with_tips(figure: Any) -> Iterator[dict[str, tuple[str, ...]]]:
 
 @contextlib.contextmanager
 def _light(figure: Any) -> Iterator[None]:
-    """Makes one image, for a while, of the marks of Axes with very many."""
+    """Draws the marks as one image, for a while, in Axes that have very many marks."""
     changed = []
     for ax in figure.findobj(_optional.require("matplotlib.axes").Axes):
         marks = [*ax.patches, *ax.lines, *ax.collections]
@@ -132,7 +132,7 @@ def _light(figure: Any) -> Iterator[None]:
 
 
 def _tips(artist: Any) -> tuple[str, ...]:
-    """Returns what an artist tells, if it does."""
+    """Returns the tips of an artist, if it has any."""
     from uncertainty_metrics.visualization import _series
 
     return getattr(artist, _series.TIPS, ())
@@ -150,14 +150,14 @@ def _corners(mark: Any) -> int:
 
 
 def _add_titles(drawn: ElementTree.Element, gid: str, texts: tuple[str, ...]) -> None:
-    """Adds what an artist tells: one text, or one for each of its points in order."""
+    """Adds the tips of an artist: one text, or one for each of its points in order."""
     group = drawn.find(f".//*[@id='{gid}']")
-    if group is None:  # It is outside the Axes, or part of an image.
+    if group is None:  # The artist is outside the Axes, or part of an image.
         return
     marks = [group]
     if len(texts) != 1:
         marks = group.findall(f".//{{{_NAMESPACE}}}use") or group.findall("*")
-        if len(marks) != len(texts):  # Some are outside.
+        if len(marks) != len(texts):  # Some points are outside the Axes.
             return
     for mark, text in zip(marks, texts, strict=True):
         title = ElementTree.Element("title")
@@ -168,11 +168,13 @@ def _add_titles(drawn: ElementTree.Element, gid: str, texts: tuple[str, ...]) ->
 def _plain(
     element: ElementTree.Element, names: Collection[str]
 ) -> list[ElementTree.Element]:
-    """Returns an element as short as it can be: nothing, itself, or what it holds.
+    """Returns the shortest elements that draw the same as an element.
+
+    The list is empty, or holds the shortened element, or only its children.
 
     Args:
-      element: of matplotlib.
-      names: the ids that something refers to.
+      element: an element of the SVG that matplotlib wrote.
+      names: the ids that other elements refer to.
     """
     tag = element.tag.rpartition("}")[2]
     if tag in ("metadata", "style"):
@@ -183,7 +185,7 @@ def _plain(
         key = key.rpartition("}")[2]
         if key == "id" and value not in names:
             continue
-        if key in ("fill", "stroke"):  # Variables are for styles.
+        if key in ("fill", "stroke"):  # Only a style may hold a variable.
             key, value = "style", f"{key}: {value}"
         if key in _NUMBERS:
             value = _shorter(value)
@@ -196,7 +198,7 @@ def _plain(
     if tag == "g" and not attributes and children[0].tag != "title":
         return children
     if attributes.get("style") in ("fill: none", "fill: none; opacity: 0"):
-        return []  # What would be behind the picture.
+        return []  # The background.
     styles = {child.get("style", "") for child in children}
     if tag == "g" and "style" not in attributes and len(styles) == 1:
         (common,) = styles
@@ -212,7 +214,7 @@ def _plain(
 
 
 def _shorter(numbers: str) -> str:
-    """Rounds to a tenth of a point, which no screen shows."""
+    """Rounds numbers to a tenth of a point: no screen shows more."""
     return " ".join(_LONG.sub(_rounded, numbers).split())
 
 
@@ -253,7 +255,7 @@ def _dark_style(text: str) -> str:
 
 
 def _dark(color: str) -> str:
-    """Returns a colour that is on dark paper what another is on white: of its hue."""
+    """Returns the colour of the same hue that replaces `color` on a dark page."""
     colors = _optional.require("matplotlib.colors")
     rgb = np.array(colors.to_rgb(color))
     linear = np.where(rgb > 0.04045, ((rgb + 0.055) / 1.055) ** 2.4, rgb / 12.92)

@@ -38,7 +38,7 @@ from uncertainty_metrics._report._survival_models import (
 )
 from uncertainty_metrics._report._tables import Table
 
-# What is missing of a sum of 1 where there are other classes.
+# If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
 
 
@@ -86,6 +86,16 @@ class Plan:
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
         return list(dict.fromkeys(names))
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Raises ValueError unless a further part has these columns and weights."""
+        for name in self.used:
+            existing(name, header, "column")
+        weights = weights_in(header)
+        if weights and not self.weights:
+            raise ValueError(
+                f"there are weights, `{weights[0]}`, which the first file does not have"
+            )
 
     def with_classes_of(self, model: Model) -> Plan:
         """Returns the plan for further parts, whose classes are those of the first."""

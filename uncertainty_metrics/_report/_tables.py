@@ -1,4 +1,4 @@
-"""Tables of text, .csv and .tsv: their columns, read as they are asked for."""
+"""Tables in text files, .csv and .tsv, which are read column by column on request."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import numpy as np
 
 from uncertainty_metrics._report._text_files import TextFile, readable
 
-# Cells of the lines that are read at once.
+# Number of cells in the lines that are read at once.
 _CELLS = 200_000
-# Bytes from which on another reader is worth its import.
+# From this number of bytes on, reading by pyarrow is worth its import.
 _LARGE = 2**23
 _EMPTY = "the file must hold a header line and at least one example"
 _DELIMITERS = ",;\t"
@@ -30,24 +30,25 @@ class Table(Protocol):
 
     Attributes:
       header: names of the columns.
-      others: what else the file holds, in words.
+      others: other contents of the file, such as further sheets, in words.
     """
 
     header: list[str]
     others: tuple[str, ...]
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Returns a column of numbers, text or booleans [N], and others, numbers
-        [N, columns].
+        """Returns the column of labels [N] and columns of numbers [N, columns].
+
+        Labels are numbers, text or booleans.
 
         Raises:
-          ValueError: a cell is not as it must be, or there are no examples.
+          ValueError: a cell has no valid value, or there are no examples.
         """
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
-        """Returns the values of columns, whatever they are; None where one is missing.
+        """Returns the values of columns, of any type; None where a value is missing.
 
-        Text in a file of text stays text.
+        The values of a text file stay text.
         """
 
     def place(self, index: int) -> str:
@@ -62,7 +63,7 @@ def missing(name: str, place: str) -> ValueError:
 
 
 def check_once(header: Sequence[str], names: Sequence[str]) -> None:
-    """Raises ValueError if one of these columns is there twice."""
+    """Raises ValueError if the header has one of these names twice."""
     counts = collections.Counter(header)
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
@@ -70,13 +71,13 @@ def check_once(header: Sequence[str], names: Sequence[str]) -> None:
 
 
 class CsvTable:
-    """A table in text, perhaps packed by gzip.
+    """A table in a text file, perhaps packed by gzip.
 
     Args:
-      file: opened for reading bytes, at any place.
-      tell: is told how far it is read.
-      before: number of lines between the header and the first example that stand in
-        parts of the table before this one.
+      file: opened for reading bytes, at any position.
+      tell: called with the progress of reading.
+      before: if the table is a part of a file, the number of lines between the header
+        and this part; messages count them.
     """
 
     others: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ class CsvTable:
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
         first = next((line for line in self._lines() if line.strip()), "")
-        separator = re.fullmatch(r"sep=(.)\s*", first)  # As Excel writes it.
+        separator = re.fullmatch(r"sep=(.)\s*", first)  # Excel writes such a line.
         self._skipped = 1 if separator else 0
         unquoted = re.sub('"[^"]*"', "", first)
         self._delimiter = (
@@ -93,7 +94,7 @@ class CsvTable:
         reader, rows = self._rows()
         with readable("CSV"):
             self.header = [name.strip() for name in next(rows, [])]
-        self._plain = reader.line_num == 1  # A header in the first line.
+        self._plain = reader.line_num == 1  # The header is the first line.
         if not self.header:
             raise ValueError(_EMPTY)
 
@@ -102,7 +103,7 @@ class CsvTable:
         return self._file.lines("CSV")
 
     def _rows(self) -> tuple[Any, Iterator[list[str]]]:
-        """Returns the reader, and its rows that are not empty, the header first."""
+        """Returns a reader, and its rows without empty ones, the header first."""
         lines = itertools.islice(self._lines(), self._skipped, None)
         reader = csv.reader(lines, delimiter=self._delimiter)
         return reader, _not_blank(reader)
@@ -129,7 +130,7 @@ class CsvTable:
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
         found = []
-        for name in names:  # Each one takes another look at the file.
+        for name in names:  # The file is read once for each column, to save memory.
             column: list[Any] = []
             for cells, _, _ in self._blocks(self.header.index(name), []):
                 column.extend([cell.strip() or None for cell in cells])
@@ -145,8 +146,10 @@ class CsvTable:
     def _by_arrow(
         self, label: int, places: list[int]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns what pyarrow reads of a large file, in a fifth of the time; None
-        where it is not installed, or finds what is to be told.
+        """Returns labels and numbers of a large file, read 5 times faster by pyarrow.
+
+        Returns None if pyarrow is not installed, or if the file is wrong somewhere: the
+        slow reader then says where.
         """
         if self._file.size < _LARGE or self._file.packed or not self._plain:
             return None
@@ -166,7 +169,7 @@ class CsvTable:
                     column_types=kinds, include_columns=[*kinds], null_values=[]
                 ),
             )
-        except (NotImplementedError, ValueError):  # As those of pyarrow are.
+        except (NotImplementedError, ValueError):  # pyarrow raises these for bad cells.
             return None
         numbers = np.empty((len(table), len(names)))
         for j, name in enumerate(names):
@@ -181,16 +184,16 @@ class CsvTable:
     def _blocks(
         self, label: int, places: list[int]
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
-        """Yields cells of the label, numbers and the last line, block by block."""
+        """Yields label cells, numbers and number of the last line, block by block."""
         lines = itertools.islice(self._lines(), self._skipped, None)
         most = max(16, _CELLS // len(self.header))
         with readable("CSV"):
             reader = csv.reader(lines, delimiter=self._delimiter)
-            next(_not_blank(reader), None)  # The header.
+            next(_not_blank(reader), None)  # Skips the header.
             line = reader.line_num + self._skipped + self._before
             while block := list(itertools.islice(lines, most)):
                 quoted = any('"' in text for text in block)
-                if quoted:  # A row may be more than a line.
+                if quoted:  # A quoted cell may go on in the next line.
                     yield from self._slow(
                         itertools.chain(block, lines), line, label, places
                     )
@@ -205,7 +208,7 @@ class CsvTable:
     def _fast(
         self, lines: list[str], last: int, label: int, places: list[int]
     ) -> tuple[list[str], np.ndarray, int] | None:
-        """Returns what lines without quotes hold; None where a cell is no number."""
+        """Returns a block of lines without quotes; None if the lines are not valid."""
         delimiter, width = self._delimiter, len(self.header)
         if any(text.count(delimiter) != width - 1 for text in lines):
             return None
@@ -223,7 +226,7 @@ class CsvTable:
     def _slow(
         self, lines: Iterable[str], line: int, label: int, places: list[int]
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
-        """Yields what any lines hold, and says which cell is wrong."""
+        """Yields blocks of any lines; an error says which line or cell is wrong."""
         reader = csv.reader(lines, delimiter=self._delimiter)
         rows, width = _not_blank(reader), len(self.header)
         while True:
@@ -247,14 +250,14 @@ class CsvTable:
 
     def _number(self, cell: str, name: str, line: int) -> float:
         text = cell
-        if self._delimiter != "," and "." not in cell:  # Then a comma is for decimals.
+        if self._delimiter != "," and "." not in cell:  # A comma marks decimals here.
             text = cell.replace(",", ".")
         try:
             if "_" not in text:
                 return float(text)
         except ValueError:
             pass
-        hint = "; percent divided by 100 are probabilities" if "%" in cell else ""
+        hint = "; divide percent by 100 for probabilities" if "%" in cell else ""
         raise ValueError(
             f"line {line}, column `{name}` must be a number{hint}. Received: "
             f"{reprlib.repr(cell)}"
@@ -262,12 +265,12 @@ class CsvTable:
 
 
 def _not_blank(rows: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yields the rows but those that are empty, or one cell of spaces."""
+    """Yields the rows without rows that are empty or a single cell of spaces."""
     return (row for row in rows if row and not (len(row) == 1 and row[0].isspace()))
 
 
 def _values(cells: list[str]) -> np.ndarray:
-    """Returns labels that are written so: numbers if all of them are."""
+    """Returns the labels in these cells: as numbers if all of them are numbers."""
     cells = [cell.strip() for cell in cells]
     try:
         if "_" not in "".join(cells):

@@ -26,7 +26,7 @@ def render(report: dict[str, Any]) -> str:
 
 def _lines(block: Any) -> list[str]:
     if isinstance(block, _blocks.Text):
-        # A name, such as that of a file, is never broken.
+        # Names, such as the name of a file, are not broken, so that they can be copied.
         return textwrap.wrap(
             block.text, _WIDTH, break_long_words=False, break_on_hyphens=False
         )
@@ -37,7 +37,7 @@ def _lines(block: Any) -> list[str]:
         return list(_table(block))
     if isinstance(block, _blocks.Code):
         return [f"  {line}" for line in block.lines]
-    return []  # A picture is a file of its own.
+    return []  # Text cannot show a picture; it is written as a file.
 
 
 def _table(table: _blocks.Table) -> Iterator[str]:

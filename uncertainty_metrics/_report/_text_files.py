@@ -1,4 +1,4 @@
-"""Files of text, perhaps packed by gzip."""
+"""Text files, perhaps packed by gzip."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import IO, Any
 from uncertainty_metrics.numpy import _archive
 
 GZIP = b"\x1f\x8b"
-# Lines, after which it looks how much it has unpacked.
-_SOME = 1000
+# The size that was unpacked is checked after so many lines.
+_LINES_PER_CHECK = 1000
 
 
 class TextFile:
-    """A file of text in UTF-8.
+    """A text file in UTF-8.
 
     Args:
-      file: opened for reading bytes, at any place.
+      file: opened for reading bytes, at any position.
 
     Attributes:
-      size: number of its bytes.
-      packed: whether gzip packed it, once its lines were asked for.
+      size: number of bytes of the file.
+      packed: whether the file is packed by gzip; known after `lines` was called.
     """
 
     def __init__(self, file: IO[bytes]):
@@ -39,7 +39,7 @@ class TextFile:
         return self._unzipped is not None
 
     def read(self) -> bytes:
-        """Returns its bytes as they are."""
+        """Returns the bytes of the file as they are."""
         self._file.seek(0)
         return self._file.read()
 
@@ -47,7 +47,7 @@ class TextFile:
         """Yields the lines of the file from its start; errors name the kind of file.
 
         Raises:
-          ValueError: it is no text, or unpacks to suspiciously many bytes.
+          ValueError: the file is no text, or unpacks to suspiciously many bytes.
         """
         self._file.seek(0)
         packed = self._file.read(len(GZIP)) == GZIP
@@ -59,16 +59,16 @@ class TextFile:
         try:
             with readable(kind):
                 for number, line in enumerate(lines):
-                    if self._unzipped is not None and number % _SOME == 0:
+                    if self._unzipped is not None and number % _LINES_PER_CHECK == 0:
                         _archive.check_growth(self._unzipped.tell(), self.size)
                     yield line
         finally:
-            lines.detach()  # Or it would close the file, which may be read again.
+            lines.detach()  # Otherwise the file, still needed, would be closed.
 
 
 @contextlib.contextmanager
 def readable(kind: str) -> Iterator[None]:
-    """Makes one error of those that files raise that are no text in UTF-8."""
+    """Turns the errors of reading a file that is no text in UTF-8 into ValueError."""
     try:
         yield
     except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as failed:

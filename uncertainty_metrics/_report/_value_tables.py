@@ -1,7 +1,7 @@
-"""Tables of values that have types: .json, .jsonl and .xlsx.
+"""Tables in files whose values have types: .json, .jsonl and .xlsx.
 
-A text is never read as a number here, nor a boolean as a probability: who writes "0.8"
-where a number belongs may mean something else.
+A text is never read as a number here, nor a boolean as a probability: a writer of "0.8"
+in the place of a number may mean something else.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics.numpy import _archive
 
 _EMPTY = "the file must hold at least one example"
-# A file with more names holds data in the place of names.
+# A file with more names has data where the names should be.
 _MAX_NAMES = 10_000
 # Lists and objects of these names hold a number for each class.
 _BY_CLASS = ("logits", "probabilities", "probs")
 _WHOLE = "the file"
-# Records, after which the reader says how far it is.
-_MANY = 10_000
+# The reader reports its progress after so many records.
+_RECORDS_PER_MESSAGE = 10_000
 
 
 class ValueTable(abc.ABC):
@@ -84,7 +84,7 @@ def _told(value: Any) -> str:
 
 
 def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
-    """Returns labels as an array of one type: booleans and 0 and 1 are numbers."""
+    """Returns labels as an array of one type; booleans among numbers become 0 and 1."""
     first = _type_of(labels[0])
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
@@ -111,14 +111,15 @@ def _type_of(label: Any) -> str | None:
 
 
 class RecordTable(ValueTable):
-    """Records of JSON: one a line, or one list of them; perhaps packed by gzip.
+    """Records of JSON, one in each line or all in one list; perhaps packed by gzip.
 
     The fields of an object within a record are columns, too: `doc.subject`.
 
     Args:
       file: opened for reading bytes.
-      tell: is told how far it is read.
-      before: number of lines that stand in parts of the table before this one.
+      tell: called with the progress of reading.
+      before: if the table is a part of a file, the number of lines before this part;
+        messages count them.
     """
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
@@ -153,7 +154,7 @@ class RecordTable(ValueTable):
             if line.strip():
                 place = f"line {number}"
                 yield place, _columns(_parsed(line, place), place)
-            if number % _MANY == 0:
+            if number % _RECORDS_PER_MESSAGE == 0:
                 self._tell(f"read {number:,} lines")
 
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
@@ -162,10 +163,10 @@ class RecordTable(ValueTable):
 
 
 def _parsed(text: str, place: str) -> Any:
-    """Returns what a text in JSON says.
+    """Returns the value of a text in JSON.
 
     Raises:
-      ValueError: it is no JSON, or the same field is there twice.
+      ValueError: the text is no JSON, or a record has the same field twice.
     """
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, place))
@@ -177,14 +178,14 @@ def _parsed(text: str, place: str) -> Any:
             where = f"column {wrong.colno}"
             hint = "; a record must be on one line, or all of them in one list"
         raise ValueError(f"{place} is no JSON: {wrong.msg} at {where}{hint}") from None
-    except ValueError as wrong:  # An integer of thousands of digits.
+    except ValueError as wrong:  # Python refuses an integer of thousands of digits.
         raise ValueError(f"{place}: {str(wrong).partition(';')[0]}") from None
     except RecursionError:
         raise ValueError(f"{place} is nested too deeply") from None
 
 
 class _Twice(ValueError):
-    """The same field is there twice."""
+    """A record has the same field twice."""
 
 
 def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
@@ -225,8 +226,9 @@ def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _clean(text: str) -> str:
-    """Returns a text that any encoding of Unicode can hold: JSON allows half of a pair
-    of surrogates.
+    """Returns a text that any encoding of Unicode can hold.
+
+    JSON allows a lone surrogate, which the encodings refuse: it is escaped.
     """
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -236,7 +238,7 @@ class ExcelTable(ValueTable):
 
     Args:
       file: opened for reading bytes.
-      tell: is told how far it is read.
+      tell: called with the progress of reading.
     """
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
@@ -251,7 +253,7 @@ class ExcelTable(ValueTable):
         try:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet, *others = book.worksheets
-            sheet.reset_dimensions()  # What a file says of its size may be wrong.
+            sheet.reset_dimensions()  # The size that the file states may be wrong.
             rows = list(sheet.iter_rows(values_only=True))
         except Exception as failed:
             raise ValueError(f"a damaged Excel file: {str(failed)[:200]}") from None

@@ -1,8 +1,8 @@
 """The verdict of the calibration report: a few tiles, each a finding in a few words.
 
-A finding is "good", "bad", or "unclear" where it is borderline or the examples are too
-few. What chance may do is told from what it hardly does by a p-value or by an interval,
-never by the sign of a number.
+A finding is "good", "bad", or "unclear" if it is borderline or the examples are too
+few. A p-value or an interval decides whether chance alone may explain a number, never
+the sign of the number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from uncertainty_metrics._report._sections_rows import (
 )
 from uncertainty_metrics.numpy import _wilson
 
-# Of fewer examples a verdict says next to nothing: as many as mending asks for.
+# With fewer examples a verdict means almost nothing. Mending needs as many.
 LEAST = 50
 _TOO_FEW = "Too few to say"
 _LEVEL = 0.95
@@ -36,9 +36,9 @@ class Tile(NamedTuple):
     """A finding.
 
     Attributes:
-      title: what it is about.
+      title: the subject.
       value: the finding, a number or a few words.
-      detail: a sentence or two with the numbers that it is made of.
+      detail: a sentence or two with the numbers behind the finding.
       level: "good", "unclear" or "bad".
     """
 
@@ -49,7 +49,7 @@ class Tile(NamedTuple):
 
 
 def tiles(report: dict[str, Any], task: str) -> list[dict[str, str]]:
-    """Returns the tiles of what a report says of one model, as plain dicts."""
+    """Returns the tiles of the report on one model, as plain dicts."""
     of_task = {
         "classification": _of_classifier,
         "confidences": _of_confidences,
@@ -84,8 +84,8 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     tile = Tile(
         title,
         value,
-        f"{name} {show(first)} of the first and {show(second)} of the second, a "
-        f"difference of {show(low)} to {show(high)} with {_LEVEL:.0%} confidence; "
+        f"{name} {show(first)} for the first model and {show(second)} for the second, "
+        f"a difference of {show(low)} to {show(high)} with {_LEVEL:.0%} confidence; "
         f"smaller is better. {comparison['verdict']}",
         level,
     )
@@ -95,7 +95,7 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
 
 
 def _drift(section: dict[str, Any], title: str) -> Tile:
-    """Returns the tile of two sets of different examples."""
+    """Returns the tile that compares two files with different examples."""
     finding, otherwise = "Calibration has changed", "No clear change"
     value, level = _graded(section["p_value"], finding, otherwise)
     return Tile(title, value, section["verdict"], level)
@@ -104,8 +104,8 @@ def _drift(section: dict[str, Any], title: str) -> Tile:
 def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
     """Returns the tile of two models that say how sure they are.
 
-    A model that is never right and says so has the best Brier score, so calibration,
-    order and accuracy are told apart.
+    A model that is never right and says so has the best Brier score. So the tile shows
+    calibration, order and accuracy separately.
     """
     better = comparison["better_calibrated"]
     value, level = "No clear difference in calibration", "unclear"
@@ -123,10 +123,10 @@ def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
 
 
 def _unless_few(tile: Tile, size: float) -> Tile:
-    """Returns a tile that says so where there are few examples."""
+    """Returns the tile; if there are few examples, the tile says this instead."""
     if size >= LEAST:
         return tile
-    examples = f"Of {size:.4g} example{'s' if size != 1 else ''}: "
+    examples = f"From {size:.4g} example{'s' if size != 1 else ''}: "
     detail = tile.detail if tile.detail.startswith(_TOO_FEW) else examples + tile.detail
     return tile._replace(value=_TOO_FEW, detail=detail, level="unclear")
 
@@ -178,7 +178,7 @@ def _right(report: dict[str, Any]) -> Tile:
 
 
 def _alone(report: dict[str, Any]) -> Tile:
-    """Returns the tile of the confidence from which on a model may answer alone."""
+    """Returns the tile that says above which confidence a model may answer alone."""
     risk = report["selective_prediction"]["risk"]
     promise = report["selective_prediction"]["promise"]
     title, rows = f"Answering alone at {risk:.0%} risk", promise["metrics"]
@@ -199,7 +199,7 @@ def _groups(section: dict[str, Any]) -> Tile:
         value, level = _TOO_FEW, "unclear"
     elif miscalibrated:
         value, level = f"{len(miscalibrated)} of {tested} miscalibrated", "bad"
-        _, _, detail = detail.partition(". ")  # The value says what is before it.
+        _, _, detail = detail.partition(". ")  # The value says the first sentence.
     chance = ""
     if tested:
         chance = (
@@ -225,7 +225,7 @@ def _accuracy(report: dict[str, Any]) -> Tile:
 
 
 def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
-    """Returns what is found at a p-value, and its level."""
+    """Returns the finding for a p-value, and the level of the tile."""
     if is_clear(p):
         return finding, "bad"
     if is_borderline(p):
@@ -262,8 +262,8 @@ def _against_constant(
     share = section["gain"] / constant if constant > 0 else 0.0
     better, worse = f"{share:.0%} better", f"{-share:.0%} worse"
     if constant == 0:
-        value, level = "Nothing to tell", "unclear"
-        detail = f"What came is always the same. {detail}"
+        value, level = "Nothing to compare", "unclear"
+        detail = f"All outcomes are the same. {detail}"
     elif is_clear(p):
         value, level = (better, "good") if share > 0 else (worse, "bad")
     elif is_borderline(p):
@@ -276,13 +276,14 @@ def _against_constant(
 
 
 def _mending(section: dict[str, Any], p: float) -> Tile:
-    """Returns the tile of the best map, of a model whose calibration test gives p."""
+    """Returns the tile of the best map; p is from the test of calibration."""
     needs = section.get("needs_mending")
     if needs is None:
         return Tile("Mending", _TOO_FEW, section["verdict"], "unclear")
     value, level = "Would help", "bad"
     if not needs:
-        # A model may be off where no map mends it, as for some groups only.
+        # A model may be miscalibrated, for example for some groups, and yet no map of
+        # its confidences mends it.
         value, level = "Not clearly needed", "good"
         if is_clear(p):
             value, level = "No map clearly helps", "unclear"
@@ -297,8 +298,8 @@ def _mending(section: dict[str, Any], p: float) -> Tile:
         "Mending",
         value,
         f"The best map ({best}) takes the {score} from {number(before)} to "
-        f"{number(after)} on examples that it was not fitted to; two standard errors "
-        f"leave a gain of {number(gain['low'])} to {number(gain['high'])}.",
+        f"{number(after)} on examples that it was not fitted to; within two standard "
+        f"errors, the gain is {number(gain['low'])} to {number(gain['high'])}.",
         level,
     )
 
@@ -349,8 +350,8 @@ def _coverage(report: dict[str, Any]) -> Tile:
         value,
         f"Coverage and level of the intervals differ by {error:.3f} on average; chance "
         f"alone gives a calibrated model up to {section['ece_by_chance']:.3f}, and as "
-        f"much as this with p {shown_p_value(p)}. Errors are {factor:.3g} times what "
-        f"is predicted; by chance, {least:.3g} to {most:.3g}.",
+        f"much as this with p {shown_p_value(p)}. Errors are {factor:.3g} times as "
+        f"large as predicted; chance alone gives {least:.3g} to {most:.3g} times.",
         level,
     )
 
@@ -371,8 +372,8 @@ def _temperature(report: dict[str, Any]) -> Tile:
     if mended:
         before = report["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
         likelihood = (
-            " It takes the negative log-likelihood from "
-            f"{significant(before)} to {significant(mended['value'])} on these same "
+            " This factor takes the negative log-likelihood from "
+            f"{significant(before)} to {significant(mended['value'])} on the same "
             "data."
         )
     return Tile(
@@ -481,12 +482,12 @@ def as_text(report: dict[str, Any]) -> str:
 
 
 def source(report: dict[str, Any]) -> str:
-    """Returns what the report is of, and of how many examples."""
+    """Returns the name of the model, and the number of its examples."""
     return f"{model(report)}, {report['data']['examples']:,} examples"
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of the tiles, and of what else the reader should know."""
+    """Yields the lines of the tiles, and then of the notes."""
     for tile in report["tiles"]:
         yield f"{tile['title']}: {tile['value']}"
         yield from _wrapped(tile["detail"], "  ")
@@ -506,13 +507,11 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def as_html(report: dict[str, Any]) -> str:
-    """Returns the verdict as a list of tiles, to be styled by their classes, and notes
-    below it.
-    """
+    """Returns the verdict as HTML: tiles, whose classes give the style, and notes."""
     parts = ['<ul class="verdict" aria-label="Verdict">']
     for tile in report["tiles"]:
         title, value, detail = (
-            # A line does not end within `p = 0.001`.
+            # No line may break within `p = 0.001`.
             re.sub(r"p (=|&lt;) ", r"p&nbsp;\1&nbsp;", html.escape(tile[name]))
             for name in ("title", "value", "detail")
         )

@@ -1,4 +1,4 @@
-"""Writes the calibration report: the page, its pictures and the numbers."""
+"""Writes the files of the calibration report: page, pictures and numbers."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ def write(
 ) -> list[pathlib.Path]:
     """Writes the page, the pictures and the numbers: all of them, or none.
 
-    Files that are there are replaced, links too; what these show stays as it is.
+    Existing files are replaced. If one is a link, the link is replaced, and the file
+    that it points to stays as it is.
 
     Args:
-      report: of `build`.
-      figures: of `draw`.
-      directory: where to; made if it is not there.
+      report: from `build`.
+      figures: from `draw`.
+      directory: the directory of the files; made if it does not exist.
 
     Returns:
-      The files written.
+      The paths of the files.
 
     Raises:
-      ReportError: they cannot be written.
+      ReportError: the files cannot be written.
     """
     directory = pathlib.Path(directory)
     with errors_naming(report["source"]):
@@ -52,7 +53,7 @@ def write_files(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
     """Writes files, all of them or none.
 
     Raises:
-      ReportError: they cannot be written.
+      ReportError: the files cannot be written.
     """
     try:
         _replace(directory, contents)
@@ -62,14 +63,14 @@ def write_files(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
 
 
 def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:
-    """Returns the page of a report, of `build`, with its figures, of `draw`."""
+    """Returns the page of a report from `build`, with figures from `draw`."""
     with errors_naming(report["source"]):
         drawn = {name: _svg.svg(figure) for name, figure in figures.items()}
     return _html.page(report, drawn)
 
 
 def as_json(report: dict[str, Any]) -> str:
-    """Returns the numbers of a report, of `build`, as they are written.
+    """Returns the numbers of a report from `build` as the text of report.json.
 
     Raises:
       ReportError: a metric is not defined.
@@ -80,13 +81,13 @@ def as_json(report: dict[str, Any]) -> str:
         )
     except ValueError:
         raise ReportError(
-            f"{report['source']}: its numbers are too large or too small to compute "
-            "with: a metric is not defined"
+            f"{report['source']}: a metric is not defined, because its numbers are too "
+            "large or too small to compute with"
         ) from None
 
 
 def _strict(value: Any) -> Any:
-    """Returns what strict JSON can hold: infinite numbers as text."""
+    """Returns a value that strict JSON can hold, with infinite numbers as text."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -95,10 +96,10 @@ def _strict(value: Any) -> Any:
 
 
 def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
-    """Puts files in place once all of them are written, the last one last.
+    """Writes all files under other names first, and then moves them in place in order.
 
     Raises:
-      OSError, ValueError: it cannot; what was there before is still there.
+      OSError, ValueError: a file cannot be written; then no existing file has changed.
     """
     made = [path for path in (directory, *directory.parents) if not path.exists()]
     token = secrets.token_hex(8)
@@ -109,10 +110,10 @@ def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
             target = directory / name
             if target.is_dir() and not target.is_symlink():
                 raise ValueError(f"{name} is a directory")
-            with open(beside[name], "xb") as file:  # Follows no link.
+            with open(beside[name], "xb") as file:  # "x" follows no link.
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())  # A disk may say only now that it is full.
+                os.fsync(file.fileno())  # A full disk may raise its error only here.
         for name, path in beside.items():
             os.replace(path, directory / name)
     except BaseException:

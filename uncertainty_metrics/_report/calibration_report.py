@@ -30,7 +30,8 @@ DEFAULT_DIRECTORY = "uncertainty_report"
 class Report:
     """A calibration report, as `report` returns it.
 
-    A notebook shows it as a page; `print` shows its verdict, and `summary` all of it.
+    A notebook shows the report as a page; `print` shows the verdict, and `summary`
+    returns the whole report as text.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Report:
     ):
         self._models, self._num_bins, self._tell = (model, other), num_bins, tell
         self._report = build(model, num_bins, other, tell)
-        _writing.as_json(self._report)  # Nothing in it is undefined.
+        _writing.as_json(self._report)  # Raises an error if a metric is not defined.
 
     @functools.cached_property
     def _figures(self) -> dict[str, Any]:
@@ -55,27 +56,28 @@ class Report:
         return render(self._report)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns all of it: a dict of dicts, plain numbers and words, by sections.
+        """Returns the whole report as a dict of dicts, plain numbers and words.
 
-        It is what `report.json` holds, but that infinite numbers are floats. None is
-        what is not defined, such as the mean of nothing.
+        The dict has the content of `report.json`, except that infinite numbers are
+        floats. A number that is not defined, such as the mean of nothing, is None.
         """
         return copy.deepcopy(self._report)
 
     def save(
         self, directory: str | pathlib.Path = DEFAULT_DIRECTORY
     ) -> list[pathlib.Path]:
-        """Writes `report.html`, which needs nothing else, its pictures, and
-        `report.json`: all of them or none. Files of these names are replaced.
+        """Writes `report.html`, the pictures and `report.json`: all of them or none.
+
+        The page loads no other file. Existing files with these names are replaced.
 
         Args:
-          directory: where to; made if it is not there.
+          directory: the directory of the files; made if it does not exist.
 
         Returns:
-          The files.
+          The paths of the files.
 
         Raises:
-          ValueError: they cannot be written.
+          ValueError: the files cannot be written.
           ImportError: matplotlib is not installed.
         """
         return _writing.write(self._report, self._figures, directory)
@@ -84,7 +86,7 @@ class Report:
         return _verdict.as_text(self._report)
 
     def _repr_html_(self) -> str:
-        # In a frame its style is its own.
+        # A frame keeps the styles of the page and of the notebook apart.
         page = _writing.page(self._report, self._figures)
         return (
             f'<iframe srcdoc="{html.escape(page)}" title="Calibration report" '
@@ -118,35 +120,36 @@ def report(
 ) -> Report:
     """A calibration report: is the model right as often as it says?
 
-    A verdict of a few lines, pictures and tables: of a classifier its calibration
-    errors with their intervals and what chance would give, scoring rules, what mending
-    would give, and whether confidence tells right decisions from wrong ones; of
-    `probabilities` [N, M, K] of the M members of an ensemble, those of their mean; of
-    `correct` with `confidences` of a language model, an expert or an alarm the same,
-    without classes, and from which confidence on it may answer alone; of `means` with
-    `stddevs` or `variances` of a regression, whether the error bars are right. With
-    `groups` it says for whom the model is wrong more often than it says. P(class 1) of
-    two classes, as one column, and `survival` at a time `at` are also reported as risks
+    The report has a verdict of a few lines, pictures and tables. For a classifier it
+    shows calibration errors with their intervals and with the errors that chance alone
+    gives, scoring rules, how much mending would help, and whether confidence tells
+    right decisions from wrong ones. For `probabilities` [N, M, K] of the M members of
+    an ensemble it shows the same for their mean. For `correct` with `confidences` of a
+    language model, an expert or an alarm it shows the same without classes, and above
+    which confidence the model may answer alone. For a regression, `means` with
+    `stddevs` or `variances`, it says whether the error bars are right. With `groups`
+    it says for whom the model is wrong more often than it says. P(class 1) of
+    two classes in one column, and `survival` at a time `at`, are also reported as risks
     of an event, with the numbers that medicine asks for. `python -m uncertainty_metrics
-    report FILE` writes the same of a file.
+    report FILE` writes the same report for a file.
 
     Args:
-      labels: what came, shape [...]: of a classifier numbers of classes from 0, or
-        their names; of a regression real numbers. Or a `Summary`, instead of all other
-        arguments but `compare`, `num_bins` and `name`.
-      probabilities: in [0, 1], shape [..., K], [N, M, K], [..., 1] or [...]. Arrays,
-        or data frames, whose columns name the classes.
-      batches: instead of the data at once, an iterable of dicts of these arguments, a
-        batch each. Of more rows than 200,000, numbers are of all rows, and sections
-        that need rows are of a uniform sample of so many, and say so.
+      labels: the true values, shape [...]: for a classifier the numbers of the classes
+        from 0, or their names; for a regression real numbers. Or a `Summary`, instead
+        of all other arguments except `compare`, `num_bins` and `name`.
+      probabilities: in [0, 1], shape [..., K], [N, M, K], [..., 1] or [...]. An array,
+        or a data frame, whose columns name the classes.
+      batches: instead of all data at once, an iterable of dicts of these arguments,
+        one for each batch. If there are more than 200,000 rows, the numbers are of all
+        rows, but sections that need rows use a uniform sample of 200,000 and say so.
       logits: instead of `probabilities`.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       answers: with `correct`, several sampled answers to each question, shape [N, S].
-        Their agreement is the confidence where there are no `confidences`; `correct`
-        then says whether the most frequent one is right.
+        Their agreement is the confidence if there are no `confidences`; `correct` then
+        says whether the most frequent answer is right.
       means: predicted means of a regression, shape of the labels.
       stddevs: with `means`, predicted standard deviations, > 0.
       variances: instead of `stddevs`.
@@ -158,24 +161,24 @@ def report(
       at: with `survival`, the time by which it is predicted.
       sample_weight: finite and >= 0, broadcastable to the labels.
       classes: names of the K classes in the order of the predictions. By default the
-        columns of a data frame; else, of labels that are text, these in sorted order,
-        as scikit-learn has them.
-      groups: of a classifier or of answers, the attributes of the examples, such as
-        their language: a mapping (or data frame) from the name of each attribute to its
+        columns of a data frame; for arrays with labels that are text, the labels in
+        sorted order, as in scikit-learn.
+      groups: for a classifier or answers, the attributes of the examples, such as their
+        language: a mapping (or data frame) from the name of each attribute to its
         values, strings, integers or booleans, of the shape of the labels; or the values
         of a single attribute.
-      compare: from the name of another model to its predictions for the same labels:
-        an array as `probabilities` or `logits` is one, or `(means, stddevs)` or
-        `(means, variances)`, or an array as `survival`, or for the same questions
-        `(correct, confidences)`; or a dict of these arguments; or a `Summary`, whose
-        examples are others: the report says whether the calibration has changed.
+      compare: a dict from the name of another model to its predictions for the same
+        labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
+        `(means, variances)`, or an array like `survival`, or for the same questions
+        `(correct, confidences)`; or a dict of these arguments; or a `Summary` of other
+        examples, for which the report says whether the calibration has changed.
       num_bins: number of bins.
-      name: what to call the model.
+      name: name of the model in the report.
 
     Returns:
-      A `Report`, which a notebook shows. `print(report)` is its verdict, `.summary()`
-      all of it as text, `.to_dict()` its numbers, `.save(directory)` writes a page that
-      needs nothing else.
+      A `Report`, which a notebook shows. `print(report)` prints the verdict;
+      `.summary()` returns the whole report as text and `.to_dict()` its numbers;
+      `.save(directory)` writes a page that loads no other file.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -244,7 +247,7 @@ def report(
 
 
 def _of_batch(batch: Mapping[str, Any]) -> Model:
-    """Returns what a batch holds, a dict of arguments of `report`."""
+    """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
     labels, sample_weight, classes, groups = (
         given.pop(key, None) for key in ("labels", "sample_weight", "classes", "groups")
@@ -253,7 +256,7 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
 
 
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
-    """Raises ValueError if there are other data beside an argument."""
+    """Raises ValueError if other data are given together with an argument."""
     if given or any(each is not None for each in common):
         received = f"{name} and {', '.join(given) or 'weights, classes or groups'}"
         raise _checks.error(name, "given without other data", received)

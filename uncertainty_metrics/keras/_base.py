@@ -80,6 +80,7 @@ def _in_one_call(result: _Method) -> _Method:
                 with keras.StatelessScope(
                     list(zip(self.variables, state, strict=True))
                 ):
+                    self._forget_shown()
                     value, invalid = result(self), _variables.read(self._invalid)
                     exact = (
                         self._counts_are_exact(_variables.read(self._units))
@@ -218,6 +219,15 @@ class SumsMetric(keras.metrics.Metric):
                     name=name, shape=shape, initializer="zeros", dtype="float32"
                 )
                 setattr(self, f"_{name}", weight)
+
+    @property
+    def _num_results(self) -> int:
+        """The number of values in the result."""
+        num_groups = getattr(self, "num_groups", None)
+        return 1 if num_groups is None else num_groups + 1
+
+    def _forget_shown(self) -> None:
+        """Makes the next result one of all batches; collections may show others."""
 
     @property
     def _has_sums(self) -> bool:

@@ -16,6 +16,7 @@ _MASK = 2**_BITS - 1
 # A float64 adds the digits of a block of so many terms without rounding, and an int64
 # adds so many blocks.
 _BLOCK, _MAX_BLOCKS = 2**20, 2**10
+_LARGE_POWER = 1000
 # The places of the digits of the smallest float64, and of sums of the largest float64.
 _LOWEST, _HIGHEST = -34, 34
 
@@ -108,10 +109,12 @@ class Total:
             nonzero = np.flatnonzero(values)
             if len(nonzero) == 0:
                 return
-            values, cells = values[nonzero], cells[nonzero]
-            place = int(np.frexp(np.max(np.abs(values)))[1] - 1) // _BITS
-            digit = np.trunc(np.ldexp(values, -_BITS * place))
-            values = values - np.ldexp(digit, _BITS * place)
+            if len(nonzero) < len(values):
+                values, cells = values[nonzero], cells[nonzero]
+            largest = max(np.max(values), -np.min(values))
+            place = int(np.frexp(largest)[1] - 1) // _BITS
+            digit = np.trunc(_scaled(values, -_BITS * place))
+            values = values - _scaled(digit, _BITS * place)
             digit_sums = np.bincount(cells, digit, self._num_cells)
             self._digits_at(place)[...] += digit_sums.astype(np.int64)
 
@@ -133,6 +136,15 @@ class Total:
             return ExactSums.zeros(self._num_cells)
         trimmed = stacked[nonzero[0] : nonzero[-1] + 1]
         return ExactSums(np.ascontiguousarray(trimmed), lowest + int(nonzero[0]))
+
+
+def _scaled(values: np.ndarray, exponent: int) -> np.ndarray:
+    """Returns `values * 2^exponent`, as `ldexp` does, which takes several times as long
+    and is needed only where a float64 does not hold the power.
+    """
+    if abs(exponent) < _LARGE_POWER:
+        return values * 2.0**exponent
+    return np.ldexp(values, exponent)
 
 
 def checked(name: str, digits: np.ndarray, lowest: Any, num_cells: int) -> ExactSums:

@@ -327,6 +327,10 @@ class DecompositionMetric(ClassMetric):
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
 
+    @property
+    def _num_results(self) -> int:
+        return 5 if self.exact else 3
+
     def _swap_layout(self, array: np.ndarray) -> np.ndarray:
         return array.T  # Saved states have a column for each decision.
 

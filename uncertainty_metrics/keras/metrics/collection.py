@@ -185,6 +185,11 @@ class MetricCollection(_base.SumsMetric):
         dict of them by name. The results have these names, or in the case of a list
         the names of the metrics.
       name: name of the collection.
+      result_every: a compiled training or evaluation step computes the results only
+        once in so many batches, and shows the last ones until then, in float32. Eager
+        reads are always of all batches: so are the values of an epoch, unless a
+        `train_step` or `test_step` of your own returns other keys. 1 computes them in
+        each step, as do PyTorch, strategies and eager steps.
 
     Raises:
       ValueError: an argument is not as described, two metrics have the same name, or a
@@ -209,9 +214,12 @@ class MetricCollection(_base.SumsMetric):
         self,
         metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
         name: str | None = None,
+        *,
+        result_every: int = 1,
     ) -> None:
         members = _members_by_name(metrics)
         super().__init__(name=name)
+        self.result_every = _checks.positive_integer("result_every", result_every)
         self._is_dict = isinstance(metrics, Mapping)
         self._names = tuple(members)
         self._members = tuple(members.values())
@@ -224,6 +232,18 @@ class MetricCollection(_base.SumsMetric):
         # The names of the metrics that share a state; the first of them owns it.
         self._sharers = tuple(map(tuple, sharers.values()))
         self._share_states()
+        # One more than the number of batches since the results that are shown; 0 if
+        # the next results must be computed.
+        self._age: Any = None
+        self._shown: Any = None
+        if self.result_every > 1 and _execution.COMPILES:
+            self._age = self._add_counts("age", ())
+            self._shown = self.add_weight(
+                name="shown",
+                shape=(sum(metric._num_results for metric in self._members),),
+                initializer="zeros",
+                dtype="float32",
+            )
 
     @property
     def metrics(self) -> dict[str, _base.SumsMetric]:
@@ -291,6 +311,12 @@ class MetricCollection(_base.SumsMetric):
         calls, sets, tensors = _calls_of(readings)
         with self._locked(), _execution.in_64_bits():
             eager = _execution.is_eager()
+            if eager:
+                self._forget_shown()
+            elif self._can_show():
+                age = _variables.read(self._age)
+                age += xp.cast(age > 0, age.dtype)
+                _variables.assign([self._age], [age])
             states = self._plain_states(sets)
             if eager and all(reading.compiled for reading in readings):
                 shapes = tuple(reading.shape for reading in readings)
@@ -334,8 +360,36 @@ class MetricCollection(_base.SumsMetric):
         """Returns the results of all metrics, by name.
 
         If the result of a metric is a dict, the name of the metric and the key name
-        each part, as in `brier_decomposition_reliability`.
+        each part, as in `brier_decomposition_reliability`. A compiled step may return
+        earlier results: see `result_every`.
         """
+        if _execution.is_eager() or not self._can_show():
+            return self._computed_results()
+        names = list[str]()
+
+        def compute() -> xp.Tensor:
+            results = self._computed_results()
+            names[:] = results
+            values = (xp.cast(value, xp.float32) for value in results.values())
+            return xp.stack(list(values))
+
+        age = _variables.read(self._age)
+        is_due = (age == 0) | (age > self.result_every)
+        values = xp.cond(is_due, compute, lambda: _variables.read(self._shown))
+        age = xp.where(is_due, xp.ones_like(age), age)
+        _variables.assign([self._age, self._shown], [age, values])
+        return dict(zip(names, xp.unstack(values), strict=True))
+
+    def _can_show(self) -> bool:
+        """Returns whether a compiled step may show earlier results."""
+        # A replica cannot read the sums of all replicas in a branch.
+        return self._shown is not None and not _execution.has_strategy()
+
+    def _forget_shown(self) -> None:
+        if self._can_show():
+            _variables.assign([self._age], [None])
+
+    def _computed_results(self) -> dict[str, xp.Tensor]:
         results: dict[str, Any] = {}
         with self._locked():
             self._read_valid()
@@ -442,7 +496,11 @@ class MetricCollection(_base.SumsMetric):
         configs: Any = [_keras.metrics.serialize(metric) for metric in self._members]
         if self._is_dict:
             configs = dict(zip(self._names, configs, strict=True))
-        return {"metrics": configs, "name": self.name}
+        return {
+            "metrics": configs,
+            "name": self.name,
+            "result_every": self.result_every,
+        }
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MetricCollection:
@@ -452,7 +510,8 @@ class MetricCollection(_base.SumsMetric):
             metrics: Any = {name: deserialize(each) for name, each in configs.items()}
         else:
             metrics = [deserialize(each) for each in configs]
-        return cls(metrics, name=config["name"])
+        every = config.get("result_every", 1)  # Earlier versions have none.
+        return cls(metrics, name=config["name"], result_every=every)
 
     def _usual_causes(self) -> list[str]:
         causes = (cause for metric in self._members for cause in metric._usual_causes())

@@ -92,14 +92,16 @@ def of_examples(
         return None
     scores, outcomes, groups = _scores.scored_rows(examples, spec)
     cells = _grid.num_cells(*bits)
-    zeros = ExactSums.zeros(spec.num_groups(examples.num_classes) * cells)
+    num_groups = spec.num_groups(examples.num_classes)
+    zeros = ExactSums.zeros(num_groups * cells)
     totals = [Total(zeros) for _ in ROWS]
     rows = max(1, _BLOCK // scores.shape[1])
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
         score = scores[block].reshape(-1)
-        cell = groups[block].reshape(-1) * cells
-        cell = cell + _grid.index(score.astype(np.float32), *bits)
+        cell = _grid.index(score.astype(np.float32), *bits).astype(np.int64)
+        if num_groups > 1:
+            cell += groups[block].reshape(-1) * cells
         score = _rounded(score.astype(np.float64))
         hit = np.flatnonzero(outcomes[block])
         of_weights, of_scores, of_outcomes = totals

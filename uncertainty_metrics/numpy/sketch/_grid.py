@@ -114,9 +114,11 @@ def index(
     pattern = np.maximum(scores.view(np.int32), 0)  # -0.0 is 0.
     is_low = scores < 0.5
     # 1 - p is exact in float32 for p >= 1/2.
-    distance = np.where(is_low, scores, np.float32(1) - scores)
-    distance = np.maximum(distance, np.float32(2.0**-LOW), out=distance)
-    cells = np.where(is_low, np.float32(2.0**even), np.float32(2.0**high))
+    distance = np.minimum(scores, np.float32(1) - scores)
+    np.maximum(distance, np.float32(2.0**-LOW), out=distance)
+    cells = np.float32(2.0**even)
+    if high != even:
+        cells = np.where(is_low, cells, np.float32(2.0**high))
     step = (distance * cells).astype(np.int32)
     near = np.flatnonzero(step < 2**bits)
     octaves = np.where(is_low[near], even, high)
