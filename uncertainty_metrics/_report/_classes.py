@@ -47,29 +47,18 @@ def classified(
         _check_scale(kind, values)
     labels = _labels_of(labels, kind, values)
     alone = values.shape == labels.shape or values.shape[-1:] == (1,)
-    names = choice.classes or classes
-    if alone:
-        two = _names.of_two(labels, choice._replace(classes=names or None))
-        return Predictions(
-            source,
-            two.labels,
-            kind,
-            values,
-            classes=two.classes,
-            event_class=1,
-            **others,
-        )
+    names, positive = choice.classes or classes, choice.positive_class
     size = values.shape[-1] if values.ndim else 0
-    if values.ndim > labels.ndim:
-        _check_sums(kind, values)
-    positive = choice.positive_class
-    if positive is not None and size != 2:
-        raise ValueError(
-            "--positive-class needs predictions of two classes: leave it out. "
-            f"Received: {size} columns"
-        )
-    if positive is not None and not names:
-        two = _names.of_two(labels, choice)
+    if not alone:
+        if values.ndim > labels.ndim:
+            _check_sums(kind, values)
+        if positive is not None and size != 2:
+            raise ValueError(
+                "--positive-class needs predictions of two classes: leave it out. "
+                f"Received: {size} columns"
+            )
+    if alone or (positive is not None and not names):
+        two = _names.of_two(labels, choice._replace(classes=names or None))
         return Predictions(
             source,
             two.labels,

@@ -37,15 +37,18 @@ _CLEAR = 0.95
 
 # The numbers of each model that a comparison shows, with their place in its report: the
 # section of a metric, or a path.
-_OF_CLASSIFIERS = {
-    "examples": ("data", "examples"),
-    "classes": ("data", "classes"),
+_OF_DECISIONS: dict[str, str | tuple[str, ...]] = {
     "accuracy": ("calibration", "accuracy"),
     "mean_confidence": ("calibration", "mean_confidence"),
     "ece": "calibration",
     "bayesian_ece_mean": ("bayesian_ece", "mean"),
     "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
     "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
+}
+_OF_CLASSIFIERS = {
+    "examples": ("data", "examples"),
+    "classes": ("data", "classes"),
+    **_OF_DECISIONS,
     "brier_score_zero_based": "scoring_rules",
     "negative_log_likelihood": "scoring_rules",
     "aurc": "selective_prediction",
@@ -53,12 +56,7 @@ _OF_CLASSIFIERS = {
 }
 _OF_CONFIDENCES = {
     "examples": ("data", "examples"),
-    "accuracy": ("calibration", "accuracy"),
-    "mean_confidence": ("calibration", "mean_confidence"),
-    "ece": "calibration",
-    "bayesian_ece_mean": ("bayesian_ece", "mean"),
-    "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
-    "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
+    **_OF_DECISIONS,
     "brier_score": "scoring_rules",
     "negative_log_likelihood": "scoring_rules",
     "aurc": "selective_prediction",
@@ -100,7 +98,7 @@ def comparison(
     }
     same_examples, examples = _examples(predictions, other)
     drifted = {}
-    if drifts(predictions, other):
+    if not same_examples and can_drift(predictions, other):
         drifted["drift"] = drift((predictions, other), num_bins)
     by_chance = {
         side: not is_clear(model[tested]["p_value"]) for side, model in models.items()

@@ -196,7 +196,7 @@ def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
 
 
 def _is_data(file: pathlib.Path, folder: pathlib.Path) -> bool:
-    """Says if a file in a folder is read: what engines leave beside data is not."""
+    """Says if a file in a folder is read: not markers such as Spark's `_SUCCESS`."""
     inside = file.relative_to(folder).parts
     hidden = any(part.startswith((".", "_")) for part in inside)
     endings = tuple(_files.ENDINGS)
@@ -231,15 +231,12 @@ def read_stream(
       ReportError: a file cannot be read, or a value is not as it must be; it names the
         file, and the row where there is one.
     """
-    names = [_files.source_of(path) for path in paths]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    accumulator = Accumulator(f"{names[0]}{more}")
+    accumulator = Accumulator(_source_of_all(paths))
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     progress = _Progress(sum(sizes), tell)
     plan: Plan | None = None
-    for path, name, before in zip(
-        paths, names, itertools.accumulate([0, *sizes]), strict=False
-    ):
+    for path, before in zip(paths, itertools.accumulate([0, *sizes]), strict=False):
+        name = _files.source_of(path)
         with _files.errors_of(name):
             kind = _files.kind_of(path)
             with open(path, "rb") as file:
@@ -255,6 +252,12 @@ def read_stream(
                         progress.at(before + file.tell(), accumulator.rows)
         progress.at(before + path.stat().st_size, accumulator.rows)
     return accumulator
+
+
+def _source_of_all(paths: Sequence[pathlib.Path]) -> str:
+    """Returns what to call several files: the first, and how many more there are."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{_files.source_of(paths[0])}{more}"
 
 
 def _plan(kind: str, file: IO[bytes], name: str, choice: Choice) -> Plan | None:
@@ -354,19 +357,6 @@ def of_batches(source: str, batches: Iterable[Model]) -> Model:
     return accumulator.result()
 
 
-def of_summaries(paths: Sequence[pathlib.Path], found: Sequence[Summary]) -> Stream:
-    """Returns the sum of summaries.
-
-    Raises:
-      ReportError: they are of different classes.
-    """
-    names = [_files.source_of(path) for path in paths]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    with _files.errors_of(f"{names[0]}{more}"):
-        total: Summary = sum(found[1:], found[0])
-    return Stream(f"{names[0]}{more}", total)
-
-
 def summaries_in(paths: Sequence[pathlib.Path]) -> Stream | None:
     """Returns the sum of the summaries in files; None if the files hold none.
 
@@ -379,10 +369,13 @@ def summaries_in(paths: Sequence[pathlib.Path]) -> Stream | None:
         return None
     if len(found) < len(paths):
         raise ReportError(
-            "files must be all of predictions, or all written by the command `sketch`. "
-            f"Received: {len(found)} of {len(paths)} are summaries"
+            "files must all hold predictions, or all be written by the command "
+            f"`sketch`. Received: {len(found)} of {len(paths)} are summaries"
         )
-    return of_summaries(paths, found)
+    source = _source_of_all(paths)
+    with _files.errors_of(source):
+        total: Summary = sum(found[1:], found[0])
+    return Stream(source, total)
 
 
 def _summaries(paths: Sequence[pathlib.Path]) -> Iterator[Summary | None]:

@@ -202,8 +202,9 @@ class Summary:
                 correct=right, confidences=confidences, sample_weight=weights**2
             )
         total = self + batch
-        for name, value in vars(total).items():
-            setattr(self, name, value)
+        self._of_answers, self._sums = total._of_answers, total._sums
+        self.decisions, self.classes = total.decisions, total.classes
+        self._squares = total._squares
 
     def _row(self, name: str) -> np.ndarray:
         """Returns the sums with this name, float64 [classes].
