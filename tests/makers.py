@@ -558,7 +558,10 @@ BAD_OPTIONS = {
     "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),
     "kernel_fn": ("one of 'rbf', 'cubic'", ("box", None)),
     "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
-    "estimator": ("one of 'fair', 'nrg', 'almost_fair', 'roll'", ("pwm", None)),
+    "estimator": (
+        "one of 'fair', 'nrg', 'almost_fair', 'roll'",
+        ("pwm", None, np.ones(2)),
+    ),
     "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
     "reff": ("a finite number > 0", (0, -1.0, math.nan, math.inf, None, True, "x")),
     "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),

@@ -211,3 +211,46 @@ def test_a_worker_of_joblib_uses_one_thread(monkeypatch):
         with joblib.parallel_config(backend=backend, n_jobs=2):
             work = [joblib.delayed(_threads.number_of_threads)() for _ in range(2)]
             assert joblib.Parallel()(work) == [1, 1]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_items_are_worked_on_ahead_in_their_order(monkeypatch, threads):
+    use(monkeypatch, threads)
+    taken, both_work = [], threading.Barrier(min(threads, 2), timeout=10)
+
+    def items():
+        for i in range(6):
+            taken.append(i)
+            yield i
+
+    def work(i):
+        both_work.wait()  # With several threads, two items must be at work at once.
+        return i * i
+
+    found = _threads.map_ahead(work, items())
+    assert next(found) == 0
+    assert len(taken) == (1 if threads == 1 else threads + 1)
+    assert list(found) == [1, 4, 9, 16, 25]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_error_of_the_first_item_is_raised(monkeypatch, threads):
+    use(monkeypatch, threads)
+
+    def items():
+        yield from range(3)
+        raise OSError("no more items")
+
+    def work(i):
+        if i == bad:
+            raise ValueError(f"item {i}")
+        return i
+
+    bad = 2
+    with pytest.raises(ValueError, match="item 2"):
+        list(_threads.map_ahead(work, items()))
+    bad = None
+    found = _threads.map_ahead(work, items())
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(OSError, match="no more items"):
+        next(found)

@@ -56,7 +56,9 @@ def write(columns, ending, name):
         np.savez(path, **{renamed.get(key, key): v for key, v in columns.items()})
     else:
         rows = table.to_pylist()
-        if ending == "jsonl":
+        if ending == "json":
+            text = json.dumps(rows)
+        elif ending == "jsonl":
             text = "".join(f"{json.dumps(row)}\n" for row in rows)
         else:
             lines = [",".join(map(str, row.values())) for row in rows]
@@ -67,7 +69,7 @@ def write(columns, ending, name):
     return path
 
 
-ENDINGS = ["parquet", "feather", "csv", "csv.gz", "jsonl", "npz"]
+ENDINGS = ["parquet", "feather", "csv", "csv.gz", "jsonl", "json", "npz"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -37,8 +37,9 @@ def parts(
         yield from _text_parts(CsvTable, "CSV", file, True)
     elif kind == "json" and not _is_list(file):
         yield from _text_parts(RecordTable, "JSON", file, False)
-    else:
-        yield TABLES[kind](file, silent)
+    else:  # A copy, since the file may be closed when the part is read.
+        file.seek(0)
+        yield TABLES[kind](io.BytesIO(file.read()), silent)
 
 
 def _is_list(file: IO[bytes]) -> bool:

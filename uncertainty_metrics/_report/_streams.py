@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import glob
 import itertools
 import os
@@ -10,7 +11,7 @@ import pathlib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,8 @@ from uncertainty_metrics._report._predictions import (
 from uncertainty_metrics._report._sections_regression import forecasts_of
 from uncertainty_metrics._report._table_models import Plan, model_of_table, plan_of
 from uncertainty_metrics._report._tables import Table
-from uncertainty_metrics.numpy.sketch.summary import Summary
+from uncertainty_metrics.numpy import _threads
+from uncertainty_metrics.numpy.sketch.summary import Summary, summary_of
 
 # Rows of the sample: as many, or fewer where these have so many numbers together.
 _MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
@@ -86,6 +88,39 @@ class _Sample:
         return self._models[0]
 
 
+class _Part(NamedTuple):
+    """Predictions that are read together.
+
+    Attributes:
+      model: the predictions.
+      has_examples: whether there are any of positive weight.
+      summary: the sums over them; None without examples, and of a regression or a
+        model of survival.
+    """
+
+    model: Any
+    has_examples: bool
+    summary: Summary | None
+
+
+def _summed(model: Model) -> _Part:
+    """Returns checked predictions with their sums.
+
+    Raises:
+      ValueError: a value is not as it must be.
+    """
+    assert not isinstance(model, Stream)
+    weights = model.sample_weight
+    if not _rows.num_rows(model) or (weights is not None and not np.any(weights)):
+        return _Part(model, False, None)
+    if isinstance(model, Regression):
+        forecasts_of(model)
+    if isinstance(model, Regression | Survival):
+        return _Part(model, True, None)
+    summary = summary_of(examples_of(model), isinstance(model, Confidences))
+    return _Part(model, True, summary)
+
+
 class Accumulator:
     """Takes parts of predictions, and returns what a report needs.
 
@@ -110,24 +145,19 @@ class Accumulator:
         Raises:
           ValueError: a value is not as it must be.
         """
-        assert not isinstance(model, Stream)
-        self.leave_out(model.left_out)
-        weights = model.sample_weight
-        if not _rows.num_rows(model) or (weights is not None and not np.any(weights)):
+        self._add(_summed(model))
+
+    def _add(self, part: _Part) -> None:
+        model = part.model
+        self._left_out |= dict.fromkeys(model.left_out)
+        if not part.has_examples:
             return
-        if isinstance(model, Regression):
-            forecasts_of(model)
-        elif not isinstance(model, Survival):
+        if part.summary is not None:
             if self._summary is None:
                 classes = getattr(model, "classes", ())
                 self._summary = Summary(class_names=classes)
-            is_of_answers = isinstance(model, Confidences)
-            self._summary.add_examples(examples_of(model), of_answers=is_of_answers)
+            self._summary.add_batch(part.summary, getattr(model, "kind", "correct"))
         self._sample.add(model)
-
-    def leave_out(self, names: Iterable[str]) -> None:
-        """Adds names of columns that are not used, which the report lists."""
-        self._left_out |= dict.fromkeys(names)
 
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
@@ -234,24 +264,78 @@ def read_stream(
     accumulator = Accumulator(_source_of_all(paths))
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     progress = _Progress(sum(sizes), tell)
+    before = dict(zip(paths, itertools.accumulate([0, *sizes]), strict=False))
+    pieces = _pieces(paths, choice or Choice())
+    for piece, part in _threads.map_ahead(_read_piece, pieces):
+        with _files.errors_of(_files.source_of(piece.path)):
+            accumulator._add(part)
+        progress.at(before[piece.path] + piece.end, accumulator.rows)
+    return accumulator
+
+
+class _Piece(NamedTuple):
+    """A part of a file.
+
+    Attributes:
+      path: the file.
+      read: returns the predictions.
+      place: returns the name of a row in errors, for its index.
+      end: up to which byte the file has been read.
+    """
+
+    path: pathlib.Path
+    read: Callable[[], Model]
+    place: Callable[[int], str]
+    end: int
+
+
+def _pieces(paths: Iterable[pathlib.Path], choice: Choice) -> Iterator[_Piece]:
+    """Yields the parts of files, whose tables all have the plan of the first.
+
+    Raises:
+      ReportError: a file cannot be read.
+    """
     plan: Plan | None = None
-    for path, before in zip(paths, itertools.accumulate([0, *sizes]), strict=False):
+    for path in paths:
         name = _files.source_of(path)
         with _files.errors_of(name):
             kind = _files.kind_of(path)
+            if kind == "npz":
+                read: Callable[[], Model] = functools.partial(_read_npz, path, choice)
+                yield _Piece(path, read, _example, path.stat().st_size)
+                continue
             with open(path, "rb") as file:
-                if kind == "npz":
-                    model = _files.read_npz(name, file, choice or Choice())
-                    _add(accumulator, model, lambda row: f"example {row}")
-                else:
-                    plan = plan or _plan(kind, file, name, choice or Choice())
-                    if plan is None:
-                        continue  # There are no examples in this file.
-                    for table in _parts.parts(kind, file, plan.used):
-                        _add_table(accumulator, name, table, plan)
-                        progress.at(before + file.tell(), accumulator.rows)
-        progress.at(before + path.stat().st_size, accumulator.rows)
-    return accumulator
+                plan = plan or _plan(kind, file, name, choice)
+                if plan is None:
+                    continue  # There are no examples in this file.
+                for table in _parts.parts(kind, file, plan.used):
+                    read = functools.partial(_model_of_table, name, table, plan)
+                    yield _Piece(path, read, table.place, file.tell())
+
+
+def _read_npz(path: pathlib.Path, choice: Choice) -> Model:
+    with open(path, "rb") as file:
+        return _files.read_npz(_files.source_of(path), file, choice)
+
+
+def _example(index: int) -> str:
+    return f"example {index}"
+
+
+def _read_piece(piece: _Piece) -> tuple[_Piece, _Part]:
+    """Returns a part of a file with its predictions and sums.
+
+    Raises:
+      ReportError: a value is not as it must be; the error names the first bad row.
+    """
+    with _files.errors_of(_files.source_of(piece.path)):
+        model = piece.read()
+        try:
+            return piece, _summed(model)
+        except ValueError as wrong:
+            row = _bad_row(model)
+            where = "" if row is None else f"{piece.place(row)}: "
+            raise ValueError(f"{where}{wrong}") from None
 
 
 def _source_of_all(paths: Sequence[pathlib.Path]) -> str:
@@ -269,25 +353,14 @@ def _plan(kind: str, file: IO[bytes], name: str, choice: Choice) -> Plan | None:
     return plan.with_classes_of(model_of_table(name, first, plan))
 
 
-def _add_table(accumulator: Accumulator, name: str, table: Table, plan: Plan) -> None:
+def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
     plan.check_header(table.header)
     try:
-        model = model_of_table(name, table, plan)
+        return model_of_table(name, table, plan)
     except ValueError as wrong:
         if re.match(r"(line|row|record) \d", str(wrong)):
             raise
         raise ValueError(f"from {table.place(0)} on: {wrong}") from None
-    _add(accumulator, model, table.place)
-
-
-def _add(accumulator: Accumulator, model: Model, place: Callable[[int], str]) -> None:
-    """Adds a part; its error names the first bad row."""
-    try:
-        accumulator.add(model)
-    except ValueError as wrong:
-        row = _bad_row(model)
-        where = "" if row is None else f"{place(row)}: "
-        raise ValueError(f"{where}{wrong}") from None
 
 
 def _bad_row(model: Any) -> int | None:

@@ -430,7 +430,6 @@ class SampleCRPS(RealScorer):
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
-        np_forecast_scores.check_estimator(self.estimator, None)
         _, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
         object.__setattr__(self, "alpha", alpha)
 
@@ -443,7 +442,7 @@ class SampleCRPS(RealScorer):
 
     def _check_size(self, size):
         estimator, _ = np_forecast_scores.settled(self.estimator, self.alpha)
-        np_forecast_scores.check_estimator(estimator, size, "y_pred")
+        np_forecast_scores.check_num_samples(estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
         estimator, alpha = np_forecast_scores.settled(self.estimator, self.alpha)

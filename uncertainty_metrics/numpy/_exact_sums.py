@@ -85,12 +85,10 @@ class Total:
             block = slice(start, start + _BLOCK)
             self._add(values[block], cells[block])
 
-    def count(self, cells: np.ndarray) -> None:
-        """Adds 1 to the sum of each of these cells [n]."""
-        for start in range(0, len(cells), _BLOCK):
-            self._make_room()
-            block = cells[start : start + _BLOCK]
-            self._digits_at(0)[...] += np.bincount(block, minlength=self._num_cells)
+    def add_counts(self, counts: np.ndarray) -> None:
+        """Adds integers up to 2^20, one for each cell, to the sums."""
+        self._make_room()
+        self._digits_at(0)[...] += counts
 
     def _make_room(self) -> None:
         """Carries the digits before a block that an int64 might not hold."""
@@ -106,17 +104,17 @@ class Total:
 
     def _add(self, values: np.ndarray, cells: np.ndarray) -> None:
         while True:  # Each round adds one digit of each value.
-            nonzero = np.flatnonzero(values)
-            if len(nonzero) == 0:
+            largest = max(np.max(values, initial=0), -np.min(values, initial=0))
+            if largest == 0:
                 return
-            if len(nonzero) < len(values):
-                values, cells = values[nonzero], cells[nonzero]
-            largest = max(np.max(values), -np.min(values))
             place = int(np.frexp(largest)[1] - 1) // _BITS
             digit = np.trunc(_scaled(values, -_BITS * place))
-            values = values - _scaled(digit, _BITS * place)
             digit_sums = np.bincount(cells, digit, self._num_cells)
             self._digits_at(place)[...] += digit_sums.astype(np.int64)
+            values = values - _scaled(digit, _BITS * place)
+            nonzero = np.flatnonzero(values != 0)  # Of booleans it is faster.
+            if len(nonzero) < len(values):
+                values, cells = values[nonzero], cells[nonzero]
 
     def sums(self) -> ExactSums:
         """Returns the sums; 0 for a sum that rounding made negative."""

@@ -126,13 +126,14 @@ class Examples:
 
         Args:
           function: returns the scores of the examples of a block, [n, ...], for their
-            float64 probabilities [n, K], which it may overwrite, and the block.
+            contiguous float64 probabilities [n, K], which it may overwrite, and the
+            block.
           *shape: the shape of a score.
         """
         out = np.empty((len(self.labels), *shape))
 
         def scores(block: slice) -> np.ndarray:
-            return function(self.rows(block).astype(np.float64), block)
+            return function(self.rows(block).astype(np.float64, order="C"), block)
 
         return _threads.fill_rows(out, scores, self.predictions.shape[1])
 

@@ -279,8 +279,13 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
             p = predictions[block]
             if from_logits:
                 p = _rows.softmax(p)
-            index[block] = np.argmax(ordered_bits(p), axis=-1)
-            top[block] = p[np.arange(len(p)), index[block]]
+            bits = ordered_bits(p)
+            if classes == 2:  # `argmax` is slow on short rows.
+                index[block] = bits[:, 1] > bits[:, 0]
+                ordered_bits(top)[block] = np.maximum(bits[:, 0], bits[:, 1])
+            else:
+                index[block] = np.argmax(bits, axis=-1)
+                top[block] = p[np.arange(len(p)), index[block]]
         return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
 
     if not all(_threads.map_rows(decide, n, classes)):

@@ -13,7 +13,7 @@ from uncertainty_metrics.numpy import _threads
 # With so few columns, work on whole columns takes less time than on rows. Of eight
 # numbers or more, NumPy adds several at once; of fewer it adds one after the other, so
 # the sums of whole columns have the same bits.
-_FEW_MAXIMA, _FEW_SUMS = 16, 7
+_FEW_MAXIMA, _FEW_SUMS, _FEW_PRODUCTS = 16, 7, 4
 
 
 def largest(rows: np.ndarray) -> np.ndarray:
@@ -32,6 +32,9 @@ def sums(rows: np.ndarray) -> np.ndarray:
 
 def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Returns the sums of x * y over the last axis, without an array of products."""
+    if 0 < x.shape[-1] <= _FEW_PRODUCTS:
+        columns = zip(np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0), strict=True)
+        return functools.reduce(np.add, (a * b for a, b in columns))
     return np.matmul(x[..., None, :], y[..., None])[..., 0, 0]
 
 

@@ -8,14 +8,16 @@ depends on the number of threads.
 
 from __future__ import annotations
 
+import collections
 import contextvars
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Threads take longer to start than NumPy takes for simple work on fewer numbers.
@@ -131,6 +133,41 @@ def _shared(
     if errors:
         raise errors[min(errors)]
     return [results[index] for index in range(len(parts))]
+
+
+def map_ahead(
+    function: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[Result]:
+    """Yields the results of a function of each item, in their order.
+
+    This thread takes the items, such as the parts of a file that it reads, and other
+    threads work on the items that were taken: on as many at a time as there are
+    threads. The first error in the order of the items is raised.
+    """
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    threads = number_of_threads()
+    if threads == 1:
+        yield from map(function, items)
+        return
+    waiting: collections.deque[Future[Result]] = collections.deque()
+    source, failed = iter(items), None
+    with ThreadPoolExecutor(threads) as pool:
+        while True:
+            try:
+                item = next(source)
+            except StopIteration:
+                break
+            except Exception as error:  # Raised after the errors of items before it.
+                failed = error
+                break
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    if failed is not None:
+        raise failed
 
 
 def map_blocks(

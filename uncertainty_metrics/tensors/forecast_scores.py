@@ -60,7 +60,7 @@ def _samples(
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
-    np_forecast_scores.check_estimator(estimator, samples.shape[-1])
+    np_forecast_scores.check_num_samples(estimator, samples.shape[-1])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     return _without_last(labels, samples), samples
 
@@ -210,7 +210,7 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     estimator, alpha = np_forecast_scores.settled(estimator, alpha)
-    np_forecast_scores.check_estimator(estimator, samples.shape[-2])
+    np_forecast_scores.check_num_samples(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     strays = samples - xp.cast(labels, samples.dtype)[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])

@@ -103,11 +103,10 @@ def _samples(
     return labels, _inputs.finite("predictive_samples", samples, single=True)
 
 
-def check_estimator(
+def check_num_samples(
     estimator: str, num_samples: int | None, name: str = "predictive_samples"
 ) -> None:
-    """Raises ValueError for an unknown estimator, or too few samples for it."""
-    _checks.one_of("estimator", estimator, get_args(SpreadEstimator))
+    """Raises ValueError if the samples are too few for the estimator."""
     if is_fair(estimator) and num_samples == 1:
         raise _checks.error(
             name,
@@ -118,9 +117,13 @@ def check_estimator(
 
 
 def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
-    """Returns the estimator and the checked share `alpha`; "almost_fair" becomes "fair"
-    for alpha 1 and "nrg" for alpha 0.
+    """Returns the checked estimator and share `alpha`; "almost_fair" becomes "fair" for
+    alpha 1 and "nrg" for alpha 0.
+
+    Raises:
+      ValueError: the estimator is unknown, or `alpha` is not in [0, 1].
     """
+    _checks.one_of("estimator", estimator, get_args(SpreadEstimator))
     alpha = _checks.share("alpha", alpha)
     if estimator == "almost_fair" and alpha in (0.0, 1.0):
         estimator = "fair" if alpha else "nrg"
@@ -236,7 +239,7 @@ def crps_score(
     labels, samples = _samples(labels, predictive_samples)
     num_samples = samples.shape[-1]
     estimator, alpha = settled(estimator, alpha)
-    check_estimator(estimator, num_samples)
+    check_num_samples(estimator, num_samples)
     if member_weights is not None:
         weights = _member_weights(member_weights, samples, estimator)
         spread, pairs = _pairwise.weighted_spread(samples, weights)

@@ -248,7 +248,7 @@ def energy_score(
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     m = samples.shape[-2]
     estimator, alpha = forecast_scores.settled(estimator, alpha)
-    forecast_scores.check_estimator(estimator, m)
+    forecast_scores.check_num_samples(estimator, m)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
     d = samples.shape[-1]

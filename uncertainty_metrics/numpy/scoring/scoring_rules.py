@@ -29,7 +29,16 @@ __all__ = [
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Returns the value [N] at the label in each row of values [N, K]."""
+    if values.flags.c_contiguous:
+        return values.reshape(-1)[_places(labels, values.shape[1])]
     return values[np.arange(len(labels)), labels]
+
+
+def _places(labels: np.ndarray, classes: int) -> np.ndarray:
+    """Returns the index of the label in each row of a contiguous array [N, K], whose
+    rows follow each other. This takes half the time of two indices.
+    """
+    return np.arange(0, len(labels) * classes, classes) + labels
 
 
 def of_groups(
@@ -172,7 +181,7 @@ def brier_score(
     def score(p: np.ndarray, block: slice) -> np.ndarray:
         labels = examples.labels[block]
         if zero_based:  # Adding 1 at the end would lose digits.
-            p[np.arange(len(p)), labels] -= 1
+            p.reshape(-1)[_places(labels, p.shape[1])] -= 1
             return _rows.dot(p, p)
         return _rows.dot(p, p) - 2 * at_label(p, labels)
 

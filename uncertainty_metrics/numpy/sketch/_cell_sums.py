@@ -15,7 +15,7 @@ from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
 # The number of scores at a time, so that temporary arrays stay small.
-_BLOCK = 2**18
+_BLOCK = 2**16
 # Scores are rounded to multiples of 2^-160, as all float32 are.
 _PLACES = 160
 ROWS = ("weights", "score_sums", "outcome_sums")
@@ -91,36 +91,61 @@ def of_examples(
     if len(examples.labels) == 0:
         return None
     scores, outcomes, groups = _scores.scored_rows(examples, spec)
-    cells = _grid.num_cells(*bits)
     num_groups = spec.num_groups(examples.num_classes)
-    zeros = ExactSums.zeros(num_groups * cells)
-    totals = [Total(zeros) for _ in ROWS]
+    weights = examples.weights
+    return of_scores(scores, outcomes, groups, weights, num_groups, bits)
+
+
+def of_scores(
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    groups: np.ndarray | None,
+    weights: np.ndarray | None,
+    num_groups: int,
+    bits: tuple[int, ...],
+) -> SketchSums:
+    """Returns the sums over scores, of at least one.
+
+    Args:
+      scores: in [0, 1], C for each example, [N, C].
+      outcomes: boolean [N, C].
+      groups: the group of each score, integers [N, C]; unused if there is one group.
+      weights: the weight of each example, [N]; or None.
+      num_groups: number of groups.
+      bits: arguments of the grid.
+    """
+    cells = _grid.num_cells(*bits)
+    size = num_groups * cells
+    totals = [Total(ExactSums.zeros(size)) for _ in ROWS]
+    of_weights, of_scores, of_outcomes = totals
     rows = max(1, _BLOCK // scores.shape[1])
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
-        score = scores[block].reshape(-1)
+        score, outcome = scores[block].reshape(-1), outcomes[block].reshape(-1)
         cell = _grid.index(score.astype(np.float32), *bits).astype(np.int64)
-        if num_groups > 1:
+        if groups is not None and num_groups > 1:
             cell += groups[block].reshape(-1) * cells
-        score = _rounded(score.astype(np.float64))
-        hit = np.flatnonzero(outcomes[block])
-        of_weights, of_scores, of_outcomes = totals
-        if examples.weights is None:
-            of_weights.count(cell)
+        score = _rounded(score)
+        if weights is None:
+            counts = np.bincount(cell + size * outcome, minlength=2 * size)
+            of_weights.add_counts(counts[:size] + counts[size:])
             of_scores.add(score, cell)
-            of_outcomes.count(cell[hit])
+            of_outcomes.add_counts(counts[size:])
         else:
-            weight = np.repeat(examples.weights[block], scores.shape[1])
+            weight = np.repeat(weights[block], scores.shape[1])
             of_weights.add(weight, cell)
             of_scores.add(weight * score, cell)
+            hit = np.flatnonzero(outcome)
             of_outcomes.add(weight[hit], cell[hit])
     return of_rows([total.sums() for total in totals], scores.size)
 
 
 def _rounded(scores: np.ndarray) -> np.ndarray:
-    """Returns scores rounded to 2^-160, which limits the number of their digits."""
-    small = scores < 2.0**-100
-    if not np.any(small):
-        return scores
-    rounded = np.ldexp(np.rint(np.ldexp(scores, _PLACES)), -_PLACES)
-    return np.where(small, rounded, scores)
+    """Returns a float64 copy of scores, rounded to 2^-160, which limits the number of
+    their digits.
+    """
+    rounded = scores.astype(np.float64)
+    small = np.flatnonzero(rounded < 2.0**-100)
+    digits = np.rint(np.ldexp(rounded[small], _PLACES))
+    rounded[small] = np.ldexp(digits, -_PLACES)
+    return rounded

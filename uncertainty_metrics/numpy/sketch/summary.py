@@ -6,7 +6,7 @@ import io
 import itertools
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,42 +165,34 @@ class Summary:
         )
         self.add_examples(_examples.examples_of(data), of_answers=correct is not None)
 
-    def add_examples(self, examples: Any, *, of_answers: bool) -> None:
+    def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
         """Adds checked examples; answers are examples of two classes, 1 for right."""
-        if len(examples.labels) == 0:
-            return
-        if self._of_answers not in (None, of_answers):
+        if len(examples.labels):
+            self.add_batch(summary_of(examples, of_answers), examples.name)
+
+    def add_batch(self, batch: Summary, name: str) -> None:
+        """Adds the summary of a batch, without names of classes.
+
+        Args:
+          batch: of at least one example.
+          name: what an error calls the predictions of the batch.
+
+        Raises:
+          ValueError: the batch has other classes than the batches before.
+        """
+        if self._of_answers not in (None, batch.of_answers):
             raise _checks.plain_error(
                 "A summary is either of `labels`, or of `correct` with `confidences`.",
                 "both",
             )
-        if self.num_classes not in (None, examples.num_classes):
+        if self.num_classes not in (None, batch.num_classes):
             raise _checks.error(
-                examples.name,
+                name,
                 f"{self.num_classes} classes, as in the first batch",
-                f"{examples.num_classes} classes",
+                f"{batch.num_classes} classes",
                 verb="have",
             )
-        weights = examples.weights
-        if of_answers:
-            right, confidences = examples.labels == 1, examples.probabilities[:, 1]
-        else:
-            decided, confidences = examples.decided
-            right = decided == examples.labels
-        batch = Summary(class_names=self.class_names)
-        batch._of_answers = of_answers
-        batch._sums = _sums_of(examples, right, confidences, of_answers)
-        batch.decisions.update(
-            correct=right, confidences=confidences, sample_weight=weights
-        )
-        if not of_answers:
-            batch.classes = ScoreSketch(max_prob=False, class_conditional=True)
-            batch.classes.update(examples)
-        if weights is not None:
-            batch._squares = ScoreSketch()
-            batch._squares.update(
-                correct=right, confidences=confidences, sample_weight=weights**2
-            )
+        batch.class_names = self.class_names
         total = self + batch
         self._of_answers, self._sums = total._of_answers, total._sums
         self.decisions, self.classes = total.decisions, total.classes
@@ -432,11 +424,41 @@ class Summary:
         return np.array_equal(ours, squared)
 
 
+def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
+    """Returns the summary of checked examples, of at least one, without names of
+    classes. Answers are examples of two classes, 1 for right.
+
+    Raises:
+      ValueError: a probability is not in [0, 1], or the weights are too large.
+    """
+    if of_answers:
+        confidences = examples.checked().probabilities[:, 1]
+        right = examples.labels == 1
+    else:
+        decided, confidences = examples.decided
+        right = decided == examples.labels
+    weights = examples.weights
+    summary = Summary()
+    summary._of_answers = of_answers
+    summary._sums = _sums_of(examples, right, confidences, of_answers)
+    summary.decisions._add_decisions(right, confidences, weights)
+    if not of_answers:
+        summary.classes = ScoreSketch(max_prob=False, class_conditional=True)
+        summary.classes.update(cast(Any, examples))
+    if weights is not None:
+        summary._squares = ScoreSketch()
+        summary._squares._add_decisions(right, confidences, weights**2)
+    return summary
+
+
 def _sums_of(
-    examples: Any, right: np.ndarray, confidences: np.ndarray, of_answers: bool
+    examples: _examples.Examples,
+    right: np.ndarray,
+    confidences: np.ndarray,
+    of_answers: bool,
 ) -> np.ndarray:
     """Returns the sums of a batch, float64 [sums, classes]."""
-    given = examples.weighted(None)
+    given: Any = examples.weighted(None)
     b = np.asarray(brier_score(given, zero_based=True, aggregate=False), np.float64)
     if of_answers:
         b = b / 2  # That of one of the two classes.
@@ -446,16 +468,13 @@ def _sums_of(
     sure = confidences.astype(np.float64)
     gap = right - sure
     labels, size, weights = examples.labels, examples.num_classes, examples.weights
-
-    def total(values: np.ndarray) -> np.ndarray:
-        return np.bincount(labels, values, size)
-
-    # A count is faster than a sum of booleans: of wrong decisions, then of right ones.
-    by_outcome = np.bincount(labels + size * right, minlength=2 * size)
-    by_outcome = by_outcome.reshape(2, size)
-    counts = by_outcome.sum(axis=0)
+    total = _TotalsByClass(labels, size)
     impossibles = np.bincount(labels[impossible], None, size)
     if weights is None:  # Then w and w^2 are 1.
+        # A count is faster than a sum of booleans: of wrong decisions, then of right.
+        by_outcome = np.bincount(labels + size * right, minlength=2 * size)
+        by_outcome = by_outcome.reshape(2, size)
+        counts = by_outcome.sum(axis=0)
         found = [total(each) for each in (gap, b, nll)]
         squares = [total(each * each) for each in (gap, b, nll)]
         pairs = zip(found, found, squares, strict=True)
@@ -464,6 +483,7 @@ def _sums_of(
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # Refused below.
             w, ww = weights, weights * weights
+            counts = np.bincount(labels, minlength=size)
             rows = [counts, total(w), total(ww), impossibles]
             rows += [total(w * right), total(w * sure)]
             for each in (gap, b, nll):
@@ -474,6 +494,26 @@ def _sums_of(
             "sample_weight", "small enough to be squared", "an infinite sum"
         )
     return sums
+
+
+class _TotalsByClass:
+    """Sums of the values of the examples of each class.
+
+    An addition to a sum waits for the addition before it. So that few classes do not
+    slow the additions down, every eighth example adds to the same sum.
+
+    Args:
+      labels: the class of each example, integers [N].
+      size: number of classes.
+    """
+
+    def __init__(self, labels: np.ndarray, size: int):
+        self._size, self._parts = size, 8 if size <= 100 else 1
+        self._places = labels + size * (np.arange(len(labels)) & (self._parts - 1))
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        sums = np.bincount(self._places, values, self._parts * self._size)
+        return sums.reshape(self._parts, self._size).sum(axis=0)
 
 
 def _check_names(names: Collection[str]) -> None:
