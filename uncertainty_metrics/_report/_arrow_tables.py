@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
 from uncertainty_metrics import _optional
+from uncertainty_metrics._report._arrow_lists import Lists
 from uncertainty_metrics._report._predictions import silent
 from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics.numpy import _archive
 
 _ARROW = b"ARROW1"
+# Yields batches of a file: of at most so many rows, with the columns of these names.
+_Read = Callable[[int, Sequence[str]], Iterator[Any]]
 
 
 class ArrowTable:
@@ -31,17 +35,26 @@ class ArrowTable:
         self._arrow = _optional.require("pyarrow")
         self._file, self._tell = file, tell
         with _damaged(self._kind):
-            self._open(file)
-            self.header = list(self._schema.names)
+            schema = self._open(file)
+            self._lists = Lists(schema, self._select)
+            self.header = self._lists.expanded_names(schema.names)
 
-    def _open(self, file: IO[bytes]) -> None:
+    def _open(self, file: IO[bytes]) -> Any:
+        """Opens the file, and returns its schema."""
         self._table = _arrow_reader(file).read_all()
         _archive.check_size(self._table.nbytes, file)
-        self._schema, self._size = self._table.schema, len(self._table)
+        self._size = len(self._table)
+        return self._table.schema
 
     def _select(self, names: Sequence[str]) -> Any:
-        """Returns a table of these columns."""
-        return self._table.select(names)
+        """Returns a table of these columns of the file."""
+        return self._table.select(list(names))
+
+    def _table_of(self, names: Sequence[str]) -> Any:
+        """Returns a table of these columns, which have one value in each row."""
+        with _damaged(self._kind):
+            table = self._select(self._lists.sources(names))
+        return self._lists.expanded(table, self.place).select(list(names))
 
     def _check_size(self, size: int) -> None:
         """Raises ValueError if `size` bytes are too many for a file of this length."""
@@ -49,19 +62,18 @@ class ArrowTable:
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         types = self._arrow.types
+        if not self._size:
+            raise ValueError("the file must hold at least one example")
+        self._check_size(8 * self._size * (1 + len(names)))
+        self._tell(f"reads {self._size:,} examples")
+        table = self._table_of([label, *names])
         for name in names:
-            kind = _value_type(self._schema.field(name).type, types)
+            kind = _value_type(table.schema.field(name).type, types)
             if not _is_numeric(kind, types):
                 raise ValueError(
                     f"the column `{name}` must hold numbers. Received: {kind}"
                 )
-        wanted = [label, *names]
-        if not self._size:
-            raise ValueError("the file must hold at least one example")
-        self._check_size(8 * self._size * len(wanted))
-        self._tell(f"reads {self._size:,} examples")
         with _damaged(self._kind):
-            table = self._select(wanted)
             numbers = np.empty((self._size, len(names)))
             for j, name in enumerate(names):  # A missing value becomes NaN.
                 numbers[:, j] = table[name].cast("float64").to_numpy()
@@ -69,8 +81,8 @@ class ArrowTable:
 
     def _labels(self, table: Any, label: str) -> np.ndarray:
         types = self._arrow.types
-        kind = _value_type(self._schema.field(label).type, types)
         column = table[label]
+        kind = _value_type(column.type, types)
         if types.is_boolean(kind) and not column.null_count:
             return column.cast(kind).to_numpy().astype(bool)
         if _is_numeric(kind, types):
@@ -88,8 +100,8 @@ class ArrowTable:
             return column.cast("string").to_numpy().astype(str)
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        table = self._table_of(names)
         with _damaged(self._kind):
-            table = self._select(names)
             return [table[name].to_pylist() for name in names]
 
     def place(self, index: int) -> str:
@@ -101,10 +113,10 @@ class ParquetTable(ArrowTable):
 
     _kind = "Parquet"
 
-    def _open(self, file: IO[bytes]) -> None:
+    def _open(self, file: IO[bytes]) -> Any:
         self._parquet = _optional.require("pyarrow.parquet").ParquetFile(file)
-        self._schema = self._parquet.schema_arrow
         self._size = self._parquet.metadata.num_rows
+        return self._parquet.schema_arrow
 
     def _select(self, names: Sequence[str]) -> Any:
         return self._parquet.read(columns=list(names))
@@ -115,20 +127,21 @@ class ArrowPart(ArrowTable):
 
     Args:
       batch: a `pyarrow.RecordBatch` of the columns that are used.
-      header: names of all columns of the table.
+      header: names of all columns of the table, with one value in each row.
+      lists: the columns of lists of the table.
       before: number of rows in the parts before this one.
       kind: "Parquet" or "Arrow".
     """
 
-    def __init__(self, batch: Any, header: Sequence[str], before: int, kind: str):
+    def __init__(
+        self, batch: Any, header: Sequence[str], lists: Lists, before: int, kind: str
+    ):
         self._arrow = _optional.require("pyarrow")
-        self._table, self._before, self._kind = batch, before, kind
+        self._table = self._arrow.Table.from_batches([batch])
+        self._lists, self._before, self._kind = lists, before, kind
         self._tell = silent
-        self._schema, self._size = batch.schema, batch.num_rows
+        self._size = batch.num_rows
         self.header = list(header)
-
-    def _select(self, names: Sequence[str]) -> Any:
-        return self._arrow.Table.from_batches([self._table]).select(list(names))
 
     def _check_size(self, size: int) -> None:
         """Checks nothing: the reader of the parts has limited the rows of each part."""
@@ -152,43 +165,51 @@ def parts(
     before = 0
     batches = _parquet_batches if kind == "parquet" else _arrow_batches
     with _damaged(title):
-        header, found = batches(file, rows, columns)
+        schema, read = batches(file)
+
+        def first(names: list[str]) -> Any:
+            arrow = _optional.require("pyarrow")
+            found = list(itertools.islice(read(1, names), 1))
+            fields = arrow.schema([schema.field(name) for name in names])
+            return arrow.Table.from_batches(found, fields)
+
+        lists = Lists(schema, first)
+        header = lists.expanded_names(schema.names)
+        found = read(rows, schema.names if columns is None else lists.sources(columns))
     while True:
         with _damaged(title):
             batch = next(found, None)
         if batch is None:
             return
         if batch.num_rows:
-            yield ArrowPart(batch, header, before, title)
+            yield ArrowPart(batch, header, lists, before, title)
         before += batch.num_rows
 
 
-def _parquet_batches(
-    file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> tuple[list[str], Iterator[Any]]:
-    """Returns the names of all columns, and the batches of some of them."""
+def _parquet_batches(file: IO[bytes]) -> tuple[Any, _Read]:
+    """Returns the schema, and a function that reads."""
     reader = _optional.require("pyarrow.parquet").ParquetFile(file)
-    chosen = None if columns is None else list(columns)
-    batches = reader.iter_batches(batch_size=rows, columns=chosen)
-    return list(reader.schema_arrow.names), batches
+
+    def read(rows: int, names: Sequence[str]) -> Iterator[Any]:
+        return iter(reader.iter_batches(batch_size=rows, columns=list(names)))
+
+    return reader.schema_arrow, read
 
 
-def _arrow_batches(
-    file: IO[bytes], rows: int, columns: Sequence[str] | None
-) -> tuple[list[str], Iterator[Any]]:
-    """Returns the names of all columns, and the batches of some of them."""
-    reader = _arrow_reader(file)
-    header = list(reader.schema.names)
-    # The reader of a stream does not know the number of batches.
-    count = getattr(reader, "num_record_batches", None)
-    batches = reader if count is None else map(reader.get_batch, range(count))
-    names = header if columns is None else [x for x in columns if x in header]
-    parts = (
-        batch.select(names).slice(start, rows)
-        for batch in batches
-        for start in range(0, batch.num_rows, rows)
-    )
-    return header, parts
+def _arrow_batches(file: IO[bytes]) -> tuple[Any, _Read]:
+    """Returns the schema, and a function that reads."""
+
+    def read(rows: int, names: Sequence[str]) -> Iterator[Any]:
+        reader = _arrow_reader(file)
+        # The reader of a stream does not know the number of batches.
+        count = getattr(reader, "num_record_batches", None)
+        batches = reader if count is None else map(reader.get_batch, range(count))
+        chosen = [name for name in reader.schema.names if name in names]
+        for batch in batches:
+            for start in range(0, batch.num_rows, rows):
+                yield batch.select(chosen).slice(start, rows)
+
+    return _arrow_reader(file).schema, read
 
 
 def _arrow_reader(file: IO[bytes]) -> Any:

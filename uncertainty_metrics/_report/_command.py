@@ -351,6 +351,11 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
         return read_predictions("-", choice, tell)
     paths = _streams.files_of(files)
     if summaries := _streams.summaries_in(paths):
+        if choice.groups:
+            raise ReportError(
+                "--group needs predictions: a summary does not keep to which group an "
+                f"example belongs. Received: {summaries.source}, a summary"
+            )
         return summaries
     if len(paths) == 1 and not _streams.is_large(paths[0]):
         return read_predictions(paths[0], choice, tell)

@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from uncertainty_metrics import _optional
+from uncertainty_metrics._report._names import BY_CLASS
 from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics.numpy import _archive
@@ -25,8 +26,6 @@ from uncertainty_metrics.numpy import _archive
 _EMPTY = "the file must hold at least one example"
 # A file with more names has data where the names should be.
 _MAX_NAMES = 10_000
-# Lists and objects of these names hold a number for each class.
-_BY_CLASS = ("logits", "probabilities", "probs")
 _WHOLE = "the file"
 # The reader reports its progress after so many records.
 _RECORDS_PER_MESSAGE = 10_000
@@ -216,7 +215,7 @@ def _columns(record: Any, place: str) -> dict[str, Any]:
 def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         name = f"{prefix}{_clean(key)}"
-        by_class = name.lower() in _BY_CLASS
+        by_class = name.lower() in BY_CLASS
         if by_class and isinstance(value, list):
             value = {str(k): number for k, number in enumerate(value)}
         if isinstance(value, dict) and value:
