@@ -8,7 +8,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import Decisions
-from uncertainty_metrics._report._sections_rows import rows
+from uncertainty_metrics._report._sections_rows import decimals, rows
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # The meaning of each calibration error, with a place for its value in percent.
@@ -79,15 +79,18 @@ def verdict_on_gap(
     size = sample_size + 4
     rate = (accuracy * sample_size + 2) / size
     error = (rate * (1 - rate) / size) ** 0.5
-    numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    if round(abs(gap), 3) <= round(2 * error, 3):  # Rounded as in the report.
+    shown = decimals(error)
+    numbers = f"mean confidence {confidence:.{shown}f}, accuracy {accuracy:.{shown}f}"
+    # Rounded as in the report.
+    if round(abs(gap), shown) <= round(2 * error, shown):
         return "", (
             f"Neither clearly overconfident nor underconfident on average: {numbers}, "
-            f"a difference of {abs(gap):.3f}; chance alone gives up to about "
-            f"{2 * error:.3f}."
+            f"a difference of {abs(gap):.{shown}f}; chance alone gives up to about "
+            f"{2 * error:.{shown}f}."
         )
     direction = "over" if gap > 0 else "under"
     return direction, (
-        f"{direction.capitalize()}confident on average, by {100 * abs(gap):.1f} "
-        f"percentage points: {numbers} (standard error {error:.3f})."
+        f"{direction.capitalize()}confident on average, by "
+        f"{100 * abs(gap):.{shown - 2}f} percentage points: {numbers} (standard error "
+        f"{error:.{shown}f})."
     )

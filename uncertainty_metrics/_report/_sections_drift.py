@@ -81,8 +81,8 @@ def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
         )
     far = sorted(rows, key=lambda row: -abs(row["z"] or 0.0))[:3]
     where = [
-        f"between {row['from']:.2f} and {row['to']:.2f} ({row['first']:+.4f} in "
-        f"the first, {row['second']:+.4f} in the second)"
+        f"between {row['from']:.2f} and {row['to']:.2f} ({_signed(row['first'])} in "
+        f"the first, {_signed(row['second'])} in the second)"
         for row in far
         if abs(row["z"] or 0.0) > _FAR
     ]
@@ -90,3 +90,7 @@ def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
         f" Accuracy less confidence differs most {', '.join(where)}." if where else ""
     )
     return f"Calibration differs between both sets ({shown}).{most}"
+
+
+def _signed(gap: float) -> str:
+    return f"{round(gap, 4) + 0.0:+.4f}"  # Without the sign of -0.0.

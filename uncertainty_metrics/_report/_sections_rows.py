@@ -36,6 +36,13 @@ def shown_p_value(p: float) -> str:
     return f"= {p:.3f}" if round(p, 3) else "< 0.001"
 
 
+def decimals(error: float) -> int:
+    """Returns how many decimals to show of a number with this uncertainty: three, or
+    more where millions of examples leave little uncertainty.
+    """
+    return 3 if not error > 0 else min(max(3, math.ceil(-math.log10(error))), 6)
+
+
 def verdict_on_chance(p: float) -> str:
     """Returns the end of a sentence on what chance alone gives a calibrated model."""
     if is_clear(p):

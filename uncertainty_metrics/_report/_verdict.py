@@ -19,6 +19,7 @@ from uncertainty_metrics._report._blocks import SIDES, model, number, significan
 from uncertainty_metrics._report._predictions import visible
 from uncertainty_metrics._report._sections_risk import finding
 from uncertainty_metrics._report._sections_rows import (
+    decimals,
     is_borderline,
     is_clear,
     shown_p_value,
@@ -215,11 +216,12 @@ def _accuracy(report: dict[str, Any]) -> Tile:
     size = report["data"]["effective_examples"]
     low, high = _wilson.interval(np.float64(accuracy), np.float64(size), _LEVEL)
     level = "good" if low > share else "bad" if high < share else "unclear"
+    digits = decimals(high - low) - 2  # Of a percentage.
     return Tile(
         "Accuracy",
-        f"{accuracy:.1%}",
-        f"{_LEVEL:.0%} interval {low:.1%} to {high:.1%}. Always deciding for the most "
-        f"frequent class: {share:.1%}.",
+        f"{accuracy:.{digits}%}",
+        f"{_LEVEL:.0%} interval {low:.{digits}%} to {high:.{digits}%}. Always deciding "
+        f"for the most frequent class: {share:.{digits}%}.",
         level,
     )
 
@@ -240,13 +242,17 @@ def _calibration(report: dict[str, Any]) -> Tile:
     side = section["direction"]
     finding = f"{side}confident".capitalize() if side else "Miscalibrated"
     value, level = _graded(p, finding, "May be calibrated")
+    digits = decimals(interval["high"] - interval["low"])
+    shown, low, high, chance = (
+        f"{each:.{digits}f}"
+        for each in (ece, interval["low"], interval["high"], posterior["ece_by_chance"])
+    )
     return Tile(
         "Calibration",
         value,
-        f"Calibration error (ECE) {ece:.3f}; with {interval['level']:.0%} probability "
-        f"{interval['low']:.3f} to {interval['high']:.3f}. Chance alone gives a "
-        f"calibrated model up to {posterior['ece_by_chance']:.3f}, and as much as this "
-        f"with p {shown_p_value(p)}.",
+        f"Calibration error (ECE) {shown}; with {interval['level']:.0%} probability "
+        f"{low} to {high}. Chance alone gives a calibrated model up to {chance}, and "
+        f"as much as this with p {shown_p_value(p)}.",
         level,
     )
 
