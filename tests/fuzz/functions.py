@@ -138,7 +138,7 @@ def _check_graph(target, arguments, twin, ours, jit_compile, shapes=None) -> str
         complaint = fault(target.parameters, compiled.error)
         if complaint:
             return f"in a graph it {complaint}"
-        if twin.error is None:
+        if twin.error is None and ours.error is None:
             return f"raises only in a graph: {compiled.error}"
         return None
     if twin.error is not None:

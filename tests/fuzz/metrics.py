@@ -138,11 +138,14 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     if options.get("from_logits") and np.min(predictions, initial=1.0) < 1e-7:
         return None  # The reference clips these.
     given = {k: v for k, v in options.items() if k != "from_logits"}
-    scores = row.reference(labels, predictions, weights, **given)
-    weights = 1.0 if weights is None else weights.astype(np.float64)
-    if np.size(weights) == np.size(scores):  # Maybe with one more axis.
-        weights = np.reshape(weights, np.shape(scores))
-    expected = np.mean(scores * weights)
+    if weights is not None and not np.any(weights):
+        expected = 0.0  # The reference would divide by their sum.
+    else:
+        scores = row.reference(labels, predictions, weights, **given)
+        weights = 1.0 if weights is None else weights.astype(np.float64)
+        if np.size(weights) == np.size(scores):  # Maybe with one more axis.
+            weights = np.reshape(weights, np.shape(scores))
+        expected = np.mean(scores * weights)
     for room, found in done.items():
         same = found.error is None and np.allclose(found.values, expected, 1e-3, 1e-3)
         if not same:
