@@ -83,6 +83,18 @@ def compiled(
     return jax.jit(function) if IS_JAX else function
 
 
+def is_for_numpy(tensor: Any) -> bool:
+    """Returns whether NumPy may compute with an eager tensor: it is in the memory of
+    the CPU, and PyTorch records nothing for a gradient in it.
+    """
+    if IS_TENSORFLOW:
+        return "CPU" in tensor.device
+    if IS_JAX:
+        return False
+    recorded = tensor.requires_grad and torch.is_grad_enabled()
+    return tensor.device.type == "cpu" and not recorded
+
+
 def is_worth_compiling(tensor: Any) -> bool:
     """Returns whether a function of one tensor, on its own compiled with XLA, saves the
     time that compilation takes: the tensor is large, and of known shape.
