@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics.numpy.scoring import _pairwise as np_pairwise
-from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _inputs, _search, to_numpy, xp
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _execution,
+    _inputs,
+    _search,
+    to_numpy,
+    xp,
+)
 
 # The longest row for a network, whose log2(m)^2 / 2 steps are all compiled.
 MAX_NETWORK = 4096
