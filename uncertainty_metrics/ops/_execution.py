@@ -84,15 +84,24 @@ def compiled(
 
 
 def is_for_numpy(tensor: Any) -> bool:
-    """Returns whether NumPy may compute with an eager tensor: it is in the memory of
+    """Returns whether NumPy may compute with a tensor: its values are in the memory of
     the CPU, and PyTorch records nothing for a gradient in it.
     """
-    if IS_TENSORFLOW:
-        return "CPU" in tensor.device
-    if IS_JAX:
-        return False
+    if IS_TENSORFLOW or IS_JAX:
+        return has_known_values(tensor)
     recorded = tensor.requires_grad and torch.is_grad_enabled()
-    return tensor.device.type == "cpu" and not recorded
+    return has_known_values(tensor) and not recorded
+
+
+def has_known_values(tensor: Any) -> bool:
+    """Returns whether Python may branch on the values of a tensor, without a wait for
+    another device.
+    """
+    return is_eager() and (
+        "CPU" in tensor.device
+        if IS_TENSORFLOW
+        else not IS_JAX and tensor.device.type == "cpu"
+    )
 
 
 def is_worth_compiling(tensor: Any) -> bool:

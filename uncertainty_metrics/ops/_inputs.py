@@ -117,9 +117,7 @@ def through_numpy(*tensors: xp.Tensor) -> bool:
     """Returns whether the arithmetic of an eager call with these tensors may be left to
     NumPy.
     """
-    if not (SHORTCUT and _execution.is_eager()):
-        return False
-    return all(map(_execution.is_for_numpy, tensors))
+    return SHORTCUT and all(map(_execution.is_for_numpy, tensors))
 
 
 def is_distribution(value: Any) -> bool:

@@ -311,6 +311,12 @@ def divide_no_nan(x: Any, y: Any) -> Any:
     return where(is_zero, 0, x) / where(is_zero, 1, y)
 
 
+def is_finite(x: Any) -> Any:
+    if _IS_JAX or not x.dtype.is_floating_point:
+        return _native.isfinite(x)
+    return x.abs() < math.inf  # `torch.isfinite` takes twice as many passes.
+
+
 def xlogy(x: Any, y: Any) -> Any:
     is_zero = x == 0
     return where(is_zero, 0, x * ops.log(where(is_zero, 1, y)))
@@ -373,11 +379,17 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 
 
 def reduce_all(x: Any, axis: Any = None) -> Any:
-    return ops.all(constant(x), axis=axis)
+    x = constant(x)
+    if _IS_JAX or axis is not None or 0 in x.shape:
+        return ops.all(x, axis=axis)
+    return x.view(torch.uint8).amin() != 0  # `all` takes thirty times as long.
 
 
 def reduce_any(x: Any, axis: Any = None) -> Any:
-    return ops.any(constant(x), axis=axis)
+    x = constant(x)
+    if _IS_JAX or axis is not None or 0 in x.shape:
+        return ops.any(x, axis=axis)
+    return x.view(torch.uint8).amax() != 0
 
 
 def reduce_euclidean_norm(x: Any, axis: Any = None) -> Any:
@@ -559,7 +571,7 @@ names = TensorFlowNames(
         erf=ops.erf,
         erfc=_special.erfc,
         expm1=ops.expm1,
-        is_finite=_native.isfinite,
+        is_finite=is_finite,
         is_nan=_native.isnan,
         log=_native.log,
         log1p=_native.log1p,
