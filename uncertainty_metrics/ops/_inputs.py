@@ -120,6 +120,14 @@ def through_numpy(*tensors: xp.Tensor) -> bool:
     return SHORTCUT and all(map(_execution.is_for_numpy, tensors))
 
 
+def left_to_numpy(*arguments: Any) -> bool:
+    """Returns whether NumPy, which has no gradients, may compute a function that has
+    one: PyTorch says that nobody takes it.
+    """
+    tensors = [argument for argument in arguments if xp.is_tensor(argument)]
+    return through_numpy(*tensors) and all(map(_execution.needs_no_gradient, tensors))
+
+
 def is_distribution(value: Any) -> bool:
     """Returns whether the value is a distribution of TensorFlow Probability."""
     # Without an import of TFP, which takes seconds: if nobody imported it, it is none.
