@@ -11,7 +11,6 @@ import numpy as np
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.ops import IS_TENSORFLOW, _search, _sums, xp
 
-
 # Up to this many comparisons of all examples take less time than a search for each.
 _FEW = 32
 
