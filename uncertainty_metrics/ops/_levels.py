@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.ops import IS_TENSORFLOW, _search, _sums, xp
+
+if TYPE_CHECKING or IS_TENSORFLOW:
+    import tensorflow as tf
 
 # Up to this many comparisons of all examples take less time than a search for each.
 _FEW = 32
@@ -20,7 +24,7 @@ def masses(
 ) -> xp.Tensor:
     """Returns the weight in each cell."""
     if weights is None and IS_TENSORFLOW:  # Ten times as fast as a sum of segments.
-        numbers = xp.math.bincount(cell, minlength=num_cells, maxlength=num_cells)
+        numbers = tf.math.bincount(cell, minlength=num_cells, maxlength=num_cells)
         return xp.cast(numbers, dtype)
     if weights is None:
         ones = xp.ones_like(cell)
