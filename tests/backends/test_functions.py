@@ -10,7 +10,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.backends.conftest import BACKEND
 from tests.fuzz.outcomes import flat
-from uncertainty_metrics.ops import _execution, to_numpy, xp
+from uncertainty_metrics.ops import _execution, _inputs, to_numpy, xp
 
 # Random functions need TensorFlow.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
@@ -56,6 +56,13 @@ def assert_close(result, expected, rtol=1e-5, atol=0.0):
     np.testing.assert_allclose(result, expected, rtol=rtol, atol=atol)
 
 
+def tree_of(result):
+    """Returns the tensors of a result."""
+    from keras import tree
+
+    return tree.flatten(result)
+
+
 @pytest.fixture(autouse=True)
 def few_samples():
     with warnings.catch_warnings():
@@ -88,6 +95,31 @@ def test_float64_is_kept(row, rng):
     arguments = row.draw(rng, (30,))
     expected = flat(row.find(um_np)(**arguments))
     assert_close(flat(row.find(um)(**arguments)), expected, 1e-11, row.precision)
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="JAX is not left to NumPy")
+@catalogue.each(TWINS)
+def test_shortcut_through_numpy_gives_the_values_of_tensors(row, rng, monkeypatch):
+    arguments = row.draw(rng, (30,))
+    for given, rtol in ((arguments, 1e-11), (tensors(arguments), 1e-5)):
+        expected = row.find(um)(**given)
+        with monkeypatch.context() as patch:
+            patch.setattr(_inputs, "SHORTCUT", True)
+            value = row.find(um)(**given)
+        assert_close(flat(value), flat(expected), rtol, row.precision)
+        types = [[x.dtype for x in tree_of(result)] for result in (value, expected)]
+        assert types[0] == types[1]
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="of PyTorch's gradients")
+def test_tensors_that_need_a_gradient_are_not_left_to_numpy():
+    import torch
+
+    x = torch.ones(2, requires_grad=True)
+    assert not _execution.is_for_numpy(x)
+    assert _execution.is_for_numpy(x.detach())
+    with torch.no_grad():
+        assert _execution.is_for_numpy(x)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.backends.conftest import BACKEND
+from uncertainty_metrics.ops import _inputs
 from uncertainty_metrics.ops._pairwise import pairwise_spread
 
 
@@ -23,7 +24,9 @@ def value_and_gradient(samples, with_gradient):
 
 @pytest.mark.parametrize("m", [2, 3, 16, 17, 36])
 @pytest.mark.parametrize("with_gradient", [False, True])
-def test_spreads_and_slopes_of_hard_rows(rng, m, with_gradient):
+@pytest.mark.parametrize("shortcut", [False, True])
+def test_spreads_and_slopes_of_hard_rows(rng, m, with_gradient, shortcut, monkeypatch):
+    monkeypatch.setattr(_inputs, "SHORTCUT", shortcut)
     # Neighbouring floats, which no approximate sort key could order.
     near = 1 + np.finfo(np.float32).eps * rng.permutation(m)
     rows = [

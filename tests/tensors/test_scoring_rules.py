@@ -7,7 +7,7 @@ from scipy import special, stats
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.ops import _execution
+from uncertainty_metrics.ops import _classifier_scores, _execution
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
 
@@ -487,3 +487,23 @@ def test_compiled_weighted_means_are_precise_in_float64(jit_compile, rng):
     compiled = tf.function(um.brier_score, jit_compile=jit_compile, autograph=False)
     score = compiled(**{name: tf.constant(value) for name, value in data.items()})
     np.testing.assert_allclose(score, um_np.brier_score(**data), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [1, 3, 8, 19])
+def test_cross_entropy_of_large_logits_equals_that_of_tensorflow(rng, classes):
+    logits = rng.normal(scale=5, size=(40, classes)).astype(np.float32)
+    logits[0], logits[1, 0], logits[2, 0] = -np.inf, np.nan, np.inf
+    logits[3, 1:] = -np.inf
+    labels = tf.constant(rng.integers(0, classes, 40), tf.int32)
+    found = []
+    for function in (
+        tf.nn.sparse_softmax_cross_entropy_with_logits,
+        _classifier_scores._compiled_cross_entropy(),
+    ):
+        x = tf.constant(logits)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            scores = function(labels, x)
+        found.append((scores, tape.gradient(scores, x)[3:]))
+    for ours, expected in zip(found[1], found[0], strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)

@@ -66,15 +66,20 @@ def first(bad: np.ndarray, array: np.ndarray) -> str:
     return f"{array[index]} at [{place}]"
 
 
+def floats(array: np.ndarray, single: bool) -> np.ndarray:
+    """Returns numbers in float64; with `single`, an array in float32 stays as it is."""
+    if single and array.dtype == np.float32:
+        return array
+    with np.errstate(invalid="ignore"):  # A signaling NaN of 16 bits warns.
+        return native_floating(array).astype(np.float64)
+
+
 def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
     """Returns a float64 array; raises ValueError unless all numbers are finite.
 
     With `single`, an array in float32 stays in float32.
     """
-    array = as_array(name, value)
-    if not (single and array.dtype == np.float32):
-        with np.errstate(invalid="ignore"):  # A signaling NaN of 16 bits warns.
-            array = native_floating(array).astype(np.float64)
+    array = floats(as_array(name, value), single)
     good = np.isfinite(array)
     if not np.all(good):
         raise _checks.error(name, "finite", first(~good, array))
@@ -87,7 +92,11 @@ def like_labels(
     """Returns a finite float64 array of the shape of the labels; see `finite`."""
     array = as_array(name, value)
     _checks.same_shape(name, array.shape, labels.shape)
-    array = finite(name, array, single)
+    return in_shape_of(labels, finite(name, array, single))
+
+
+def in_shape_of(labels: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Returns an array of as many numbers as the labels, or of one, in their shape."""
     if array.ndim == 0:
         return np.broadcast_to(array, labels.shape)
     return array.reshape(labels.shape)

@@ -86,7 +86,8 @@ def in_double(function: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
     *inputs, results = (
         array.reshape(n, array.size // max(n, 1)) for array in (*arrays, out)
     )
-    step = _threads.rows_of_block(results.shape[1])
+    # Three or four arrays of a block share the cache, so it is half as long.
+    step = _threads.rows_of_block(2 * results.shape[1])
 
     def fill(rows: slice) -> None:
         copies = [np.empty((min(step, n), array.shape[1])) for array in inputs]

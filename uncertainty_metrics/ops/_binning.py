@@ -431,10 +431,9 @@ def _from_numpy(
     """
     if not examples.valid:
         return None
-    # With `asarray`, as `numpy()` copies.
-    labels, probabilities = map(np.asarray, (examples.labels, examples.probabilities))
+    labels, probabilities = map(to_numpy, (examples.labels, examples.probabilities))
     weights, predicted, groups, places = (
-        None if part is None else np.asarray(part)
+        None if part is None else to_numpy(part)
         for part in (
             *(examples.weights, examples.predicted),
             *(each and each.index for each in (examples.groups, examples.places)),
@@ -470,7 +469,7 @@ def bin_statistics(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[BinStatistics, xp.Tensor]:
     """Returns the statistics of the bins of `spec`, and whether the data were valid."""
-    if _inputs.through_numpy() and "CPU" in examples.labels.device:
+    if _inputs.through_numpy(examples.labels, examples.predictions):
         statistics = _from_numpy(examples, spec)
         if statistics is not None:
             return statistics, xp.constant(True)

@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
     _decisions,
     _execution,
     _inputs,
@@ -181,11 +182,30 @@ def brier_scores(
     return scores, _inputs.rows_in_range(examples.predictions, scores)
 
 
+def _cross_entropy(labels: xp.Tensor, logits: xp.Tensor) -> xp.Tensor:
+    """Returns the cross-entropy by parts, as `_squares`: TensorFlow's XLA makes code of
+    it that takes a third of the time of the operation.
+    """
+    top = xp.stop_gradient(xp.reduce_max(logits, axis=-1))
+    width = logits.shape[1] // _PARTS
+    starts = range(0, _PARTS * width, width or 1)
+    parts = [
+        xp.exp(logits[:, start : start + width] - top[:, None]) for start in starts
+    ]
+    rest = xp.exp(logits[:, _PARTS * width :] - top[:, None])
+    total = xp.reduce_sum(rest, axis=-1)
+    if parts:
+        total = total + xp.reduce_sum(xp.add_n(parts), axis=-1)
+    return xp.math.log(total) - (_inputs.take(logits, labels) - top)
+
+
 @functools.cache
 def _compiled_cross_entropy() -> Callable[..., xp.Tensor]:
     # The operation by itself also computes the gradient, as large as the logits.
-    cross_entropy = xp.nn.sparse_softmax_cross_entropy_with_logits
-    return _execution.compiled(cross_entropy, with_xla=True)
+    function = xp.nn.sparse_softmax_cross_entropy_with_logits
+    if IS_TENSORFLOW:
+        function = _cross_entropy
+    return _execution.compiled(function, with_xla=True)
 
 
 def likelihood_scores(

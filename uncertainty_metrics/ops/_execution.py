@@ -31,6 +31,8 @@ _Values = TypeVar("_Values")
 COMPILES = IS_TENSORFLOW or IS_JAX
 # With so many numbers, or more, compilation saves more time than it takes.
 _LARGE = 2**24
+# Arrays of so many numbers stay in the cache of a processor.
+CACHED = 2**17
 # Whether a variable may hold integers of 64 bits.
 HAS_INT64_VARIABLES = not IS_JAX
 
@@ -81,6 +83,34 @@ def compiled(
             autograph=autograph,
         )
     return jax.jit(function) if IS_JAX else function
+
+
+def has_known_values(tensor: Any) -> bool:
+    """Returns whether Python may branch on the values of a tensor, without a wait for
+    another device.
+    """
+    return is_eager() and (
+        "CPU" in tensor.device
+        if IS_TENSORFLOW
+        else not IS_JAX and tensor.device.type == "cpu"
+    )
+
+
+def needs_no_gradient(tensor: Any) -> bool:
+    """Returns whether it is known that nobody takes a gradient in a tensor, which only
+    PyTorch says.
+    """
+    if IS_TENSORFLOW or IS_JAX:
+        return False
+    return not (tensor.requires_grad and torch.is_grad_enabled())
+
+
+def is_for_numpy(tensor: Any) -> bool:
+    """Returns whether NumPy may compute with a tensor: its values are in the memory of
+    the CPU, and PyTorch records nothing for a gradient in it.
+    """
+    known = has_known_values(tensor)
+    return known and (IS_TENSORFLOW or needs_no_gradient(tensor))
 
 
 def is_worth_compiling(tensor: Any) -> bool:

@@ -16,6 +16,11 @@ from uncertainty_metrics.ops import _execution, _pairwise, numpy_dtype, xp
 
 def _finite(*tensors: xp.Tensor) -> xp.Tensor:
     """Returns where all of the tensors, which have one shape, are finite."""
+    if _execution.has_known_values(tensors[0]):
+        # The sum is finite if all numbers are, and takes less time than comparisons.
+        total = xp.add_n([xp.reduce_sum(tensor) for tensor in tensors])
+        if xp.math.is_finite(total):
+            return xp.ones_like(tensors[0], xp.bool)
     finite = xp.math.is_finite(tensors[0])
     for tensor in tensors[1:]:
         finite = finite & xp.math.is_finite(tensor)
@@ -118,7 +123,7 @@ def pinball_losses(
     error = labels - predictions
     levels = xp.constant(quantiles, predictions.dtype)
     losses = xp.maximum(levels * error, (levels - 1) * error)
-    return losses, xp.math.is_finite(error)
+    return losses, _finite(error)
 
 
 def interval_scores(

@@ -159,7 +159,7 @@ def by_numpy(function: Callable[..., Any], forecasts: Unchecked) -> Any:
     wrong.
     """
     means, spreads, y, weights, _ = forecasts
-    if weights is not None or not _inputs.through_numpy() or "CPU" not in y.device:
+    if weights is not None or not _inputs.through_numpy(means, spreads, y):
         return None
     try:
         return function(*map(to_numpy, (means, spreads, y)))

@@ -113,9 +113,19 @@ def sum_dtype(tensor: xp.Tensor) -> xp.DType:
     return xp.float64 if tensor.dtype == xp.float64 else xp.float32
 
 
-def through_numpy() -> bool:
-    """Returns whether the arithmetic of an eager call may be left to NumPy."""
-    return IS_TENSORFLOW and SHORTCUT and _execution.is_eager()
+def through_numpy(*tensors: xp.Tensor) -> bool:
+    """Returns whether the arithmetic of an eager call with these tensors may be left to
+    NumPy.
+    """
+    return SHORTCUT and all(map(_execution.is_for_numpy, tensors))
+
+
+def left_to_numpy(*arguments: Any) -> bool:
+    """Returns whether NumPy, which has no gradients, may compute a function that has
+    one: PyTorch says that nobody takes it.
+    """
+    tensors = [argument for argument in arguments if xp.is_tensor(argument)]
+    return through_numpy(*tensors) and all(map(_execution.needs_no_gradient, tensors))
 
 
 def is_distribution(value: Any) -> bool:
@@ -427,7 +437,7 @@ def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp
     rows = logits[: np_inputs.FIRST_ROWS]
     if counted is not None:
         counted = counted[: np_inputs.FIRST_ROWS]
-    if through_numpy():  # In the time of one operation, not of twenty.
+    if through_numpy(rows):  # In the time of one operation, not of twenty.
         of_numpy = None if counted is None else to_numpy(counted)
         return xp.constant(np_inputs.are_probabilities(to_numpy(rows), of_numpy))
     if counted is None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from uncertainty_metrics.numpy.ensemble import _predictions, uncertainty
 from uncertainty_metrics.ops import (
+    _execution,
     _inputs,
     _polynomials,
     _sums,
@@ -151,8 +152,12 @@ def flat_members(predictions: xp.Tensor) -> xp.Tensor:
 
 def _entropy(p: xp.Tensor) -> xp.Tensor:
     """Returns the entropy over the last axis; p may be above 1 by rounding."""
+    if _execution.needs_no_gradient(p):  # Only a gradient needs a special case for 0.
+        terms = p * xp.math.log(xp.clip_by_value(p, tiny(p.dtype), 1))
+    else:
+        terms = xp.math.xlogy(p, xp.minimum(p, 1))
     # The subtraction from 0 makes no -0.0, as a minus would.
-    return 0 - xp.reduce_sum(xp.math.xlogy(p, xp.minimum(p, 1)), axis=-1)
+    return 0 - xp.reduce_sum(terms, axis=-1)
 
 
 def _rounded(members: Members) -> xp.Tensor:

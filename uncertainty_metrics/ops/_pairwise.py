@@ -2,10 +2,11 @@
 
 On CPU `tf.sort` takes 6 times as long as a sorting network in a graph, and 20 times as
 long in XLA, and so does JAX's sort. But the network is fast only where XLA fuses its
-steps. So TensorFlow sorts by NumPy in eager execution. Graphs of TensorFlow, and JAX,
-call the network as a function that XLA compiles; in graphs of TensorFlow a short
-network is inline. They sort, as PyTorch always does, inside a strategy, where such
-functions fail on CPU, and where rows are long or of unknown length.
+steps. So TensorFlow and PyTorch sort by NumPy in eager execution on CPU. Graphs of
+TensorFlow, and JAX, call the network as a function that XLA compiles; in graphs of
+TensorFlow a short network is inline. They sort, as PyTorch does on other devices,
+inside a strategy, where such functions fail on CPU, and where rows are long or of
+unknown length.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics.numpy.scoring import _pairwise as np_pairwise
-from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _inputs, _search, xp
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _execution,
+    _inputs,
+    _search,
+    to_numpy,
+    xp,
+)
 
 # The longest row for a network, whose log2(m)^2 / 2 steps are all compiled.
 MAX_NETWORK = 4096
@@ -49,7 +57,7 @@ def pairwise_spread(
 
     @_execution.custom_gradient
     def spread(x):
-        if _inputs.through_numpy():
+        if _inputs.through_numpy(x):
             value, weights = _numpy_spread(x, fair)
         else:
             m = x.shape[-1]
@@ -108,7 +116,7 @@ def _numpy_spread(
     x: xp.Tensor, fair: bool
 ) -> tuple[xp.Tensor, Callable[[], xp.Tensor]]:
     """Returns the spread of [..., m], and a function that returns derivatives."""
-    samples = x.numpy()
+    samples = to_numpy(x)
     value = np_pairwise.spread_of_sorted(np.sort(samples, axis=-1), fair)
     return xp.constant(value), lambda: xp.constant(
         np_pairwise.spread_gradient(samples, fair)

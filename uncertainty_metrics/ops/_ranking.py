@@ -23,6 +23,7 @@ from uncertainty_metrics.ops import (
     _validity,
     is_floating,
     numpy_dtype,
+    to_numpy,
     xp,
 )
 
@@ -176,7 +177,7 @@ class Ranked(NamedTuple):
         """Returns the ranking, of weights that are at least 1 on average."""
         if self.losses is not None:
             return _from_losses(self.scores, self.losses, self.weights)
-        if _inputs.through_numpy() and self.valid:
+        if _inputs.through_numpy(self.scores) and self.valid:
             return _from_numpy(*self[:3])
         return _from_scores(*self[:3])
 
@@ -186,10 +187,9 @@ def _from_numpy(
 ) -> Ranking:
     """Returns the ranking by NumPy, which sorts several times as fast."""
     dtype = _inputs.sum_dtype(scores)
-    # With `asarray`, as `numpy()` copies.
-    columns = [np.asarray(scores), np.asarray(hits)]
+    columns = [to_numpy(scores), to_numpy(hits)]
     if weights is not None:
-        columns.append(np.asarray(weights).astype(np.float64))
+        columns.append(to_numpy(weights).astype(np.float64))
         counted = columns[-1] > 0
         if not np.any(counted):
             return Ranking(*xp.zeros([4, 1], dtype), *xp.zeros([2], dtype))

@@ -133,12 +133,20 @@ def pinball_loss(labels, quantile_predictions, quantiles):
     return _forecast_scores.pinball_losses(labels, predictions, levels)
 
 
+def _unless_reversed(right: xp.Tensor, lower: xp.Tensor, upper: xp.Tensor) -> xp.Tensor:
+    """Returns which scores are right: none of them if every interval is reversed."""
+    reversed_ = xp.reduce_all(lower > upper)
+    if _execution.has_known_values(reversed_) and not reversed_:
+        return right
+    return right & ~reversed_
+
+
 @twin(np_forecast_scores.interval_score)
 def interval_score(labels, lower, upper, alpha):
     alpha = _checks.open_unit("alpha", alpha)
     labels, lower, upper = _like_labels(labels, lower=lower, upper=upper)
     scores, right = _forecast_scores.interval_scores(labels, lower, upper, alpha)
-    return scores, right & ~xp.reduce_all(lower > upper)
+    return scores, _unless_reversed(right, lower, upper)
 
 
 @twin(np_forecast_scores.weighted_interval_score)
@@ -158,7 +166,7 @@ def weighted_interval_score(labels, median, lower, upper, alphas):
     scores, right = _forecast_scores.weighted_interval_scores(
         labels, median, lower, upper, levels
     )
-    return scores, right & ~xp.reduce_all(lower > upper)
+    return scores, _unless_reversed(right, lower, upper)
 
 
 def _norm(vectors: xp.Tensor) -> xp.Tensor:

@@ -6,6 +6,7 @@ predictions. float64 predictions are computed in float64, all others in float32.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from uncertainty_metrics.numpy.scoring import (
     brier_decompositions as np_brier_decompositions,
 )
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
-from uncertainty_metrics.ops import _classifier_scores, _inputs, xp
+from uncertainty_metrics.ops import _classifier_scores, _inputs, for_numpy, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = [
@@ -58,11 +59,23 @@ def ranked_probability_score(data, aggregate):
     return _scored(data, aggregate, _classifier_scores.ranked_scores)
 
 
+def _by_numpy(
+    decomposition: Callable[..., Any], examples: _inputs.Examples, data: ClassifierData
+) -> Any:
+    """Returns a decomposition by NumPy, which takes half of PyTorch's time; None where
+    NumPy may not compute it.
+    """
+    if not _inputs.left_to_numpy(examples.predictions):
+        return None
+    names = inspect.signature(decomposition).parameters
+    parts = decomposition(**{name: for_numpy(getattr(data, name)) for name in names})
+    return type(parts)(*(xp.constant(part, examples.dtype) for part in parts))
+
+
 def _decompositions(
-    data: ClassifierData,
+    examples: _inputs.Examples,
 ) -> tuple[BrierParts, ExactBrierParts, xp.Tensor]:
     """Returns both decompositions, and whether to trust them."""
-    examples = _inputs.examples_of(data)
     sums, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True
     )
@@ -73,11 +86,19 @@ def _decompositions(
 
 @twin(np_brier_decompositions.brier_decomposition, data=ClassifierData)
 def brier_decomposition(data):
-    parts, _, valid = _decompositions(data)
+    examples = _inputs.examples_of(data)
+    parts = _by_numpy(np_brier_decompositions.brier_decomposition, examples, data)
+    if parts is not None:
+        return parts, True
+    parts, _, valid = _decompositions(examples)
     return parts, valid
 
 
 @twin(np_brier_decompositions.brier_decomposition_exact, data=ClassifierData)
 def brier_decomposition_exact(data):
-    _, parts, valid = _decompositions(data)
+    examples = _inputs.examples_of(data)
+    parts = _by_numpy(np_brier_decompositions.brier_decomposition_exact, examples, data)
+    if parts is not None:
+        return parts, True
+    _, parts, valid = _decompositions(examples)
     return parts, valid

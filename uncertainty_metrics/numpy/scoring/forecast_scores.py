@@ -302,18 +302,20 @@ def pinball_loss(
     labels = _inputs.as_array("labels", labels)
     predictions = _inputs.as_array("quantile_predictions", quantile_predictions)
     _checks.quantile_shape(predictions.shape, labels.shape, quantiles)
-    labels = _inputs.finite("labels", labels, single=True)
+    labels = _inputs.floats(labels, single=True)
+    predictions = _inputs.floats(predictions, single=True)
     if not isinstance(quantiles, tuple):
-        predictions = _inputs.like_labels(
-            "quantile_predictions", predictions, labels, single=True
-        )
-    predictions = _inputs.finite("quantile_predictions", predictions, single=True)
+        predictions = _inputs.in_shape_of(labels, predictions)
     levels = np.asarray(quantiles)
 
     def loss(y: np.ndarray, quantile: np.ndarray, out: np.ndarray) -> None:
         error = np.subtract(y, quantile, out=quantile)
         np.multiply(levels, error, out=out)
         np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
+        # A wrong number makes a wrong loss. The losses of a block are in the cache.
+        if not np.isfinite(out).all():
+            _inputs.finite("labels", labels)
+            _inputs.finite("quantile_predictions", predictions)
 
     return _rows.in_double(loss, labels, predictions)
 

@@ -11,7 +11,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import diversity as np_diversity
-from uncertainty_metrics.ops import _inputs, _member_pairs, _members, _sums, xp
+from uncertainty_metrics.ops import (
+    _inputs,
+    _member_pairs,
+    _members,
+    _sums,
+    for_numpy,
+    to_numpy,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -69,6 +77,12 @@ def average_pairwise_diversity(probs, num_models, error):
             f"shape {list(tensor.shape)}",
             verb="have",
         )
+    if _inputs.left_to_numpy(tensor, error):
+        means = np_diversity.average_pairwise_diversity(
+            to_numpy(tensor), num_models, for_numpy(error)
+        )
+        dtype = _inputs.sum_dtype(tensor)
+        return {name: xp.constant(mean, dtype) for name, mean in means.items()}, True
     rows = xp.reshape(tensor, [m, -1, tensor.shape[-1]])
     right = xp.reduce_all(_inputs.rows_in_range(rows))
     values = _member_pairs.diversities(_members.classes(rows, from_logits=False))
