@@ -78,7 +78,7 @@ class Spark:
             SparkSession.builder.master("local[2,4]")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.sql.execution.arrow.maxRecordsPerBatch", 50_000)
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", 2**16)
             .config("spark.sql.shuffle.partitions", 2)
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
