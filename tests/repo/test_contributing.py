@@ -259,7 +259,7 @@ def test_a_walk_alone_writes_clean_code(walk, tmp_path):
 
 @pytest.mark.exhaustive
 def test_following_the_walks_adds_what_they_promise(tmp_path):
-    """In one copy: to start Python and to collect tests takes longer than to run them."""
+    """In one copy, because starting Python takes longer than the tests."""
     make_copy(tmp_path)
     for walk in WALKS:
         write(tmp_path, walk)
