@@ -201,7 +201,6 @@ def test_labels_may_be_absent_and_predictions_one_number(engine, rng):
     ("options", "message"),
     [
         ({"sample_weight": "nothing"}, "`nothing` must be given in every row"),
-        ({"by": "p0"}, "`p0` must not hold real numbers"),
         ({"labels": "p1"}, "`labels`"),
     ],
 )

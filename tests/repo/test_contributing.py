@@ -190,14 +190,13 @@ def run_tests(copy, walks, expression, *options):
 
 
 def make_copy(copy):
-    """Copies what the walks read and change."""
+    """Copies what the walks read and change, and what Python compiled of it."""
     for name in COPIED:
         source, target = ROOT / name, copy / name
         if source.is_file():
             shutil.copy(source, target)
         else:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, target, ignore=ignored)
+            shutil.copytree(source, target)
 
 
 def write(copy, walk, left_out=None):
