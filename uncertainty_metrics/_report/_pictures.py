@@ -42,6 +42,7 @@ def draw(
         for figure in figures.values():
             for _ in range(2):  # Twice, until the layout is the same in every file.
                 figure.get_layout_engine().execute(figure)
+            # With the engine "none", Matplotlib would draw twice for each file.
             figure.set_layout_engine(None)
         return figures
 
