@@ -21,7 +21,10 @@ LONG = (
     *("thresholded_adaptive_calibration_error", "compute_all_metrics"),
     *("general_calibration_error", "static_calibration_error"),
     *("adaptive_calibration_error", "root_mean_squared_calibration_error"),
-    *("brier_decomposition", "dawid_sebastiani_score"),
+    *("brier_decomposition", "brier_decomposition_exact", "dawid_sebastiani_score"),
+    *("debiased_calibration_error", "kolmogorov_smirnov_calibration_error"),
+    *("area_under_sparsification_error_curve", "calibrated_negative_log_likelihood"),
+    *("average_pairwise_diversity", "crps_score", "variogram_score"),
 )
 
 

@@ -41,7 +41,8 @@ GROUPS = [
     for each in dict.fromkeys(map(shape, KINDS))
 ]
 # JAX compiles all metrics of a model as one program, which takes minutes for many.
-FEW = [rows[:: -(-len(rows) // 4)] for rows in GROUPS]
+# test_metrics.py compiles each alone.
+FEW = [rows[:: -(-len(rows) // 2)] if BACKEND == "jax" else rows for rows in GROUPS]
 every_group = pytest.mark.parametrize(
     "rows",
     [
@@ -171,16 +172,17 @@ def test_epochs_have_the_results_of_all_batches(rng, tmp_path):
         on_train_batch_end=lambda batch, logs: shown.append(float(logs["aurc"]))
     )
     data = {"batch_size": 16, "verbose": 0}
-    for each in (model, keras.models.load_model(path)):
-        history = each.fit(
-            features,
-            labels,
-            epochs=2,
-            shuffle=False,
-            validation_data=(features, labels),
-            callbacks=[callback],
-            **data,
-        ).history
+    loaded = keras.models.load_model(path)
+    history = loaded.fit(
+        features,
+        labels,
+        epochs=2,
+        shuffle=False,
+        validation_data=(features, labels),
+        callbacks=[callback],
+        **data,
+    ).history
+    for each in (model, loaded):
         logs = each.evaluate(features, labels, return_dict=True, **data)
         for name, part in expected.items():
             found = [logs[name], *history[name], *history[f"val_{name}"]]
@@ -218,7 +220,7 @@ def test_losses_equal_numpy(row, rng):
     expected = np.mean(row.scores(y_true, y_pred, weights) * weights)
     losses.close(float(row.make()(y_true, y_pred, weights)), expected, 5e-6)
     with pytest.raises(ValueError, match="y_pred"):
-        row.make()(y_true[:1], np.float32([row.bad]))
+        row.make()(y_true, np.float32([row.bad] * 8))
     for shape in ([0], [3], [8, 2]):
         with pytest.raises(ValueError, match="`sample_weight` must be broadcastable"):
             row.make()(y_true, y_pred, np.ones(shape, np.float32))
@@ -450,7 +452,7 @@ weights = rng.uniform(.5, 2, 96).astype(np.float32)
 def logs():
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3, "softmax")])
-    made = [um.ExpectedCalibrationError(), um.AURC(sketch_bits=6), um.BrierScore()]
+    made = [um.AURC(sketch_bits=3), um.BrierScore()]
     model.compile("sgd", "sparse_categorical_crossentropy", weighted_metrics=made)
     data = dict(sample_weight=weights, batch_size=32, verbose=0)
     history = model.fit(features, labels, epochs=1, **data).history

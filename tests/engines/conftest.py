@@ -65,7 +65,7 @@ class Beam:
 
 
 class Spark:
-    """Apache Spark with two workers; a task may fail three times."""
+    """Apache Spark with two workers; a task may fail once, and starts again."""
 
     def __init__(self, _):
         if not (shutil.which("java") or "JAVA_HOME" in os.environ):
@@ -75,10 +75,10 @@ class Spark:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         # Small batches, of which a partition has several.
         self.session = (
-            SparkSession.builder.master("local[2,4]")
+            SparkSession.builder.master("local[2,2]")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.sql.execution.arrow.maxRecordsPerBatch", 50_000)
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", 2**16)
             .config("spark.sql.shuffle.partitions", 2)
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")

@@ -115,6 +115,7 @@ def test_epochs_have_the_results_of_all_batches(rows, rng):
 
 @pytest.mark.parametrize("jit_compile", [True])
 @groups(of_all=id)
+@pytest.mark.first(1)
 def test_epochs_of_models_compiled_by_xla(rows, jit_compile, rng):
     check_epochs(rows[:1], jit_compile, rng)
 

@@ -180,22 +180,27 @@ def run(copy, *command):
     )
 
 
-def run_tests(copy, walk, expression, *options):
-    """Runs the tests of a walk, and of public names, in a copy."""
-    names = () if walk.title.startswith("a picture") else PUBLIC_NAMES
+def run_tests(copy, walks, expression, *options):
+    """Runs the tests of walks, and of public names, in a copy."""
+    files = dict.fromkeys(file for walk in walks for file in walk.tests)
+    if any("picture" not in walk.title for walk in walks):
+        files |= dict.fromkeys(PUBLIC_NAMES)
     options = ("-n", "0", "-p", "no:cacheprovider", *options, "-k", expression)
-    return run(copy, "-m", "pytest", *options, *names, *walk.tests)
+    return run(copy, "-m", "pytest", *options, *files)
 
 
-def follow(copy, walk, left_out=None):
-    """Does in a copy what a walk says; returns the last command, as it ended."""
+def make_copy(copy):
+    """Copies what the walks read and change, and what Python compiled of it."""
     for name in COPIED:
         source, target = ROOT / name, copy / name
         if source.is_file():
             shutil.copy(source, target)
         else:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, target, ignore=ignored)
+            shutil.copytree(source, target)
+
+
+def write(copy, walk, left_out=None):
+    """Writes in a copy what a walk says."""
     for edit in walk.edits:
         if edit.path != left_out:
             path = copy / edit.path
@@ -209,7 +214,6 @@ def follow(copy, walk, left_out=None):
             else:
                 lines += ["\n\n", edit.block]
             path.write_text("".join(lines))
-    return run(copy, SCRIPT) if left_out != SCRIPT else None
 
 
 each_walk = pytest.mark.parametrize("walk", WALKS, ids=[walk.title for walk in WALKS])
@@ -240,26 +244,42 @@ def test_a_metric_of_classes_takes_eight_things_to_know():
 
 @pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
 @each_walk
-def test_following_a_walk_adds_what_it_promises(walk, tmp_path):
-    written = follow(tmp_path, walk)
-    assert written.returncode == 0, written.stderr
+def test_a_walk_alone_writes_clean_code(walk, tmp_path):
+    """So a walk uses no name that only another walk adds."""
+    make_copy(tmp_path)
+    write(tmp_path, walk)
     changed = [path for path in walk.written if path.endswith(".py")]
     for check in (("check",), ("format", "--check")):
         lint = run(tmp_path, "-m", "ruff", *check, *changed)
         assert lint.returncode == 0, lint.stdout
     for path in changed:
         assert len((tmp_path / path).read_text().splitlines()) <= 600, path
+
+
+@pytest.mark.exhaustive
+def test_following_the_walks_adds_what_they_promise(tmp_path):
+    """In one copy, because starting Python takes longer than the tests."""
+    make_copy(tmp_path)
+    for walk in WALKS:
+        write(tmp_path, walk)
+    written = run(tmp_path, SCRIPT)
+    assert written.returncode == 0, written.stderr
+    concerned = " or ".join(walk.concerned for walk in WALKS)
     # Of what takes long to compile, its Row is enough here.
-    fast = f"({walk.concerned}) and not (xla or replicas or graph)"
-    outcome = run_tests(tmp_path, walk, fast)
+    fast = f"({concerned}) and not (xla or replicas or graph)"
+    outcome = run_tests(tmp_path, WALKS, fast, "-vv")
     assert outcome.returncode == 0, outcome.stdout
+    for walk in WALKS:
+        assert walk.concerned.split()[0] in outcome.stdout
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("walk", "step"), STEPS)
 def test_a_missing_step_is_named(walk, step, tmp_path):
-    written = follow(tmp_path, walk, left_out=step)
-    outcome = run_tests(tmp_path, walk, walk.concerned, "-x")
+    make_copy(tmp_path)
+    write(tmp_path, walk, left_out=step)
+    written = run(tmp_path, SCRIPT) if step != SCRIPT else None
+    outcome = run_tests(tmp_path, [walk], walk.concerned, "-x")
     assert outcome.returncode != 0
     printed = outcome.stdout + (written.stderr if written else "")
     assert re.search(walk.messages[step], printed), printed

@@ -131,10 +131,11 @@ def test_package_catalogue_guide_and_reference_have_the_same_names():
 
     halves = {"uncertainty_metrics": um, "uncertainty_metrics.numpy": um_np}
     tables = set(re.findall(r"`(\w+)`", "\n".join(GUIDE.values())))
+    reference = docs_hooks.reference()
     for package, half in halves.items():
         listed = set().union(*(m.__all__ for m in catalogue.modules(half)))
         listed -= {"numpy", *catalogue.ROOMS}
-        pages = docs_hooks.reference()[package].values()
+        pages = reference[package].values()
         described = {
             name
             for page in pages

@@ -407,6 +407,7 @@ def test_comparison_says_whether_examples_are_the_same(change, said):
     assert section["numbers"]["classes"]["second"] == (5 if said == "Other" else 3)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_compare_with_the_shipped_predictions():
     out = run("--compare", write_csv("p.csv", ["label", "logit"], [[0, -1], [1, 2]]))
     assert "  first   digits_predictions.npz (shipped with the package)\n" in out

@@ -442,6 +442,7 @@ def written(name, questions, correct, confidences):
     pathlib.Path(name).write_text(text)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_questions_of_two_files_are_compared():
     data = answers(60).values()
     written("a.jsonl", range(60), *data)

@@ -123,6 +123,7 @@ def test_bad_samples_say_what_was_found(case, capsys):
     assert message in line
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_generated_answers_need_confidences(capsys):
     records = [
         {"doc_id": 0, "target": "7", "filtered_resps": ["7"], "exact_match": 1.0}
@@ -138,6 +139,7 @@ def test_generated_answers_need_confidences(capsys):
 # Is it calibrated, whom does it fail, from which confidence on may it answer alone?
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_of_samples_answers_the_questions():
     logits, labels = questions(400, skill=3.0)
     write("samples.jsonl", samples(logits, labels))
@@ -162,6 +164,7 @@ def test_report_of_samples_answers_the_questions():
 # Which of two prompts is better calibrated?
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("by", ["script", "harness"])
 def test_prompts_are_compared_on_the_same_questions(by):
     logits, labels = questions(600)

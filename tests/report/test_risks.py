@@ -137,6 +137,7 @@ def test_only_a_named_event_has_risks():
     assert section["event"] == "died"
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("positive", ["died", "lived"])
 def test_files_name_the_event(positive):
     names = np.where(LABELS, "died", "lived")
@@ -312,6 +313,7 @@ def test_the_bootstrap_is_wider_than_weights_as_numbers():
     assert slope["high"] - slope["low"] > 1.1 * (naive.upper - naive.lower)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("ending", "column"), [("csv", "survival"), ("npz", "risk"), ("jsonl", "risk")]
 )

@@ -114,6 +114,7 @@ def test_numbers_of_several_files_are_those_of_all_rows(data, ending):
             )
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_few_rows_in_several_files_make_the_report_of_one(ending):
     columns = columns_of(calibrated(200, 0.5, 1))

@@ -42,7 +42,8 @@ def draw(
         for figure in figures.values():
             for _ in range(2):  # Twice, until the layout is the same in every file.
                 figure.get_layout_engine().execute(figure)
-            figure.set_layout_engine("none")
+            # With the engine "none", Matplotlib would draw twice for each file.
+            figure.set_layout_engine(None)
         return figures
 
 
