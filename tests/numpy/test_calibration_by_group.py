@@ -154,6 +154,11 @@ def test_result_prints_as_a_table_and_converts_to_json(rng):
 BAD = {
     "no attribute": ({"groups": {}}, "at least one attribute"),
     "fractions": ({"groups": [0.5] * N}, "cut numbers into ranges first"),
+    "float16": (
+        {"groups": np.full(N, 0.5, np.float16)},
+        "cut numbers into ranges first",
+    ),
+    "ragged": ({"groups": [[1], *range(N - 1)]}, "must be a rectangular array"),
     "too few": (
         {"groups": {"a": [1, 2]}},
         r"`groups\['a'\]` must hold a value for each",

@@ -88,6 +88,7 @@ def test_agreement_and_entropy_rank_answers(rng):
         ([["a", None]], ValueError, "must hold an answer everywhere"),
         ([[np.nan, 1.0]], ValueError, "must hold strings, or integers"),
         ([[0.5, 1.0]], ValueError, "must hold strings, or integers"),
+        (np.float16([[0.5, 1.0]]), ValueError, "must hold strings, or integers"),
         ([[("a",), "b"]], (TypeError, ValueError), "answers"),
     ],
 )

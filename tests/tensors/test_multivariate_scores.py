@@ -63,6 +63,23 @@ def test_variogram_score_scales_with_tiny_and_huge_numbers(room, scale, rng):
     assert float(room.variogram_score(same[0], same, 2)) == 0
 
 
+def test_variogram_score_of_labels_of_unknown_shape(rng):
+    """The samples alone say how many coordinates there are."""
+    labels, samples = rng.normal(size=[4, 3]), rng.normal(size=[4, 6, 3])
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.float64),
+            tf.TensorSpec([None, 6, 3], tf.float64),
+        ]
+    )
+    def score(labels, samples):
+        return um.variogram_score(labels, samples)
+
+    expected = um_np.variogram_score(labels, samples)
+    np.testing.assert_allclose(score(labels, samples), expected, rtol=1e-12)
+
+
 def test_wrong_orders_and_weights_of_variograms_raise():
     y, samples = [0.0, 1.0], [[0.0, 1.0], [2.0, 0.0]]
     for p in (0, -1, np.nan, np.inf, None, "x", True):

@@ -41,11 +41,14 @@ def group_column(name: str, values: Any) -> GroupColumn:
       ValueError: there are fractions, or too many distinct values to be groups.
       TypeError: the values are neither strings, integers nor booleans.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as ragged:
+        raise _checks.error(name, "a rectangular array", str(ragged)) from None
     flat = array.reshape(-1)
     if array.dtype.kind == "f":
         present = ~np.isnan(flat)
-        numbers = flat[present]
+        numbers = flat[present].astype(np.float64)  # float16 has no 2^53.
         if not np.all((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)):
             raise _checks.error(
                 name,

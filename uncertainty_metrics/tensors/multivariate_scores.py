@@ -58,7 +58,7 @@ def _power(values: xp.Tensor, order: float) -> xp.Tensor:
 @twin(np_multivariate_scores.variogram_score)
 def variogram_score(labels, predictive_samples, p, weights):
     labels, samples, right = _vectors(labels, predictive_samples)
-    order, d = np_multivariate_scores.check_order(p), labels.shape[-1]
+    order, d = np_multivariate_scores.check_order(p), samples.shape[-1]
     if weights is not None:
         weights = _inputs.as_tensor("weights", weights)
         if not _checks.compatible(weights.shape, (d, d)):

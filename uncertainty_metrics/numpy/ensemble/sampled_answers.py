@@ -73,6 +73,7 @@ def _table(name: str, values: ArrayLike) -> np.ndarray:
             )
         table = table.astype(str)
     if table.dtype.kind == "f":
+        table = table.astype(np.float64)  # float16 has no 2^53.
         if not np.all((table == np.floor(table)) & (np.abs(table) < 2**53)):
             expected = "strings, or integers that stand for them"
             raise _checks.error(name, expected, "other numbers", verb="hold")
