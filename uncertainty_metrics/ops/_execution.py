@@ -31,8 +31,6 @@ _Values = TypeVar("_Values")
 COMPILES = IS_TENSORFLOW or IS_JAX
 # With so many numbers, or more, compilation saves more time than it takes.
 _LARGE = 2**24
-# Arrays of so many numbers stay in the cache of a processor.
-CACHED = 2**17
 # Whether a variable may hold integers of 64 bits.
 HAS_INT64_VARIABLES = not IS_JAX
 

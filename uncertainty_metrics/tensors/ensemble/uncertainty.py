@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = np_uncertainty.__all__
 
-# Bytes of a block of eager arithmetic. Memory allocators request each larger piece from
-# the system again, which takes as long as the arithmetic. PyTorch on CPU starts an
-# operation so fast that its blocks fit into a cache.
-_BLOCK = 28 * 2**20
+# Bytes of a block of eager arithmetic. Memory allocators request each piece above 32 MiB
+# from the system again, which takes as long as the arithmetic. Blocks that fit into a
+# cache would make PyTorch wake its threads too often.
+_BLOCK = 16 * 2**20
 
 
 def _in_blocks(
@@ -35,10 +35,8 @@ def _in_blocks(
     if not _execution.is_eager():
         return score(members), members.right
     rows = members.predictions
-    block = _BLOCK // numpy_dtype(rows).itemsize
-    if not _execution.COMPILES and _execution.has_known_values(rows):
-        block = 2 * _execution.CACHED
-    step = max(1, block // (rows.shape[1] * rows.shape[2]))
+    row_bytes = rows.shape[1] * rows.shape[2] * numpy_dtype(rows).itemsize
+    step = max(1, _BLOCK // row_bytes)
     parts = []
     for i in range(0, rows.shape[0], step):  # One block at a time is in memory.
         block = Members(rows[i : i + step], members.from_logits)
