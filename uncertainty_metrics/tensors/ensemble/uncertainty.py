@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = np_uncertainty.__all__
 
-# Bytes of a block of eager arithmetic. Memory allocators request each larger piece, from
-# 32 MiB on, from the system again, which takes as long as the arithmetic. In blocks that
-# fit into a cache PyTorch would wake its threads too often.
+# Bytes of a block of eager arithmetic. Memory allocators request pieces from 32 MiB on
+# from the system again, which takes as long as the arithmetic. In blocks that fit into
+# a cache PyTorch would wake its threads too often.
 _BLOCK = 16 * 2**20
 
 
