@@ -6,7 +6,6 @@ Declared in `uncertainty_metrics.numpy.ensemble.cross_entropy`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
@@ -15,9 +14,6 @@ from uncertainty_metrics.numpy.ensemble import cross_entropy as np_cross_entropy
 from uncertainty_metrics.ops import _classifier_scores, _inputs, _members, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = np_cross_entropy.__all__
 

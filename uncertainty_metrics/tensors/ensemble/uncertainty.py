@@ -6,7 +6,6 @@ Declared in `uncertainty_metrics.numpy.ensemble.uncertainty`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
@@ -16,9 +15,6 @@ from uncertainty_metrics.numpy.ensemble import uncertainty as np_uncertainty
 from uncertainty_metrics.ops import _execution, _inputs, _members, numpy_dtype, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = np_uncertainty.__all__
 
