@@ -14,8 +14,9 @@ from uncertainty_metrics.numpy.calibration import _scores
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
-# The number of scores at a time, so that temporary arrays stay small.
-_BLOCK = 2**16
+# The number of scores at a time, so that temporary arrays stay in the cache. With more
+# cells it is larger, up to the second number, since each block is added to all cells.
+_BLOCK, _LARGEST_BLOCK = 2**16, 2**20
 # Scores are rounded to multiples of 2^-160, as all float32 are.
 _PLACES = 160
 ROWS = ("weights", "score_sums", "outcome_sums")
@@ -117,8 +118,9 @@ def of_scores(
     cells = _grid.num_cells(*bits)
     size = num_groups * cells
     totals = [Total(ExactSums.zeros(size)) for _ in ROWS]
-    of_weights, of_scores, of_outcomes = totals
-    rows = max(1, _BLOCK // scores.shape[1])
+    weight_sums, score_sums, outcome_sums = totals
+    block_size = min(max(size, _BLOCK), _LARGEST_BLOCK)
+    rows = max(1, block_size // scores.shape[1])
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
         score, outcome = scores[block].reshape(-1), outcomes[block].reshape(-1)
@@ -128,15 +130,15 @@ def of_scores(
         score = _rounded(score)
         if weights is None:
             counts = np.bincount(cell + size * outcome, minlength=2 * size)
-            of_weights.add_counts(counts[:size] + counts[size:])
-            of_scores.add(score, cell)
-            of_outcomes.add_counts(counts[size:])
+            weight_sums.add_counts(counts[:size] + counts[size:])
+            score_sums.add(score, cell)
+            outcome_sums.add_counts(counts[size:])
         else:
             weight = np.repeat(weights[block], scores.shape[1])
-            of_weights.add(weight, cell)
-            of_scores.add(weight * score, cell)
+            weight_sums.add(weight, cell)
+            score_sums.add(weight * score, cell)
             hit = np.flatnonzero(outcome)
-            of_outcomes.add(weight[hit], cell[hit])
+            outcome_sums.add(weight[hit], cell[hit])
     return of_rows([total.sums() for total in totals], scores.size)
 
 

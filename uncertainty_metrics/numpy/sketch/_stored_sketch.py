@@ -190,18 +190,6 @@ class SketchState:
             sums = more if sums is None else sums + more
         self._content = _Content(classes, sums)
 
-    def _add_decisions(
-        self, right: np.ndarray, scores: np.ndarray, weights: np.ndarray | None
-    ) -> None:
-        """Adds checked decisions [N] to a sketch of one group, as `update` does with
-        `correct=right` and `confidences=scores`.
-        """
-        more = _cell_sums.of_scores(
-            scores[:, None], right[:, None], None, weights, 1, self._bits(2)
-        )
-        sums = self._content.sums
-        self._content = _Content(2, more if sums is None else sums + more)
-
     def reset(self) -> None:
         """Forgets all examples."""
         self._content = _Content(self.num_classes, None)

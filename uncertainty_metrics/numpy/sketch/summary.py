@@ -18,7 +18,7 @@ from uncertainty_metrics.numpy.scoring.scoring_rules import (
     brier_score,
     negative_log_likelihood,
 )
-from uncertainty_metrics.numpy.sketch import _private_cells
+from uncertainty_metrics.numpy.sketch import _cell_sums, _private_cells
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
@@ -441,14 +441,26 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     summary = Summary()
     summary._of_answers = of_answers
     summary._sums = _sums_of(examples, right, confidences, of_answers)
-    summary.decisions._add_decisions(right, confidences, weights)
+    summary.decisions = _sketch_of_decisions(right, confidences, weights)
     if not of_answers:
         summary.classes = ScoreSketch(max_prob=False, class_conditional=True)
         summary.classes.update(cast(Any, examples))
     if weights is not None:
-        summary._squares = ScoreSketch()
-        summary._squares._add_decisions(right, confidences, weights**2)
+        summary._squares = _sketch_of_decisions(right, confidences, weights**2)
     return summary
+
+
+def _sketch_of_decisions(
+    right: np.ndarray, confidences: np.ndarray, weights: np.ndarray | None
+) -> ScoreSketch:
+    """Returns the sketch that `update` makes of `correct` and `confidences`, [N], which
+    are checked already.
+    """
+    empty = ScoreSketch()
+    sums = _cell_sums.of_scores(
+        confidences[:, None], right[:, None], None, weights, 1, empty._bits(2)
+    )
+    return ScoreSketch._with_content(empty.config, 2, sums)
 
 
 def _sums_of(
