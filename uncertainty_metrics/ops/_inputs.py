@@ -128,6 +128,12 @@ def left_to_numpy(*arguments: Any) -> bool:
     return through_numpy(*tensors) and all(map(_execution.needs_no_gradient, tensors))
 
 
+def numpy_examples(data: ClassifierData) -> np_examples.Examples:
+    """Returns the examples of data that are left to NumPy, checked."""
+    arrays = {name: _conversion.for_numpy(value) for name, value in vars(data).items()}
+    return np_examples.examples_of(ClassifierData(**arrays))
+
+
 def is_distribution(value: Any) -> bool:
     """Returns whether the value is a distribution of TensorFlow Probability."""
     # Without an import of TFP, which takes seconds: if nobody imported it, it is none.

@@ -15,7 +15,7 @@ from uncertainty_metrics.numpy.calibration import _pooled_errors as np_pooled_er
 from uncertainty_metrics.numpy.calibration import (
     cumulative_calibration as np_cumulative_calibration,
 )
-from uncertainty_metrics.ops import _binning, _inputs, _pooled_errors, for_numpy, xp
+from uncertainty_metrics.ops import _binning, _inputs, _pooled_errors, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = np_cumulative_calibration.__all__
@@ -42,10 +42,7 @@ def read_off(
     )
     examples, spec = _binning.examples_and_spec(data, spec)
     if _inputs.through_numpy(examples.labels, examples.predictions):
-        arrays = {name: for_numpy(value) for name, value in vars(data).items()}
-        value = numpy_arithmetic(
-            np_examples.examples_of(ClassifierData(**arrays)), spec
-        )
+        value = numpy_arithmetic(_inputs.numpy_examples(data), spec)
         return xp.constant(value, examples.dtype), True
     residuals, valid = _pooled_errors.of_examples(examples, spec)
     return arithmetic(residuals), valid

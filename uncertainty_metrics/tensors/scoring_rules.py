@@ -6,7 +6,6 @@ predictions. float64 predictions are computed in float64, all others in float32.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from uncertainty_metrics.numpy.scoring import (
     brier_decompositions as np_brier_decompositions,
 )
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
-from uncertainty_metrics.ops import _classifier_scores, _inputs, for_numpy, xp
+from uncertainty_metrics.ops import _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = [
@@ -67,8 +66,7 @@ def _by_numpy(
     """
     if not _inputs.left_to_numpy(examples.predictions):
         return None
-    names = inspect.signature(decomposition).parameters
-    parts = decomposition(**{name: for_numpy(getattr(data, name)) for name in names})
+    parts = decomposition(_inputs.numpy_examples(data))
     return type(parts)(*(xp.constant(part, examples.dtype) for part in parts))
 
 
