@@ -65,6 +65,12 @@ def test_shortcut_through_numpy_gives_the_values_of_tensors(row, rng, monkeypatc
         assert_close(row, value, expected, atol=ATOL[dtype])
 
 
+@every_twin
+def test_functions_left_to_numpy_have_the_results_of_tensors(row, monkeypatch):
+    monkeypatch.setattr(_inputs, "SHORTCUT", True)
+    assert functions.check_good(row, 0, np.float32, graph=True) is None
+
+
 # The number of random cases for each function. By default they are float64; XLA runs
 # float32 cases below.
 GOOD = [

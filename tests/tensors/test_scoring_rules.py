@@ -7,7 +7,7 @@ from scipy import special, stats
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.ops import _classifier_scores, _execution
+from uncertainty_metrics.ops import _classifier_scores, _execution, _inputs
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
 
@@ -133,6 +133,23 @@ def test_compiled_likelihood_of_large_logits_equals_numpy(run, rng, monkeypatch)
     np.testing.assert_allclose(tape.gradient(score, variable), slopes, atol=1e-12)
     logits[1, 1] = -np.inf
     assert likelihood(tf.constant(labels), logits=tf.constant(logits)) == np.inf
+
+
+def test_eager_calls_are_left_to_numpy_only_where_no_gradient_is_taken(monkeypatch):
+    monkeypatch.setattr(_inputs, "SHORTCUT", True)
+    labels, p = [0, 1, 1], tf.constant([[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]])
+    assert _inputs.left_to_numpy(labels, p)
+    with tf.GradientTape() as tape:
+        tape.watch(p)
+        parts = um.brier_decomposition(labels, p)
+        assert not _inputs.left_to_numpy(labels, p)
+    slopes = tape.gradient(parts.reliability, p)
+    with tf.autodiff.ForwardAccumulator(p, tf.ones_like(p)) as forward:
+        parts = um.brier_decomposition(labels, p)
+    along = forward.jvp(parts.reliability)
+    np.testing.assert_allclose(along, tf.reduce_sum(slopes), atol=1e-6)
+    assert float(tf.reduce_max(tf.abs(slopes))) > 0.1
+    assert not tf.function(lambda: _inputs.left_to_numpy(p))()
 
 
 @ROOMS

@@ -293,7 +293,7 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
                 index[block] = bits[:, 1] > bits[:, 0]
                 ordered_bits(top)[block] = np.maximum(bits[:, 0], bits[:, 1])
             else:
-                index[block] = np.argmax(bits, axis=-1)
+                index[block] = _rows.argmax(bits)
                 top[block] = p[np.arange(len(p)), index[block]]
         return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
 

@@ -88,19 +88,32 @@ def has_known_values(tensor: Any) -> bool:
     another device.
     """
     return is_eager() and (
-        "CPU" in tensor.device
+        isinstance(tensor, tf.Tensor) and "CPU" in tensor.device
         if IS_TENSORFLOW
         else not IS_JAX and tensor.device.type == "cpu"
     )
 
 
 def needs_no_gradient(tensor: Any) -> bool:
-    """Returns whether it is known that nobody takes a gradient in a tensor, which only
-    PyTorch says.
+    """Returns whether it is known that nobody takes a gradient in a tensor, which JAX
+    does not say, nor TensorFlow in a graph.
     """
-    if IS_TENSORFLOW or IS_JAX:
+    if IS_TENSORFLOW:
+        return tf.executing_eagerly() and not _has_tape()
+    if IS_JAX:
         return False
     return not (tensor.requires_grad and torch.is_grad_enabled())
+
+
+def _has_tape() -> bool:
+    """Returns whether a `tf.GradientTape` or `tf.autodiff.ForwardAccumulator` may
+    record what runs here.
+    """
+    try:  # No public name of TensorFlow tells.
+        from tensorflow.python.eager import record
+    except ImportError:
+        return True
+    return bool(record.could_possibly_record())
 
 
 def is_for_numpy(tensor: Any) -> bool:

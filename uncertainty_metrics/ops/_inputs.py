@@ -121,17 +121,14 @@ def through_numpy(*tensors: xp.Tensor) -> bool:
 
 
 def left_to_numpy(*arguments: Any) -> bool:
-    """Returns whether NumPy, which has no gradients, may compute a function that has
-    one: PyTorch says that nobody takes it.
+    """Returns whether NumPy, which has no gradients, may compute a function of these
+    arguments: the tensors among them hold real numbers, and nobody takes a gradient.
     """
     tensors = [argument for argument in arguments if xp.is_tensor(argument)]
-    return through_numpy(*tensors) and all(map(_execution.needs_no_gradient, tensors))
-
-
-def numpy_examples(data: ClassifierData) -> np_examples.Examples:
-    """Returns the examples of data that are left to NumPy, checked."""
-    arrays = {name: _conversion.for_numpy(value) for name, value in vars(data).items()}
-    return np_examples.examples_of(ClassifierData(**arrays))
+    return through_numpy(*tensors) and all(
+        _execution.needs_no_gradient(tensor) and numpy_dtype(tensor).kind not in "Oc"
+        for tensor in tensors
+    )
 
 
 def is_distribution(value: Any) -> bool:

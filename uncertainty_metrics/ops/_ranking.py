@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.selective import _ranking as np_ranking
 from uncertainty_metrics.ops import (
     _decisions,
     _inputs,
@@ -23,7 +22,6 @@ from uncertainty_metrics.ops import (
     _validity,
     is_floating,
     numpy_dtype,
-    to_numpy,
     xp,
 )
 
@@ -177,27 +175,7 @@ class Ranked(NamedTuple):
         """Returns the ranking, of weights that are at least 1 on average."""
         if self.losses is not None:
             return _from_losses(self.scores, self.losses, self.weights)
-        if _inputs.through_numpy(self.scores) and self.valid:
-            return _from_numpy(*self[:3])
         return _from_scores(*self[:3])
-
-
-def _from_numpy(
-    scores: xp.Tensor, hits: xp.Tensor, weights: xp.Tensor | None
-) -> Ranking:
-    """Returns the ranking by NumPy, which sorts several times as fast."""
-    dtype = _inputs.sum_dtype(scores)
-    columns = [to_numpy(scores), to_numpy(hits)]
-    if weights is not None:
-        columns.append(to_numpy(weights).astype(np.float64))
-        counted = columns[-1] > 0
-        if not np.any(counted):
-            return Ranking(*xp.zeros([4, 1], dtype), *xp.zeros([2], dtype))
-        columns = [column[counted] for column in columns]
-    groups = np_ranking.groups(*columns)
-    running = np.stack([groups.hits, groups.misses]) * groups.unit
-    parts = (*np.diff(running), *running[:, :-1], *running[:, -1])
-    return Ranking(*(xp.constant(part, dtype) for part in parts))
 
 
 def _from_scores(

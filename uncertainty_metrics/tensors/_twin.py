@@ -14,7 +14,15 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
-from uncertainty_metrics.ops import _execution, _validity, for_numpy
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _structures,
+    _validity,
+    for_numpy,
+    is_floating,
+    xp,
+)
 
 P = ParamSpec("P")
 
@@ -24,8 +32,12 @@ _OF_TENSORS = (
 )
 
 
+# The arguments that give the result its type, of functions that NumPy may compute.
+_PREDICTIONS = ("probabilities", "logits", "probs", "confidences", "scores", "losses")
+
+
 def twin(
-    declaration: Callable[P, Any], data: type | None = None
+    declaration: Callable[P, Any], data: type | None = None, by_numpy: bool = False
 ) -> Callable[[FunctionType], Callable[P, Any]]:
     """Returns a decorator that makes a public function from its arithmetic.
 
@@ -33,6 +45,8 @@ def twin(
       declaration: the NumPy function, which declares the parameters and their defaults.
       data: a dataclass. The arithmetic then takes an object of it as its argument
         `data`, in place of the parameters that are its fields.
+      by_numpy: whether the NumPy function is faster than the arithmetic. It then
+        computes eager calls with tensors on a CPU, if nobody takes a gradient.
 
     The arithmetic has the parameters of the NumPy function, without defaults. It
     returns `(value, ok)`: a tensor, or a dict, tuple or dataclass of tensors, and
@@ -43,6 +57,7 @@ def twin(
     Raises:
       TypeError: the arithmetic has other parameters than it must.
     """
+    signature = inspect.signature(declaration)
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
         if data is None:
@@ -51,24 +66,56 @@ def twin(
             compute = _with_data(arithmetic, declaration, data)
 
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+            if by_numpy and (left := _left_to_numpy(signature, args, kwargs)):
+                arguments, dtype = left
+                value = _on_arrays(declaration, arguments.args, arguments.kwargs)
+                return _structures.mapped(lambda x: xp.constant(x, dtype), value)
             with _execution.in_64_bits():
                 value, ok = compute(*args, **kwargs)
                 value = _execution.narrowed(value)
-
-            def explain() -> object:
-                named = {name: for_numpy(value) for name, value in kwargs.items()}
-                return declaration(*map(for_numpy, args), **named)
-
-            return _validity.nan_unless(ok, value, explain)
+            return _validity.nan_unless(
+                ok, value, lambda: _on_arrays(declaration, args, kwargs)
+            )
 
         function.__name__ = function.__qualname__ = declaration.__name__
         function.__module__ = arithmetic.__module__
         function.__doc__ = _docstring(declaration)
-        function.__signature__ = inspect.signature(declaration)  # type: ignore[attr-defined]
+        function.__signature__ = signature  # type: ignore[attr-defined]
         function.__declaration__ = declaration  # type: ignore[attr-defined]
         return _execution.not_converted(function)
 
     return decorator
+
+
+def _on_arrays(
+    declaration: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Returns the value of a NumPy function of tensors."""
+    named = {name: for_numpy(value) for name, value in kwargs.items()}
+    return declaration(*map(for_numpy, args), **named)
+
+
+def _left_to_numpy(
+    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[inspect.BoundArguments, Any] | None:
+    """Returns the arguments of a call that is left to NumPy, and the type of its
+    result; None for other calls.
+    """
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return None
+    arguments, given = bound.arguments, []
+    for name in _PREDICTIONS:
+        if arguments.get(name) is not None:
+            arguments[name] = _inputs.as_tensor(name, arguments[name])
+            given.append(arguments[name])
+    left = bool(given) and all(map(is_floating, given))
+    # The two halves have other rules for the number of groups.
+    left = left and arguments.get("groups") is None
+    if not (left and _inputs.left_to_numpy(*arguments.values())):
+        return None
+    return bound, _inputs.predictions_dtype(*given)
 
 
 def _with_defaults(

@@ -61,7 +61,7 @@ def error_of(data: ClassifierData, spec: CalibrationSpec) -> Any:
     return GroupValues(errors, worst, weights), valid
 
 
-@twin(np_binned_errors.general_calibration_error, data=ClassifierData)
+@twin(np_binned_errors.general_calibration_error, data=ClassifierData, by_numpy=True)
 def general_calibration_error(
     data,
     binning_scheme,
@@ -87,7 +87,7 @@ def general_calibration_error(
     return error_of(data, spec)
 
 
-@twin(np_binned_errors.compute_all_metrics, data=ClassifierData)
+@twin(np_binned_errors.compute_all_metrics, data=ClassifierData, by_numpy=True)
 def compute_all_metrics(data, num_bins, threshold):
     specs = {
         key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)

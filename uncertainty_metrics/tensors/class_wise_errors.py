@@ -19,7 +19,7 @@ from uncertainty_metrics.tensors.binned_errors import error_of
 __all__ = np_class_wise_errors.__all__
 
 
-@twin(np_class_wise_errors.static_calibration_error, data=ClassifierData)
+@twin(np_class_wise_errors.static_calibration_error, data=ClassifierData, by_numpy=True)
 def static_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["static_calibration_error"],
@@ -31,7 +31,9 @@ def static_calibration_error(data, num_bins, threshold, positive_class):
     return error_of(data, spec)
 
 
-@twin(np_class_wise_errors.adaptive_calibration_error, data=ClassifierData)
+@twin(
+    np_class_wise_errors.adaptive_calibration_error, data=ClassifierData, by_numpy=True
+)
 def adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
@@ -46,7 +48,11 @@ def adaptive_calibration_error(
     return error_of(data, spec)
 
 
-@twin(np_class_wise_errors.thresholded_adaptive_calibration_error, data=ClassifierData)
+@twin(
+    np_class_wise_errors.thresholded_adaptive_calibration_error,
+    data=ClassifierData,
+    by_numpy=True,
+)
 def thresholded_adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):

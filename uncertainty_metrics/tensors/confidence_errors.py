@@ -19,7 +19,9 @@ from uncertainty_metrics.tensors.binned_errors import error_of
 __all__ = np_confidence_errors.__all__
 
 
-@twin(np_confidence_errors.expected_calibration_error, data=ClassifierData)
+@twin(
+    np_confidence_errors.expected_calibration_error, data=ClassifierData, by_numpy=True
+)
 def expected_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["expected_calibration_error"],
@@ -31,7 +33,9 @@ def expected_calibration_error(data, num_bins, threshold, positive_class):
     return error_of(data, spec)
 
 
-@twin(np_confidence_errors.maximum_calibration_error, data=ClassifierData)
+@twin(
+    np_confidence_errors.maximum_calibration_error, data=ClassifierData, by_numpy=True
+)
 def maximum_calibration_error(data, num_bins, threshold, positive_class):
     spec = dataclasses.replace(
         PRESETS["maximum_calibration_error"],
@@ -43,7 +47,11 @@ def maximum_calibration_error(data, num_bins, threshold, positive_class):
     return error_of(data, spec)
 
 
-@twin(np_confidence_errors.root_mean_squared_calibration_error, data=ClassifierData)
+@twin(
+    np_confidence_errors.root_mean_squared_calibration_error,
+    data=ClassifierData,
+    by_numpy=True,
+)
 def root_mean_squared_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):

@@ -19,7 +19,11 @@ from uncertainty_metrics.tensors._twin import twin
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
 
 
-@twin(np_debiased_calibration.debiased_calibration_error, data=ClassifierData)
+@twin(
+    np_debiased_calibration.debiased_calibration_error,
+    data=ClassifierData,
+    by_numpy=True,
+)
 def debiased_calibration_error(
     data,
     binning_scheme,

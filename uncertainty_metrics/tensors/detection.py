@@ -29,19 +29,19 @@ def _both(ranking: _ranking.Ranking) -> xp.Tensor:
     return (ranking.total_hits > 0) & (ranking.total_misses > 0)
 
 
-@twin(np_detection.auroc, data=DetectionData)
+@twin(np_detection.auroc, data=DetectionData, by_numpy=True)
 def auroc(data):
     ranking, valid = _ranking_of(data)
     return _ranking.roc_area(ranking), valid & _both(ranking)
 
 
-@twin(np_detection.aupr, data=DetectionData)
+@twin(np_detection.aupr, data=DetectionData, by_numpy=True)
 def aupr(data):
     ranking, valid = _ranking_of(data)
     return _ranking.average_precision(ranking), valid & (ranking.total_hits > 0)
 
 
-@twin(np_detection.fpr_at_tpr, data=DetectionData)
+@twin(np_detection.fpr_at_tpr, data=DetectionData, by_numpy=True)
 def fpr_at_tpr(data, tpr):
     tpr = _checks.share("tpr", tpr, zero=False)
     ranking, valid = _ranking_of(data)

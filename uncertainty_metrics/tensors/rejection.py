@@ -31,20 +31,26 @@ def _areas(data: RankedData) -> tuple[tuple[xp.Tensor, ...], xp.Tensor, xp.DType
     return areas, batch.valid & some, batch.scores.dtype
 
 
-@twin(np_rejection.area_under_sparsification_error_curve, data=RankedOrLosses)
+@twin(
+    np_rejection.area_under_sparsification_error_curve,
+    data=RankedOrLosses,
+    by_numpy=True,
+)
 def area_under_sparsification_error_curve(data):
     (area, least, _), ok, dtype = _areas(data)
     return xp.cast(xp.maximum(area - least, 0), dtype), ok
 
 
-@twin(np_rejection.prediction_rejection_ratio, data=RankedOrLosses)
+@twin(np_rejection.prediction_rejection_ratio, data=RankedOrLosses, by_numpy=True)
 def prediction_rejection_ratio(data):
     (area, least, mean), ok, dtype = _areas(data)
     ratio = xp.math.divide_no_nan(mean - area, mean - least)
     return xp.cast(xp.minimum(ratio, 1), dtype), ok & (mean > least)
 
 
-@twin(np_rejection.area_under_accuracy_rejection_curve, data=RankedOrLosses)
+@twin(
+    np_rejection.area_under_accuracy_rejection_curve, data=RankedOrLosses, by_numpy=True
+)
 def area_under_accuracy_rejection_curve(data):
     ranking, ok = risk_coverage.ranking_of(data)
     return 1 - _ranking.risk_coverage_area(ranking), ok

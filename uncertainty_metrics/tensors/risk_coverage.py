@@ -61,46 +61,52 @@ def ranking_of(data: RankedData) -> tuple[_ranking.Ranking, xp.Tensor]:
     return ranking, batch.valid & (ranking.total > 0)
 
 
-@twin(np_risk_coverage.area_under_risk_coverage_curve, data=RankedOrLosses)
+@twin(
+    np_risk_coverage.area_under_risk_coverage_curve, data=RankedOrLosses, by_numpy=True
+)
 def area_under_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.risk_coverage_area(ranking), ok
 
 
-@twin(np_risk_coverage.excess_aurc, data=RankedData)
+@twin(np_risk_coverage.excess_aurc, data=RankedData, by_numpy=True)
 def excess_aurc(data):
     ranking, ok = ranking_of(data)
     return _ranking.excess_risk_coverage_area(ranking), ok
 
 
-@twin(np_risk_coverage.area_under_generalized_risk_coverage_curve, data=RankedData)
+@twin(
+    np_risk_coverage.area_under_generalized_risk_coverage_curve,
+    data=RankedData,
+    by_numpy=True,
+)
 def area_under_generalized_risk_coverage_curve(data):
     ranking, ok = ranking_of(data)
     return _ranking.generalized_risk_coverage_area(ranking), ok
 
 
-@twin(np_risk_coverage.coverage_at_risk, data=RankedData)
+@twin(np_risk_coverage.coverage_at_risk, data=RankedData, by_numpy=True)
 def coverage_at_risk(data, risk):
     risk = _checks.share("risk", risk)
     ranking, ok = ranking_of(data)
     return _ranking.coverage_at_risk(ranking, risk), ok
 
 
-@twin(np_risk_coverage.risk_at_coverage, data=RankedData)
+@twin(np_risk_coverage.risk_at_coverage, data=RankedData, by_numpy=True)
 def risk_at_coverage(data, coverage):
     coverage = _checks.share("coverage", coverage, zero=False)
     ranking, ok = ranking_of(data)
     return _ranking.risk_at_coverage(ranking, coverage), ok
 
 
-@twin(np_risk_coverage.oracle_collaborative_accuracy, data=RankedData)
+@twin(np_risk_coverage.oracle_collaborative_accuracy, data=RankedData, by_numpy=True)
 def oracle_collaborative_accuracy(data, fraction):
     fraction = _checks.share("fraction", fraction)
     ranking, ok = ranking_of(data)
     return _ranking.collaborative_accuracy(ranking, fraction), ok
 
 
-@twin(np_risk_coverage.risk_coverage_curve, data=RankedOrLosses)
+@twin(np_risk_coverage.risk_coverage_curve, data=RankedOrLosses, by_numpy=True)
 def risk_coverage_curve(data):
     batch = examples_of(data)
     # The number of points depends on the values, which a graph does not allow.

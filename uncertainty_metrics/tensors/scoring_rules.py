@@ -58,22 +58,11 @@ def ranked_probability_score(data, aggregate):
     return _scored(data, aggregate, _classifier_scores.ranked_scores)
 
 
-def _by_numpy(
-    decomposition: Callable[..., Any], examples: _inputs.Examples, data: ClassifierData
-) -> Any:
-    """Returns a decomposition by NumPy, which takes half of PyTorch's time; None where
-    NumPy may not compute it.
-    """
-    if not _inputs.left_to_numpy(examples.predictions):
-        return None
-    parts = decomposition(_inputs.numpy_examples(data))
-    return type(parts)(*(xp.constant(part, examples.dtype) for part in parts))
-
-
 def _decompositions(
-    examples: _inputs.Examples,
+    data: ClassifierData,
 ) -> tuple[BrierParts, ExactBrierParts, xp.Tensor]:
     """Returns both decompositions, and whether to trust them."""
+    examples = _inputs.examples_of(data)
     sums, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True
     )
@@ -82,21 +71,17 @@ def _decompositions(
     return *_classifier_scores.decomposition_parts(totals, vertices), valid
 
 
-@twin(np_brier_decompositions.brier_decomposition, data=ClassifierData)
+@twin(np_brier_decompositions.brier_decomposition, data=ClassifierData, by_numpy=True)
 def brier_decomposition(data):
-    examples = _inputs.examples_of(data)
-    parts = _by_numpy(np_brier_decompositions.brier_decomposition, examples, data)
-    if parts is not None:
-        return parts, True
-    parts, _, valid = _decompositions(examples)
+    parts, _, valid = _decompositions(data)
     return parts, valid
 
 
-@twin(np_brier_decompositions.brier_decomposition_exact, data=ClassifierData)
+@twin(
+    np_brier_decompositions.brier_decomposition_exact,
+    data=ClassifierData,
+    by_numpy=True,
+)
 def brier_decomposition_exact(data):
-    examples = _inputs.examples_of(data)
-    parts = _by_numpy(np_brier_decompositions.brier_decomposition_exact, examples, data)
-    if parts is not None:
-        return parts, True
-    _, parts, valid = _decompositions(examples)
+    _, parts, valid = _decompositions(data)
     return parts, valid

@@ -48,7 +48,7 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
       Algorithms.
     """
     scores_1, scores_2 = _scores_of_two(logits_1, logits_2)
-    return float(np.mean(scores_1.argmax(axis=-1) != scores_2.argmax(axis=-1)))
+    return float(np.mean(_rows.argmax(scores_1) != _rows.argmax(scores_2)))
 
 
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
@@ -79,7 +79,7 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
     shape = scores_1.shape
     labels = _predictions.flat_labels(labels, "logits_1", shape, shape[:-1])
     wrong_1, wrong_2 = (
-        scores.argmax(axis=-1).reshape(-1) != labels for scores in (scores_1, scores_2)
+        _rows.argmax(scores).reshape(-1) != labels for scores in (scores_1, scores_2)
     )
     return float(np.mean(wrong_1 & wrong_2))
 
