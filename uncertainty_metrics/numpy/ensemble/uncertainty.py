@@ -33,6 +33,9 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _LOG_ZERO = -800.0  # Its exponential is 0.
+# Entropies of logits up to this size are exact to 14 digits after the point without a
+# subtraction of the largest, which takes half of the time.
+_SMALL = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,22 +56,18 @@ class _Members:
         return _predictions.classes(self.name, self.predictions)
 
     @functools.cached_property
-    def probabilities(self) -> np.ndarray:
-        if self.name == "logits":
-            return _rows.softmax(self.classes)
-        return self.classes
-
-    @functools.cached_property
     def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Logits less the largest of a row, their exponentials, and the sums of the
-        exponentials, [N, M, 1].
+        """Logits, their exponentials, and the sums of the exponentials, [N, M, 1]; the
+        largest of a row is taken from large logits.
         """
-        below = _rows.below_maximum(self.classes)
-        if below.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
-            np.maximum(below, _LOG_ZERO, out=below)
-        exponentials = np.exp(below)
-        ones = np.ones((below.shape[-1], 1))  # A product is faster than a sum.
-        return below, exponentials, np.matmul(exponentials, ones)
+        logits = self.classes
+        if not -_SMALL <= logits.min() <= logits.max() <= _SMALL:
+            logits = _rows.below_maximum(logits)
+            if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
+                np.maximum(logits, _LOG_ZERO, out=logits)
+        exponentials = np.exp(logits)
+        ones = np.ones((logits.shape[-1], 1))  # A product is faster than a sum.
+        return logits, exponentials, np.matmul(exponentials, ones)
 
     @property
     def mean(self) -> np.ndarray:
@@ -84,9 +83,9 @@ class _Members:
         """The entropy of each member, [N, M]."""
         if self.name != "logits":
             return _entropy(self.classes)
-        below, exponentials, sums = self.exponentials
+        logits, exponentials, sums = self.exponentials
         sums = sums[..., 0]
-        return np.log(sums) - _rows.dot(exponentials, below) / sums
+        return np.log(sums) - _rows.dot(exponentials, logits) / sums
 
 
 def _scores(
@@ -166,7 +165,10 @@ def _variation_ratios(members: _Members) -> np.ndarray:
 
 
 def _member_uncertainties(members: _Members) -> np.ndarray:
-    return 1 - members.probabilities.max(axis=-1).mean(axis=1)
+    if members.name != "logits":
+        return 1 - members.classes.max(axis=-1).mean(axis=1)
+    _, exponentials, sums = members.exponentials
+    return 1 - (exponentials.max(axis=-1) / sums[..., 0]).mean(axis=1)
 
 
 def model_uncertainty(

@@ -75,39 +75,39 @@ def _scores(
     return scores, xp.reshape(right, shape)
 
 
-@twin(np_uncertainty.model_uncertainty, data=MemberData)
+@twin(np_uncertainty.model_uncertainty, data=MemberData, by_numpy=True)
 def model_uncertainty(data):
     parts, right = _scores(data, _members.information)
     return ModelUncertainty(*xp.unstack(parts)), right
 
 
-@twin(np_uncertainty.predictive_entropy, data=MemberData)
+@twin(np_uncertainty.predictive_entropy, data=MemberData, by_numpy=True)
 def predictive_entropy(data):
     single = data.ensemble_axis is None
     return _scores(data, _members.total_entropies, single)
 
 
-@twin(np_uncertainty.expected_entropy, data=MemberData)
+@twin(np_uncertainty.expected_entropy, data=MemberData, by_numpy=True)
 def expected_entropy(data):
     return _scores(data, _members.expected_entropies)
 
 
-@twin(np_uncertainty.mutual_information, data=MemberData)
+@twin(np_uncertainty.mutual_information, data=MemberData, by_numpy=True)
 def mutual_information(data):
     return _scores(data, _members.mutual_information)
 
 
-@twin(np_uncertainty.ensemble_disagreement, data=MemberData)
+@twin(np_uncertainty.ensemble_disagreement, data=MemberData, by_numpy=True)
 def ensemble_disagreement(data):
     return _scores(data, _members.disagreements)
 
 
-@twin(np_uncertainty.mean_member_uncertainty, data=MemberData)
+@twin(np_uncertainty.mean_member_uncertainty, data=MemberData, by_numpy=True)
 def mean_member_uncertainty(data):
     return _scores(data, _members.member_uncertainties)
 
 
-@twin(np_uncertainty.variation_ratio, data=MemberData)
+@twin(np_uncertainty.variation_ratio, data=MemberData, by_numpy=True)
 def variation_ratio(data):
     return _scores(data, _members.variation_ratios)
 
