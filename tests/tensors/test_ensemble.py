@@ -198,6 +198,23 @@ def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
     np.testing.assert_allclose(np.array(getattr(um, name)(z)), whole, atol=5e-7)
 
 
+@pytest.mark.parametrize("run", [tf.function, lambda function: function])
+def test_compiled_entropies_of_large_data_equal_numpy(run, rng, monkeypatch):
+    monkeypatch.setattr(_execution, "_LARGE", 0)
+    p = rng.dirichlet(np.ones(4), [5, 3])
+    p[0, 1] = [0, 1, 0, 0]
+    for name in ("mutual_information", "expected_entropy"):
+        variable = tf.constant(p)
+        with tf.GradientTape() as tape:
+            tape.watch(variable)
+            scores = run(getattr(um, name))(probabilities=variable)
+        expected = getattr(um_np, name)(probabilities=p)
+        np.testing.assert_allclose(scores, expected, atol=1e-13)
+        slopes = tape.gradient(scores, variable)
+    entropies = -(np.log(p[1:]) + 1) / 3
+    np.testing.assert_allclose(slopes[1:], entropies, rtol=1e-12)
+
+
 def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,6 +153,16 @@ def flat_members(predictions: xp.Tensor) -> xp.Tensor:
 
 def _entropy(p: xp.Tensor) -> xp.Tensor:
     """Returns the entropy over the last axis; p may be above 1 by rounding."""
+    compiles = _execution.is_worth_compiling(p)
+    return (_compiled_entropy() if compiles else _plain_entropy)(p)
+
+
+@functools.cache
+def _compiled_entropy() -> Callable[[xp.Tensor], xp.Tensor]:
+    return _execution.compiled(_plain_entropy, with_xla=True)
+
+
+def _plain_entropy(p: xp.Tensor) -> xp.Tensor:
     if _execution.needs_no_gradient(p):  # Only a gradient needs a special case for 0.
         terms = p * xp.math.log(xp.clip_by_value(p, tiny(p.dtype), 1))
     else:
