@@ -280,6 +280,21 @@ def _occurring(
     return ordered[:n], xp.gather(places, decisions)
 
 
+def _squares_and_strays(
+    n: int | xp.Tensor, p: xp.Tensor, weighted: xp.Tensor, decisions: xp.Tensor
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the sums of the squares of p [N, K] over K, and the sums of the weighted
+    p of each of n decisions [n, K].
+    """
+    # In the sum of the parts the sums off the diagonal cancel: float32 is exact enough.
+    return _squares(p), xp.math.unsorted_segment_sum(weighted, decisions, n)
+
+
+@functools.lru_cache(maxsize=4)
+def _compiled_squares_and_strays(n: int) -> Callable[..., tuple[xp.Tensor, xp.Tensor]]:
+    return _execution.compiled(functools.partial(_squares_and_strays, n), with_xla=True)
+
+
 def decomposition_sums(
     examples: _inputs.Examples, occurring: bool = False
 ) -> tuple[_sums.Sums, xp.Tensor, xp.Tensor]:
@@ -317,24 +332,28 @@ def decomposition_sums(
         n = n or xp.minimum(xp.size(decisions), classes)
         places, decisions = _occurring(decisions, classes, n)
     vertices = places[:, None] == xp.range(classes)
+    weighted = p
+    if weights is not None:
+        counted = (right & (weights > 0))[:, None]
+        weighted = xp.where(counted, p * weights[:, None], xp.zeros_like(p))
+    add_up = functools.partial(_squares_and_strays, n)
+    if _execution.is_worth_compiling(p):
+        add_up = _compiled_squares_and_strays(n)
+    squares, strays = add_up(p, weighted, decisions)
     columns = xp.stack(
         [
             xp.ones_like(scores),
             scores - 1,
-            _squares(p) - 2 * scores + 1,
+            squares - 2 * scores + 1,
             _inputs.take(p, labels) - hits,
         ],
         axis=1,
     )
     if weights is not None:
-        counted = (right & (weights > 0))[:, None]
         columns = xp.where(counted, columns * weights[:, None], xp.zeros_like(columns))
-        p = xp.where(counted, p * weights[:, None], xp.zeros_like(p))
     cells = decisions * classes + labels
     outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
     moments = _sums.segment_pair(columns[:, 1:], decisions, n)
-    # In the sum of the parts the sums off the diagonal cancel: float32 is exact enough.
-    strays = xp.math.unsorted_segment_sum(p, decisions, n)
     hi, lo = (
         xp.concat(
             [
