@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy._examples import Partition
 from uncertainty_metrics.ops import (
+    IS_JAX,
     IS_TENSORFLOW,
     _decisions,
     _execution,
@@ -145,13 +146,14 @@ def _squares(
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
     """Returns the sums of the squares of [N, K] over K."""
     classes = values.shape[1]
-    if classes < _WIDE:
+    if IS_JAX or classes < _WIDE:
         total = xp.reduce_sum(values * values, axis=-1)
     elif _execution.is_eager():  # No squares in memory; XLA has no such operation.
         total = xp.square(xp.math.reduce_euclidean_norm(values, axis=-1))
     else:
         # A part at a time takes less memory, and access to memory takes as long as the
-        # arithmetic. XLA on CPU makes vector code for parts, but not for whole rows.
+        # arithmetic. TensorFlow's XLA on CPU makes vector code for parts, but not for
+        # whole rows; JAX's makes it for these.
         width = classes // _PARTS
         starts = range(0, _PARTS * width, width)
         parts = [values[:, start : start + width] for start in starts]
