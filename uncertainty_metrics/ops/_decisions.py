@@ -25,8 +25,9 @@ def decisions(
     if IS_TENSORFLOW:
         return _decisions_by_bits(probabilities)
     index = _argmax(probabilities)
-    right = _inputs.rows_in_range(probabilities)
-    return index, xp.minimum(_inputs.take(probabilities, index), 1), right
+    scores = _inputs.take(probabilities, index)  # NaN where the row has one.
+    right = _inputs.in_range(scores) & (xp.reduce_min(probabilities, axis=-1) >= 0)
+    return index, xp.minimum(scores, 1), right
 
 
 def _decisions_by_bits(
