@@ -124,11 +124,14 @@ def is_for_numpy(tensor: Any) -> bool:
     return known and (IS_TENSORFLOW or needs_no_gradient(tensor))
 
 
-def is_worth_compiling(tensor: Any) -> bool:
+def is_worth_compiling(tensor: Any, often: bool = False) -> bool:
     """Returns whether a function of one tensor, on its own compiled with XLA, saves the
     time that compilation takes: the tensor is large, and of known shape.
+
+    With `often` the function is not called once, but in each update of a metric.
     """
-    if None in tensor.shape or math.prod(tensor.shape) < _LARGE:
+    least = _LARGE // 16 if often else _LARGE
+    if None in tensor.shape or math.prod(tensor.shape) < least:
         return False
     return not has_strategy()  # Compiled functions fail in one, on CPU.
 

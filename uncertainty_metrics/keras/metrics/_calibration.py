@@ -79,8 +79,10 @@ def _batch_sums(
         index = _binning.even_index(scored.scores, cells)
     else:
         cells = _grid.num_cells(*sketch_bits)
-        index = _sketch.index(scored.scores, *sketch_bits)
+        index = _sketch.indices(scored.scores, sketch_bits)
+    # A few scores go into their cells, and many are first added up for all cells.
     is_sparse = IS_TENSORFLOW and sketch_bits is not None
+    is_sparse = is_sparse and (scored.scores.shape[0] or 0) < num_groups * cells
     sparse = num_groups * cells + totals if is_sparse else 0
     sums = _binning.cell_sums(
         scored, index, cells, num_groups, spec, xp.float32, sparse
