@@ -338,7 +338,9 @@ def decomposition_sums(
     if weights is not None:
         counted = (right & (weights > 0))[:, None]
         weighted = xp.where(counted, p * weights[:, None], xp.zeros_like(p))
-    add_up = functools.partial(_squares_and_strays, n)
+    add_up: Callable[..., tuple[xp.Tensor, xp.Tensor]] = functools.partial(
+        _squares_and_strays, n
+    )
     if _execution.is_worth_compiling(p):
         add_up = _compiled_squares_and_strays(n)
     squares, strays = add_up(p, weighted, decisions)

@@ -5,14 +5,13 @@ Examples that are wrong are marked, and get harmless numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
-from uncertainty_metrics.ops import _inputs, _validity, is_floating, to_numpy, xp
+from uncertainty_metrics.ops import _inputs, _validity, is_floating, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -94,25 +93,7 @@ def variances(name: str, given: xp.Tensor) -> xp.Tensor:
     return xp.where(given > 0, given * given, xp.zeros_like(given))
 
 
-class Unchecked(NamedTuple):
-    """Examples [N] of one type, whose values may be wrong.
-
-    Attributes:
-      means: the predictions.
-      variances: 0 where standard deviations are not positive.
-      targets: the observed values.
-      weights: >= 0, or None for ones.
-      usable: boolean scalar, as of `included`.
-    """
-
-    means: xp.Tensor
-    variances: xp.Tensor
-    targets: xp.Tensor
-    weights: xp.Tensor | None
-    usable: xp.Tensor
-
-
-def unchecked(
+def checked_forecasts(
     predictions: TensorLike,
     uncertainties: TensorLike | None,
     targets: TensorLike | None,
@@ -120,9 +101,9 @@ def unchecked(
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
     names: tuple[str, str] = ("predictions", "uncertainties"),
-) -> Unchecked:
-    """Returns the forecasts; `names` are the names of the first two arguments in
-    messages.
+) -> Forecasts:
+    """Returns the forecasts, checked; `names` are the names of the first two arguments
+    in messages.
     """
     name, given = np_forecasts.spread(uncertainties, stddevs, names[1])
     np_forecasts.check_targets(targets)
@@ -131,12 +112,7 @@ def unchecked(
     dtype = _inputs.predictions_dtype(tensors[names[0]], tensors[name])
     flat, weights, usable = included(tensors, mask, sample_weight, dtype)
     mean, given, y = (xp.cast(tensor, dtype) for tensor in flat)
-    return Unchecked(mean, variances(name, given), y, weights, usable)
-
-
-def checked(forecasts: Unchecked) -> Forecasts:
-    """Returns the forecasts, checked."""
-    mean, spreads, y, weights, usable = forecasts
+    spreads = variances(name, given)
     right = xp.math.is_finite(mean) & xp.math.is_finite(y) & is_variance(spreads)
     right = right & usable
     return Forecasts(
@@ -146,22 +122,3 @@ def checked(forecasts: Unchecked) -> Forecasts:
         right,
         usable & _validity.counted_are_right(right, weights),
     )
-
-
-def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
-    """Returns the checked forecasts; the arguments are those of `unchecked`."""
-    return checked(unchecked(*arguments, **options))
-
-
-def by_numpy(function: Callable[..., Any], forecasts: Unchecked) -> Any:
-    """Returns a function of means, variances and targets, as arrays, in the time of a
-    few operations instead of twenty; None if NumPy may not compute it, or if a value is
-    wrong.
-    """
-    means, spreads, y, weights, _ = forecasts
-    if weights is not None or not _inputs.through_numpy(means, spreads, y):
-        return None
-    try:
-        return function(*map(to_numpy, (means, spreads, y)))
-    except ValueError:
-        return None

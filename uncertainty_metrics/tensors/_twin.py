@@ -33,7 +33,10 @@ _OF_TENSORS = (
 
 
 # The arguments that give the result its type, of functions that NumPy may compute.
-_PREDICTIONS = ("probabilities", "logits", "probs", "confidences", "scores", "losses")
+_PREDICTIONS = (
+    *("probabilities", "logits", "probs", "confidences", "scores", "losses"),
+    *("predictions", "uncertainties", "mean", "var", "stddevs", "predictive_samples"),
+)
 
 
 def twin(

@@ -212,7 +212,7 @@ def _pair_distances(
     return distances, gradient
 
 
-@twin(np_multivariate_scores.energy_score)
+@twin(np_multivariate_scores.energy_score, by_numpy=True)
 def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)

@@ -78,9 +78,8 @@ def variances(name: str, value: ArrayLike, single: bool = False) -> np.ndarray:
     """
     array = _inputs.finite(name, value, single and name != "stddevs")
     if name != "stddevs":
-        bad = array <= 0
-        if np.any(bad):
-            first = _inputs.first(bad, array.astype(np.float64))
+        if np.min(array, initial=np.inf) <= 0:
+            first = _inputs.first(array <= 0, array.astype(np.float64))
             raise _checks.error(name, "variances > 0", first)
         return array
     with np.errstate(over="ignore", under="ignore"):

@@ -313,7 +313,7 @@ def pinball_loss(
         np.multiply(levels, error, out=out)
         np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
         # A wrong number makes a wrong loss. The losses of a block are in the cache.
-        if not np.isfinite(out).all():
+        if not np.max(out, initial=0) < np.inf:
             _inputs.finite("labels", labels)
             _inputs.finite("quantile_predictions", predictions)
 
@@ -369,10 +369,20 @@ def interval_score(
       Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
     """
     alpha = _checks.open_unit("alpha", alpha)
-    labels = _inputs.finite("labels", labels, single=True)
-    lower = _inputs.like_labels("lower", lower, labels, single=True)
-    upper = _inputs.like_labels("upper", upper, labels, single=True)
-    _check_not_reversed(lower, upper)
+    arrays: dict[str, np.ndarray] = {}
+    for name, value in (("labels", labels), ("lower", lower), ("upper", upper)):
+        array = _inputs.floats(_inputs.as_array(name, value), single=True)
+        shape = arrays.setdefault("labels", array).shape
+        _checks.same_shape(name, array.shape, shape)
+        arrays[name] = _inputs.in_shape_of(arrays["labels"], array)
+
+    def check() -> None:
+        for name, array in arrays.items():
+            _inputs.finite(name, array)
+        _check_not_reversed(arrays["lower"], arrays["upper"])
+
+    if np.all(arrays["lower"].reshape(-1)[:1] > arrays["upper"].reshape(-1)[:1]):
+        check()
 
     def score(
         y: np.ndarray, low: np.ndarray, high: np.ndarray, out: np.ndarray
@@ -381,8 +391,10 @@ def interval_score(
         out += np.maximum(np.subtract(y, high, out=y), 0, out=y)  # Outside.
         out *= 2 / alpha
         out += np.subtract(high, low, out=high)
+        if not np.max(out, initial=0) < np.inf:  # A wrong number makes a wrong score.
+            check()
 
-    return _rows.in_double(score, labels, lower, upper)
+    return _rows.in_double(score, *arrays.values())
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:

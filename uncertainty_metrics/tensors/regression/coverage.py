@@ -5,8 +5,6 @@ Declared in `uncertainty_metrics.numpy.regression.coverage`.
 
 from __future__ import annotations
 
-import functools
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import coverage as np_coverage
 from uncertainty_metrics.ops import _forecasts, _levels, xp
@@ -20,44 +18,26 @@ __all__ = [
 ]
 
 
-@twin(np_coverage.compute_calibration_curve)
+@twin(np_coverage.compute_calibration_curve, by_numpy=True)
 def compute_calibration_curve(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
-    return _curve(
-        _forecasts.unchecked(
-            predictions, uncertainties, targets, mask, sample_weight, stddevs
-        ),
-        n_bins,
+    forecasts = _forecasts.checked_forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
-
-
-def _curve(
-    unchecked: _forecasts.Unchecked, n_bins: int
-) -> tuple[dict[str, xp.Tensor], xp.Tensor]:
-    """Returns the calibration curve, and whether it is right."""
-    compute = functools.partial(np_coverage.compute_calibration_curve, n_bins=n_bins)
-    arrays = _forecasts.by_numpy(compute, unchecked)
-    if arrays is not None:
-        dtype = unchecked.targets.dtype
-        curve = {name: xp.constant(array, dtype) for name, array in arrays.items()}
-        return curve, xp.constant(True)
-    forecasts = _forecasts.checked(unchecked)
     curve = _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
     return curve, forecasts.valid
 
 
-@twin(np_coverage.expected_calibration_error)
+@twin(np_coverage.expected_calibration_error, by_numpy=True)
 def expected_calibration_error(
     predictions, uncertainties, targets, n_bins, mask, *, sample_weight, stddevs
 ):
-    curve, valid = _curve(
-        _forecasts.unchecked(
-            predictions, uncertainties, targets, mask, sample_weight, stddevs
-        ),
-        n_bins,
+    forecasts = _forecasts.checked_forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
-    return _levels.curve_error(curve), valid
+    curve = _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
+    return _levels.curve_error(curve), forecasts.valid
 
 
 @twin(np_coverage.interval_coverage)

@@ -16,7 +16,6 @@ from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import normal_scores as np_normal_scores
 from uncertainty_metrics.ops import (
     _binning,
-    _execution,
     _forecasts,
     _inputs,
     _levels,
@@ -45,35 +44,12 @@ def _likelihood(forecasts: _forecasts.Forecasts) -> xp.Tensor:
     return 0.5 * (math.log(2 * math.pi) + _sums.mean(terms, forecasts.weights))
 
 
-@twin(np_normal_scores.negative_log_likelihood)
+@twin(np_normal_scores.negative_log_likelihood, by_numpy=True)
 def negative_log_likelihood(mean, var, targets, mask, *, sample_weight, stddevs):
-    unchecked = _forecasts.unchecked(
+    forecasts = _forecasts.checked_forecasts(
         mean, var, targets, mask, sample_weight, stddevs, names=("mean", "var")
     )
-    value = _forecasts.by_numpy(np_normal_scores.negative_log_likelihood, unchecked)
-    if value is not None:
-        return _with_gradient(value, *unchecked[:3]), xp.constant(True)
-    forecasts = _forecasts.checked(unchecked)
     return _likelihood(forecasts), forecasts.valid
-
-
-def _with_gradient(
-    likelihood: float, means: xp.Tensor, variances: xp.Tensor, targets: xp.Tensor
-) -> xp.Tensor:
-    """Returns the likelihood of forecasts [N] without weights as a function of them."""
-
-    @_execution.custom_gradient
-    def known(means, variances, targets):
-        def gradient(upstream):
-            share = upstream / xp.cast(xp.size(targets), targets.dtype)
-            errors = targets - means
-            slopes = share * errors / variances
-            halves = (share - slopes * errors) / (2 * variances)
-            return -slopes, halves, slopes
-
-        return xp.constant(likelihood, targets.dtype), gradient
-
-    return known(means, variances, targets)
 
 
 def _mean_stddev(
