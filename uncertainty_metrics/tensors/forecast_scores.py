@@ -82,7 +82,7 @@ def _sample_scores(
     return scores, right
 
 
-@twin(np_forecast_scores.crps_score)
+@twin(np_forecast_scores.crps_score, by_numpy=True)
 def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
     estimator, alpha = np_forecast_scores.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)

@@ -33,9 +33,6 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _LOG_ZERO = -800.0  # Its exponential is 0.
-# Entropies of logits up to this size are exact to 14 digits after the point without a
-# subtraction of the largest, which takes half of the time.
-_SMALL = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +57,9 @@ class _Members:
         """Logits, their exponentials, and the sums of the exponentials, [N, M, 1]; the
         largest of a row is taken from large logits.
         """
-        logits = self.classes
-        if not -_SMALL <= logits.min() <= logits.max() <= _SMALL:
-            logits = _rows.below_maximum(logits)
-            if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
-                np.maximum(logits, _LOG_ZERO, out=logits)
+        logits = _rows.exponents(self.classes)
+        if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
+            np.maximum(logits, _LOG_ZERO, out=logits)
         exponentials = np.exp(logits)
         ones = np.ones((logits.shape[-1], 1))  # A product is faster than a sum.
         return logits, exponentials, np.matmul(exponentials, ones)

@@ -9,21 +9,6 @@ INDEX_BITS = 29
 _BLOCK = 2**16  # Numbers of a block of rows.
 
 
-def pairwise_spread(samples: np.ndarray, fair: bool) -> np.ndarray:
-    """Returns sum_{i<j} |x_i - x_j| / (m (m - 1)) if fair, else / m^2, in float64.
-
-    Args:
-      samples: array [..., m], m >= 1.
-      fair: whether to divide by m (m - 1), which is unbiased and gives NaN for m = 1,
-        instead of m^2.
-
-    Returns:
-      Float64 [...]. NaN where a row holds a NaN or infinity.
-    """
-    ordered = np.sort(samples, axis=-1).astype(np.float64, copy=False)
-    return spread_of_sorted(ordered, fair)
-
-
 def rank_weights(m: int, fair: bool) -> np.ndarray:
     """Returns (2 i - m + 1) / divisor for the ranks i = 0, ..., m - 1, float64 [m]."""
     with np.errstate(invalid="ignore"):
@@ -31,7 +16,8 @@ def rank_weights(m: int, fair: bool) -> np.ndarray:
 
 
 def spread_of_sorted(ordered: np.ndarray, fair: bool) -> np.ndarray:
-    """Returns the spread of rows in ascending order, and overwrites the rows.
+    """Returns sum_{i<j} |x_i - x_j| / (m (m - 1)) if fair, else / m^2, of rows [..., m]
+    in ascending order, which it overwrites; NaN where a row holds a NaN or infinity.
 
     With x_0 <= ... <= x_{m-1} the sum over pairs is sum_i (2 i - m + 1) x_i. These
     weights sum to 0, so subtracting the middle sample first changes only the rounding

@@ -249,15 +249,18 @@ def crps_score(
         return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
 
     def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        errors = samples.astype(np.float64)
-        errors -= y[:, None]
-        error = np.abs(errors, out=errors).mean(axis=-1)
         if estimator == "roll":
             samples = samples.astype(np.float64)
             neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
-            return error - np.mean(neighbours, axis=-1) / 2
-        spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
-        return error - share_of_fair(estimator, alpha, num_samples) * spread
+            spread = np.mean(neighbours, axis=-1) / 2
+            errors = samples - y[:, None]
+        else:
+            errors = np.sort(samples, axis=-1).astype(np.float64, copy=False)
+            errors -= y[:, None]  # The spread of the errors is that of the samples.
+            weights = _pairwise.rank_weights(num_samples, is_fair(estimator))
+            spread = _rows.dot(errors, weights)
+            spread *= share_of_fair(estimator, alpha, num_samples)
+        return np.abs(errors, out=errors).mean(axis=-1) - spread
 
     return _rows.of_samples(score, labels, samples)
 

@@ -286,9 +286,10 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
             return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
 
     def score(rows: slice) -> np.ndarray:
-        z = _rows.below_maximum(examples.predictions[rows])
+        z = _rows.exponents(examples.predictions[rows])
         label_logit = at_label(z, examples.labels[rows])
-        return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
+        scores = np.log(_rows.sums(np.exp(z, out=z))) - label_logit
+        return np.maximum(scores, 0)  # They may be rounded to less.
 
     out = np.empty(len(examples.labels))
     return _threads.fill_rows(out, score, examples.num_classes)
