@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, ParamSpec
 
 from uncertainty_metrics.ops import (
+    IS_JAX,
     _execution,
     _inputs,
     _structures,
@@ -104,6 +105,8 @@ def _left_to_numpy(
     """Returns the arguments of a call that is left to NumPy, and the type of its
     result; None for other calls.
     """
+    if IS_JAX or not _execution.is_eager():
+        return None
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
