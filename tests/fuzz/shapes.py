@@ -60,7 +60,7 @@ def check_function(name: str, seed: int) -> str | None:
 
 
 def check_single_row(name: str, seed: int) -> str | None:
-    """Passes one row of an argument beside seven of the others, their number unknown."""
+    """Passes one row of an argument beside many of the others, all of unknown sizes."""
     target = TARGETS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     arguments = target.draw_any(rng, (7,))
