@@ -120,9 +120,10 @@ def logit_kl_divergence(
         each.
 
     Returns:
-      The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
-      for which p_1 is not. float32, or float64 for float64 predictions. Compiled code
-      returns NaN for wrong values, for which eager code raises ValueError.
+      The mean, or divergences in nats, shape [...]; >= 0, inf if the logit of p_2 is
+      -inf for a class for which that of p_1 is finite. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
