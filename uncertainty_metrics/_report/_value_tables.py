@@ -19,6 +19,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report._names import BY_CLASS
+from uncertainty_metrics._report._predictions import ExampleError
 from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics.numpy import _archive
@@ -73,7 +74,7 @@ def _number(value: Any, name: str, place: str) -> float:
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
-    raise ValueError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
+    raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
 
 def _told(value: Any) -> str:
@@ -88,7 +89,7 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
             alike = f", as in {places[0]}" if first else ""
-            raise ValueError(
+            raise ExampleError(
                 f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
                 f"{alike}. Received: {_told(label)}"
             )
