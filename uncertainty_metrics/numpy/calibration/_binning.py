@@ -32,9 +32,7 @@ def read(
 
     `allow_none` accepts a batch of which no example counts.
     """
-    data.check_confidences()
-    if data.has_confidences:
-        spec = spec.for_confidences()
+    spec = spec.for_data(data)
     return _examples.examples_of(data, allow_none), spec
 
 
