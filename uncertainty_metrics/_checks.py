@@ -425,19 +425,21 @@ def last_axis(
         )
 
 
-def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
+def vector_samples(shape: Shape, labels: Shape) -> None:
     """Raises ValueError unless labels are [..., d] and samples [..., m, d]."""
     shape, labels = list(shape), list(labels)
     if not labels or len(shape) < 2 or not compatible(shape[:-2] + shape[-1:], labels):
         swapped = len(labels) == len(shape) + 1
         raise error(
-            name,
+            "predictive_samples",
             f"of shape [..., m, d] for `labels` of shape [..., d] = {labels}",
             f"shape {shape}" + f". {SWAPPED}" * swapped,
         )
     _not_empty("labels", labels)
     if shape[-2] == 0:
-        raise error(name, "at least one sample", f"shape {shape}", verb="hold")
+        raise error(
+            "predictive_samples", "at least one sample", f"shape {shape}", verb="hold"
+        )
 
 
 def quantile_shape(

@@ -102,7 +102,7 @@ def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
 
 
 def adaptive_starts(
-    scores: np.ndarray, num_bins: int, masses: np.ndarray | None = None
+    scores: np.ndarray, num_bins: int, masses: np.ndarray | None
 ) -> np.ndarray:
     """Returns where each bin of equal mass starts among sorted scores.
 

@@ -22,7 +22,7 @@ def _vectors(
     """Returns checked labels [..., d] and samples [..., m, d]."""
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     labels = _inputs.finite("labels", labels)
     return labels, _inputs.finite("predictive_samples", samples)
 
@@ -245,7 +245,7 @@ def energy_score(
     """
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     m = samples.shape[-2]
     estimator, alpha = forecast_scores.settled(estimator, alpha)
     forecast_scores.check_num_samples(estimator, m)
