@@ -68,7 +68,9 @@ def check_once(header: Sequence[str], names: Sequence[str]) -> None:
     counts = collections.Counter(header)
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        raise ValueError(f"the column `{repeated[0]}` is there twice")
+        raise ValueError(
+            f"the column `{repeated[0]}` is there twice: rename or remove one of them"
+        )
 
 
 class CsvTable:

@@ -170,7 +170,7 @@ def _parsed(text: str, place: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, place))
-    except _Twice:
+    except ExampleError:
         raise
     except json.JSONDecodeError as wrong:
         where, hint = f"line {wrong.lineno}, column {wrong.colno}", ""
@@ -184,8 +184,10 @@ def _parsed(text: str, place: str) -> Any:
         raise ValueError(f"{place} is nested too deeply") from None
 
 
-class _Twice(ValueError):
-    """A record has the same field twice."""
+def _twice(place: str, name: str) -> ExampleError:
+    return ExampleError(
+        f"{place}: the field `{name}` is there twice: rename one of them"
+    )
 
 
 def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Twice(f"{place}: the field `{twice}` is there twice")
+        raise _twice(place, twice)
     return found
 
 
@@ -208,7 +210,7 @@ def _columns(record: Any, place: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _flat(record, ""):
         if name in found:
-            raise ValueError(f"{place}: the field `{name}` is there twice")
+            raise _twice(place, name)
         found[name] = value
     return found
 
