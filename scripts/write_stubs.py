@@ -148,10 +148,10 @@ def _function(name: str, function: Any) -> str:
         for form, value in _forms_of(parameters, returned, str(REQUIRED))
     )
     if not others:
-        return f"\n{first}\n{prose}\n    ...\n"
+        return f"\n{first}\n{prose}\n"
     # Editors show the docstring of the first form for all forms.
     rest = "".join(f"\n@overload\n{head} ...\n" for head in others)
-    return f"\n@overload\n{first}\n{prose}\n    ...\n{rest}"
+    return f"\n@overload\n{first}\n{prose}\n{rest}"
 
 
 def _with_options(base: type) -> set[type]:
@@ -225,7 +225,7 @@ def _method(function: Any) -> str:
         return f"{head} ...\n"
     prose = inspect.getdoc(function) or ""
     prose += "\n" if "\n" in prose else ""
-    body = textwrap.indent(f'"""{prose}"""\n...\n', "    ")
+    body = textwrap.indent(f'"""{prose}"""\n', "    ")
     return f"{head}\n{body}"
 
 

@@ -179,7 +179,7 @@ def columns_of(
     """
     others = [name for name in header if name != label]
     if choice.probabilities is not None:
-        return _chosen(others, choice, values or (lambda: []))
+        return _chosen(others, choice, values or list)
     styles: dict[str, list[str]] = {}
     for name in others:
         if match := _NUMBERED.fullmatch(name):

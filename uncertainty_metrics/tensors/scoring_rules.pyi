@@ -57,7 +57,6 @@ def brier_decomposition(
       Murphy (1973), A New Vector Partition of the Probability Score.
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
-    ...
 
 def brier_decomposition_exact(
     labels: TensorLike,
@@ -111,7 +110,6 @@ def brier_decomposition_exact(
       Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
       Decomposition.
     """
-    ...
 
 @overload
 def brier_score(
@@ -168,7 +166,6 @@ def brier_score(
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
       Estimation.
     """
-    ...
 
 @overload
 def brier_score(
@@ -233,7 +230,6 @@ def negative_log_likelihood(
     References:
       Good (1952), Rational Decisions.
     """
-    ...
 
 @overload
 def negative_log_likelihood(
@@ -305,7 +301,6 @@ def ranked_probability_score(
       Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
       Murphy (1971), A Note on the Ranked Probability Score.
     """
-    ...
 
 @overload
 def ranked_probability_score(

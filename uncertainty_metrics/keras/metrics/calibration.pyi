@@ -127,7 +127,6 @@ class GeneralCalibrationError(CalibrationMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
     def result(
         self,
@@ -135,7 +134,6 @@ class GeneralCalibrationError(CalibrationMetric):
         """Returns the error of all batches, in [0, 1], 0.0 before the first batch; for
         groups of examples a dict of their errors.
         """
-        ...
 
     @property
     def bin_statistics(
@@ -144,7 +142,6 @@ class GeneralCalibrationError(CalibrationMetric):
         """The statistics of all batches in float64, [groups, bins]; NaN after a wrong
         batch, None before the number of classes is known.
         """
-        ...
 
     @property
     def class_errors(
@@ -154,42 +151,36 @@ class GeneralCalibrationError(CalibrationMetric):
         class-wise metric. NaN after a wrong batch, None before the number of classes is
         known.
         """
-        ...
 
     @property
     def counts(
         self,
     ) -> tf.Tensor | None:
         """Total weight in each bin; None before the first batch."""
-        ...
 
     @property
     def confidences(
         self,
     ) -> tf.Tensor | None:
         """Mean score of each bin, 0 if it is empty; None before the first batch."""
-        ...
 
     @property
     def accuracies(
         self,
     ) -> tf.Tensor | None:
         """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
-        ...
 
     @property
     def correct_sums(
         self,
     ) -> tf.Tensor | None:
         """Weighted sum of the outcomes in each bin; None before the first batch."""
-        ...
 
     @property
     def prob_sums(
         self,
     ) -> tf.Tensor | None:
         """Weighted sum of the scores in each bin; None before the first batch."""
-        ...
 
     def plot(
         self,
@@ -213,7 +204,6 @@ class GeneralCalibrationError(CalibrationMetric):
           ValueError: a batch was wrong, there is no batch yet and the number of classes
             is not known, or an argument is not as described.
         """
-        ...
 
 class CalibrationError(TaskMetric, GeneralCalibrationError):
     """Calibration error of the decision's probability, with a diagram.

@@ -62,7 +62,6 @@ class ConformalCoverage(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
@@ -117,4 +116,3 @@ class MeanSetSize(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...

@@ -80,14 +80,12 @@ class AUROC(DetectionMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
     @property
     def error_bound(
         self,
     ) -> tf.Tensor:
         """Half the share of the pairs that the sketch cannot order."""
-        ...
 
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
@@ -150,7 +148,6 @@ class AUPR(DetectionMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
@@ -215,4 +212,3 @@ class FPRAtTPR(DetectionMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...

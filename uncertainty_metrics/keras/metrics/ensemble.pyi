@@ -61,7 +61,6 @@ class PredictiveEntropy(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class ExpectedEntropy(UncertaintyMetric):
     """Mean entropy of the members, mean of all batches, in nats.
@@ -115,7 +114,6 @@ class ExpectedEntropy(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class MutualInformation(UncertaintyMetric):
     """Mutual information of label and member, mean of all batches, in nats.
@@ -170,7 +168,6 @@ class MutualInformation(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class EnsembleDisagreement(UncertaintyMetric):
     """Share of the pairs of members that decide differently, mean of all batches.
@@ -223,7 +220,6 @@ class EnsembleDisagreement(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class MeanMemberUncertainty(UncertaintyMetric):
     """One minus the mean confidence of the members, mean of all batches.
@@ -276,7 +272,6 @@ class MeanMemberUncertainty(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class VariationRatio(UncertaintyMetric):
     """Share of the members that do not vote with the majority, mean of all batches.
@@ -331,7 +326,6 @@ class VariationRatio(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
@@ -381,7 +375,6 @@ class KnowledgeUncertainty(UncertaintyMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
-        ...
 
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
@@ -443,7 +436,6 @@ class EnsembleCrossEntropy(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
@@ -505,4 +497,3 @@ class GibbsCrossEntropy(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...

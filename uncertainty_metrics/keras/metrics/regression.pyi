@@ -71,7 +71,6 @@ class ExpectedCalibrationError(CoverageMetric):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
@@ -126,7 +125,6 @@ class IntervalCoverage(CoverageMetric):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
@@ -182,7 +180,6 @@ class IntervalWidth(MeanForecast):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
@@ -235,7 +232,6 @@ class Sharpness(MeanForecast):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
 class NegativeLogLikelihood(MeanForecast):
     """Negative log-likelihood of the targets, mean of all batches, in nats.
@@ -290,7 +286,6 @@ class NegativeLogLikelihood(MeanForecast):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
@@ -335,10 +330,8 @@ class RootMeanSquaredError(MeanForecast):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
-        ...
 
     def result(
         self,
     ) -> tf.Tensor:
         """Returns the root of the mean over all batches; 0.0 before the first batch."""
-        ...

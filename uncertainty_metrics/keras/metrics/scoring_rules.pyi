@@ -76,7 +76,6 @@ class BrierScore(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
@@ -136,7 +135,6 @@ class NegativeLogLikelihood(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class RankedProbabilityScore(MeanScore):
     """Ranked probability score of ordered classes, mean of all batches.
@@ -196,7 +194,6 @@ class RankedProbabilityScore(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
@@ -249,7 +246,6 @@ class CRPSNormal(NormalScore):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class CRPSSamples(MeanScore):
     """Continuous ranked probability score of samples, mean of all batches.
@@ -305,7 +301,6 @@ class CRPSSamples(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
@@ -354,7 +349,6 @@ class Pinball(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
@@ -405,7 +399,6 @@ class IntervalScore(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class WeightedIntervalScore(MeanScore):
     """Weighted interval score of a median and K intervals, mean of all batches.
@@ -456,7 +449,6 @@ class WeightedIntervalScore(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class BrierDecomposition(DecompositionMetric):
     """The parts of the Brier score of all batches, a dict.
@@ -525,13 +517,11 @@ class BrierDecomposition(DecompositionMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
     def result(
         self,
     ) -> dict[str, tf.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
-        ...
 
 class RefinedNegativeLogLikelihood(RefinedMetric):
     """Negative log-likelihood of all batches after the best temperature, in nats.
@@ -617,24 +607,20 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
     def result(
         self,
     ) -> tf.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first batch."""
-        ...
 
     @property
     def temperature(
         self,
     ) -> tf.Tensor:
         """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
-        ...
 
     @property
     def calibration_part(
         self,
     ) -> tf.Tensor:
         """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
-        ...

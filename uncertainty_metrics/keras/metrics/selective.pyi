@@ -82,7 +82,6 @@ class AURC(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
@@ -143,7 +142,6 @@ class ExcessAURC(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
@@ -204,7 +202,6 @@ class AUGRC(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
@@ -271,7 +268,6 @@ class CoverageAtRisk(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
@@ -335,7 +331,6 @@ class RiskAtCoverage(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
@@ -400,7 +395,6 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
@@ -459,4 +453,3 @@ class Accuracy(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
