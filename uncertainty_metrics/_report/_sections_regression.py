@@ -26,7 +26,7 @@ from uncertainty_metrics._report._sections_rows import (
     verdict_on_chance,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _wilson
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -104,8 +104,7 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
     weights, size = data["sample_weight"], len(forecasts.errors)
     sample_size, total = float(size), float(size)
     if weights is not None:
-        # Kish's effective number of examples.
-        sample_size = weights.sum() ** 2 / (weights @ weights)
+        sample_size = _wilson.effective_size(weights)
         total = float(forecasts.weights.sum())
     scores = _scores(forecasts, num_bins)
     values = _values(scores, weights, num_bins)
@@ -121,7 +120,7 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
             "predictions": model.kind,
             "weighted": weights is not None,
             "total_weight": total,
-            "effective_examples": float(sample_size),
+            "effective_examples": sample_size,
         },
         "calibration": _calibration(data, verdict, sample_size, num_bins),
         "pit": _pit(data, sample_size, num_bins),
