@@ -54,7 +54,6 @@ def forecasts_of(model: Regression) -> _forecasts.Forecasts:
 
 
 def _variances(model: Regression) -> np.ndarray:
-    """Returns the predicted variances."""
     if model.kind == "variance":
         return model.values
     stddev = _inputs.as_array("stddev", model.values)

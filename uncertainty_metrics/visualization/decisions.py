@@ -214,7 +214,6 @@ def _models(data: ClassifierData) -> dict[str, tuple[Cells, np.dtype]]:
 
 
 def _share(cells: Cells) -> float:
-    """Returns the share of class 1."""
     return float(cells.outcome_sums.sum() / cells.weights.sum())
 
 
