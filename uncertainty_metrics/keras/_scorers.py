@@ -227,7 +227,9 @@ class RealScorer:
             size = self._size
             y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
-        labels = xp.reshape(xp.cast(y_true, y_pred.dtype), xp.shape(y_pred)[:-1])
+        labels = xp.cast(y_true, y_pred.dtype)
+        labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
+        labels = xp.reshape(labels, xp.shape(y_pred)[:-1])
         size = xp.shape(y_pred)[-1] if size is None else size
         predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels

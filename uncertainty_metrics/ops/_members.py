@@ -68,7 +68,10 @@ def pair(
     _predictions.check_pair(names, shapes, **least)
     dtype = _inputs.predictions_dtype(*tensors)
     shape = [a if b is None else b for a, b in zip(*shapes, strict=True)]
-    return [xp.cast(xp.ensure_shape(tensor, shape), dtype) for tensor in tensors]
+    first, second = (
+        xp.cast(xp.ensure_shape(tensor, shape), dtype) for tensor in tensors
+    )
+    return [_inputs.nan_unless_alike(first, second), second]
 
 
 def aggregated(
