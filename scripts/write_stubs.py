@@ -184,8 +184,6 @@ def _class(made: Any) -> str:
     others -= _with_options(made)
     shared = {base for other in others for base in other.__mro__}
     members = {}
-    if hasattr(made, "update_state") and not others & {*made.__mro__}:
-        members["update_state"] = made.update_state
     for owner in reversed([c for c in made.__mro__ if c not in shared]):
         members |= {k: v for k, v in vars(owner).items() if not k.startswith("_")}
     members.pop("get_config", None)

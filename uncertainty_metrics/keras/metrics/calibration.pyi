@@ -8,7 +8,6 @@ import tensorflow as tf
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.keras.metrics._calibration import TaskMetric
 from uncertainty_metrics.ops._binning import BinStatistics
-from uncertainty_metrics.ops._typing import TensorLike
 
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.
@@ -111,22 +110,6 @@ class GeneralCalibrationError(CalibrationMetric):
         multilabel: bool = False,
         num_groups: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
     def result(
         self,

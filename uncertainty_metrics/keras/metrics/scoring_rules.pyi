@@ -63,20 +63,6 @@ class BrierScore(MeanScore):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-
 class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
 
@@ -122,20 +108,6 @@ class NegativeLogLikelihood(MeanScore):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-
 class RankedProbabilityScore(MeanScore):
     """Ranked probability score of ordered classes, mean of all batches.
 
@@ -180,20 +152,6 @@ class RankedProbabilityScore(MeanScore):
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
@@ -288,20 +246,6 @@ class CRPSSamples(MeanScore):
         alpha: float = 0.95,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-
 class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
 
@@ -335,20 +279,6 @@ class Pinball(MeanScore):
         name: str | None = "pinball",
         dtype: Any = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
 class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
@@ -386,20 +316,6 @@ class IntervalScore(MeanScore):
         dtype: Any = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-
 class WeightedIntervalScore(MeanScore):
     """Weighted interval score of a median and K intervals, mean of all batches.
 
@@ -435,20 +351,6 @@ class WeightedIntervalScore(MeanScore):
         name: str | None = "weighted_interval_score",
         dtype: Any = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
 class BrierDecomposition(DecompositionMetric):
     """The parts of the Brier score of all batches, a dict.
@@ -501,22 +403,6 @@ class BrierDecomposition(DecompositionMetric):
         exact: bool = False,
         sparse_labels: bool | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
     def result(
         self,
@@ -593,20 +479,6 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
         *,
         sparse_labels: bool | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
 
     def result(
         self,
