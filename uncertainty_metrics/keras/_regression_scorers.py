@@ -38,11 +38,7 @@ def _call(distribution: Distribution, method: str, *arguments: xp.Tensor) -> xp.
 class _Forecast(_scorers.RealScorer):
     """A score of means and scale parameters; `y_pred` [..., 2]."""
 
-    def _axis(self):
-        return "2 (mean and scale parameter)"
-
-    def _check_size(self, size):
-        _scorers.check_last(size, 2, "mean and scale parameter")
+    _columns = "mean and scale parameter"
 
     def of_distribution(self, distribution: Distribution, y: xp.Tensor) -> xp.Tensor:
         """Returns the scores of a distribution for labels y [...].
@@ -204,14 +200,12 @@ class Coverage(_Distance):
 class ComputedScores(_scorers.RealScorer):
     """Scores that were computed before; `y_pred` [..., 1], or [..., 2] for two ends."""
 
+    _columns = "1 (score)"
     limits: tuple[float, ...] = ()
 
     @property
     def _size(self):
         return None
-
-    def _axis(self):
-        return "1 (score)"
 
     def _scores(self, labels, y_pred):
         scores = y_pred[:, 0] if y_pred.shape[1] == 1 else y_pred
@@ -235,14 +229,9 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
     """
-    from tensorflow_probability import distributions as tfd
-
     from uncertainty_metrics.tensors.distributions import distribution_scores
 
-    # The output of a TFP layer wraps the distribution.
-    distribution = getattr(y_pred, "tensor_distribution", y_pred)
-    while isinstance(distribution, tfd.Independent):
-        distribution = distribution.distribution
+    distribution = _scorers.distribution_in(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     with _labels.keras_names("distribution"):
         distribution = distribution_scores.unwrapped(distribution)

@@ -188,8 +188,8 @@ def information(members: Members) -> xp.Tensor:
 
 
 def mutual_information(members: Members) -> xp.Tensor:
-    """Returns the total entropy less the expected entropy, [N]: the part of it that is
-    the members' disagreement.
+    """Returns the total entropy less the expected entropy, [N]: the part of the total
+    that comes from the members' disagreement.
     """
     return information(members)[0]
 

@@ -216,7 +216,7 @@ def _pair_distances(
 def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     estimator, alpha = np_forecast_scores.settled(estimator, alpha)
     np_forecast_scores.check_num_samples(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))

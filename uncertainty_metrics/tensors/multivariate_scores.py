@@ -31,7 +31,7 @@ def _vectors(
     """
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     if samples.shape[-1] is None:
         raise _checks.error(
             "predictive_samples",

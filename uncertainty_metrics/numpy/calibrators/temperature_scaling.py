@@ -127,7 +127,8 @@ def inverse_temperature(rows: Rows, start: float | None = None) -> float:
         beta, last = float(np.clip(target, beta / 16, beta * 16)), abs(slope)
     raise RuntimeError(
         f"The temperature has not converged in {MAX_STEPS} steps: 1 / temperature is "
-        f"between {low} and {high} in units of the largest difference of logits."
+        f"between {low} and {high} in units of the largest difference of logits. Look "
+        "for extreme logits, and clip them."
     )
 
 

@@ -33,7 +33,6 @@ def cosine_distance(
       >>> float(um.cosine_distance([[1.0, 0.0]], [[0.0, 2.0]]))
       1.0
     """
-    ...
 
 def cosine_similarity(
     x: TensorLike,
@@ -63,7 +62,6 @@ def cosine_similarity(
       >>> round(float(um.cosine_similarity([[3.0, 4.0]], [[4.0, 3.0]])), 6)
       0.96
     """
-    ...
 
 def kl_divergence(
     p: TensorLike,
@@ -102,7 +100,6 @@ def kl_divergence(
     References:
       Kullback and Leibler (1951), On Information and Sufficiency.
     """
-    ...
 
 def logit_kl_divergence(
     logits_1: TensorLike,
@@ -137,7 +134,6 @@ def logit_kl_divergence(
     References:
       Kullback and Leibler (1951), On Information and Sufficiency.
     """
-    ...
 
 def lp_distance(
     x: TensorLike,
@@ -170,4 +166,3 @@ def lp_distance(
       >>> float(um.lp_distance([[0.0, 0.0]], [[3.0, 4.0]], p=2))
       5.0
     """
-    ...
