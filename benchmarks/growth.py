@@ -73,7 +73,7 @@ def _peer(label: str, setup: str, **options: Any) -> Curve:
 
 
 _TORCHMETRICS = _peer(
-    "torchmetrics", "torchmetrics_ece", validate_args=False, compute=True
+    "torchmetrics", "calibration.torchmetrics_ece", validate_args=False, compute=True
 )
 _ECE = (_numpy("ece"), _tensorflow("ece", GRAPH), _tensorflow("ece", XLA))
 _N = (1000, 3000, 10000, 30000, 100000, 300000, 1000000)
@@ -108,7 +108,7 @@ SWEEPS = (
         (10000, None),
         "predictions",
         (
-            _peer("torch.bincount", "sce"),
+            _peer("torch.bincount", "calibration.sce"),
             _numpy("sce"),
             _tensorflow("sce", GRAPH),
             _tensorflow("sce", XLA),
@@ -123,7 +123,7 @@ SWEEPS = (
         (
             _peer(
                 "scoringrules",
-                "scoringrules_of_sorted",
+                "scoring_rules.scoringrules_of_sorted",
                 estimator="pwm",
             ),
             _numpy("crps_score"),
@@ -138,7 +138,7 @@ SWEEPS = (
         (1000, None, 10),
         "ensemble",
         (
-            _peer("torch", "mutual_information", from_logits=False),
+            _peer("torch", "ensembles.mutual_information", from_logits=False),
             _numpy("mutual_information"),
             _tensorflow("mutual_information", GRAPH),
             _tensorflow("mutual_information", XLA),
@@ -163,7 +163,7 @@ SWEEPS = (
         (None,),
         "scores",
         (
-            _peer("scikit-learn", "sklearn_auroc"),
+            _peer("scikit-learn", "ranks.sklearn_auroc"),
             _numpy("auroc"),
             _tensorflow("auroc", GRAPH),
         ),
@@ -175,7 +175,9 @@ SWEEPS = (
         (None,),
         "decisions",
         (
-            _peer("torch-uncertainty", "torch_uncertainty_selective", name="AURC"),
+            _peer(
+                "torch-uncertainty", "ranks.torch_uncertainty_selective", name="AURC"
+            ),
             _numpy("aurc"),
             _tensorflow("aurc", GRAPH),
         ),

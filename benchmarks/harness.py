@@ -31,8 +31,8 @@ class Contender:
     Attributes:
       environment: `OURS`, `PEERS` or one of `BACKENDS`, the process it runs in.
       label: its name in the table.
-      setup: "module.function" in this folder; called with the data of the case and
-        `options`, returns `Timed`.
+      setup: "module.function" in this folder, for peers "peers.module.function"; called
+        with the data of the case and `options`, returns `Timed`.
       options: keyword arguments of `setup`.
       baseline: whether it may be the 1.00 of the case. The first baseline that can run
         is the 1.00.

@@ -1,4 +1,4 @@
-"""A case for every function of both halves that has no case in `cases.py`.
+"""A case for every function of both halves that has no case in `cases`.
 
 Its data come from the Row of the function in the catalogue of the tests.
 """

@@ -74,7 +74,7 @@ class Worker:
         from harness import warm_up
 
         row = self._case.contenders[contender]
-        module, function = row.setup.split(".")
+        module, function = row.setup.rsplit(".", 1)
         make = getattr(importlib.import_module(module), function)
         timed = make(self._data, **row.options)
         self._timed[contender] = timed

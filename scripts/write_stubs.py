@@ -148,10 +148,10 @@ def _function(name: str, function: Any) -> str:
         for form, value in _forms_of(parameters, returned, str(REQUIRED))
     )
     if not others:
-        return f"\n{first}\n{prose}\n    ...\n"
+        return f"\n{first}\n{prose}\n"
     # Editors show the docstring of the first form for all forms.
     rest = "".join(f"\n@overload\n{head} ...\n" for head in others)
-    return f"\n@overload\n{first}\n{prose}\n    ...\n{rest}"
+    return f"\n@overload\n{first}\n{prose}\n{rest}"
 
 
 def _with_options(base: type) -> set[type]:
@@ -184,8 +184,6 @@ def _class(made: Any) -> str:
     others -= _with_options(made)
     shared = {base for other in others for base in other.__mro__}
     members = {}
-    if hasattr(made, "update_state") and not others & {*made.__mro__}:
-        members["update_state"] = made.update_state
     for owner in reversed([c for c in made.__mro__ if c not in shared]):
         members |= {k: v for k, v in vars(owner).items() if not k.startswith("_")}
     members.pop("get_config", None)
@@ -225,7 +223,7 @@ def _method(function: Any) -> str:
         return f"{head} ...\n"
     prose = inspect.getdoc(function) or ""
     prose += "\n" if "\n" in prose else ""
-    body = textwrap.indent(f'"""{prose}"""\n...\n', "    ")
+    body = textwrap.indent(f'"""{prose}"""\n', "    ")
     return f"{head}\n{body}"
 
 

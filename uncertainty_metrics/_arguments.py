@@ -66,10 +66,10 @@ class ClassifierData:
         if given != ["correct", "confidences"] and (
             self.has_confidences or self.labels is None
         ):
-            raise _checks.plain_error(
+            raise _checks.combination_error(
                 "Either `labels` with one of `probabilities` and `logits`, or "
                 "`correct` with `confidences` must be given.",
-                " and ".join(f"`{name}`" for name in given) or "none of them",
+                given,
             )
         if self.has_confidences and self.ignore_index is not None:
             raise _checks.error(

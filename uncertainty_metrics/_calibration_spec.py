@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 
 BinningScheme = Literal["even", "adaptive"]
 Norm = Literal["l1", "l2", "max"]
@@ -96,12 +97,19 @@ class CalibrationSpec:
                     repr(points),
                 )
 
-    def for_confidences(self) -> CalibrationSpec:
-        """Returns the options for confidences that an answer is right.
+    def for_data(self, data: ClassifierData) -> CalibrationSpec:
+        """Returns the options that fit the data: several labels, or confidences.
 
         Raises:
-          ValueError: the options ask for the probability of every class.
+          ValueError: the options ask for what these data do not have.
         """
+        data.check_confidences()
+        spec = self
+        if data.multilabel is not False:  # Anything but a boolean is refused.
+            spec = dataclasses.replace(self, multilabel=data.multilabel)
+        return spec._for_confidences() if data.has_confidences else spec
+
+    def _for_confidences(self) -> CalibrationSpec:
         if not self.max_prob:
             raise _checks.error("max_prob", "True with `confidences`", False)
         if self.class_conditional:
@@ -153,6 +161,23 @@ PRESETS = MappingProxyType(
         ),
     }
 )
+
+
+def preset(
+    name: str,
+    num_bins: int,
+    threshold: float,
+    positive_class: bool,
+    datapoints_per_bin: int | None = None,
+) -> CalibrationSpec:
+    """Returns the options of an error that has a name, with those that users choose."""
+    return dataclasses.replace(
+        PRESETS[name],
+        num_bins=num_bins,
+        threshold=threshold,
+        positive_class=positive_class,
+        datapoints_per_bin=datapoints_per_bin,
+    )
 
 
 def grid() -> list[CalibrationKey]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 # A static shape: None is a size that is known only when the graph runs.
@@ -51,6 +51,17 @@ def plain_error(message: str, received: object) -> ValueError:
       received: what the caller passed, or the state of the object.
     """
     return ValueError(f"{message} Received: {received}")
+
+
+def combination_error(message: str, given: Iterable[str]) -> ValueError:
+    """Returns the ValueError for arguments that do not go together.
+
+    Args:
+      message: a sentence that says which arguments must be given.
+      given: the names of the arguments that were given.
+    """
+    received = " and ".join(f"`{name}`" for name in given) or "none of them"
+    return plain_error(message, received)
 
 
 def type_error(
@@ -188,8 +199,7 @@ def exactly_one(**arguments: Any) -> str:
     passed = [name for name, value in arguments.items() if value is not None]
     if len(passed) != 1:
         names = " and ".join(f"`{name}`" for name in arguments)
-        received = " and ".join(f"`{name}`" for name in passed) or "none of them"
-        raise plain_error(f"Exactly one of {names} must be given.", received)
+        raise combination_error(f"Exactly one of {names} must be given.", passed)
     return passed[0]
 
 
@@ -425,19 +435,21 @@ def last_axis(
         )
 
 
-def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
+def vector_samples(shape: Shape, labels: Shape) -> None:
     """Raises ValueError unless labels are [..., d] and samples [..., m, d]."""
     shape, labels = list(shape), list(labels)
     if not labels or len(shape) < 2 or not compatible(shape[:-2] + shape[-1:], labels):
         swapped = len(labels) == len(shape) + 1
         raise error(
-            name,
+            "predictive_samples",
             f"of shape [..., m, d] for `labels` of shape [..., d] = {labels}",
             f"shape {shape}" + f". {SWAPPED}" * swapped,
         )
     _not_empty("labels", labels)
     if shape[-2] == 0:
-        raise error(name, "at least one sample", f"shape {shape}", verb="hold")
+        raise error(
+            "predictive_samples", "at least one sample", f"shape {shape}", verb="hold"
+        )
 
 
 def quantile_shape(

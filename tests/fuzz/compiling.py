@@ -23,6 +23,9 @@ else:
 if IS_JAX:
     import jax
 
+# What the backends raise for a value that cannot be a tensor. PyTorch raises
+# RuntimeError for an integer that is too large.
+NOT_CONVERTIBLE = (TypeError, ValueError, OverflowError, RuntimeError)
 # JAX turns float64 into float32, unless JAX_ENABLE_X64=1.
 KEEPS_FLOAT64 = not IS_JAX or jax.config.jax_enable_x64
 

@@ -11,7 +11,7 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests.catalogue import Function
-from tests.fuzz.compiling import RARELY, compiled, tensor
+from tests.fuzz.compiling import NOT_CONVERTIBLE, RARELY, compiled, tensor
 from tests.fuzz.groups import differs_alone
 from tests.fuzz.mutations import build
 from tests.fuzz.outcomes import (
@@ -169,7 +169,7 @@ def in_graph(
     rest = {name: value for name, value in arguments.items() if name not in data}
     try:
         tensors = {name: tensor(value) for name, value in data.items()}
-    except (TypeError, ValueError, OverflowError):
+    except NOT_CONVERTIBLE:
         return None
 
     def function(tensors):

@@ -9,7 +9,14 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
-from tests.fuzz.compiling import IS_JAX, KEEPS_FLOAT64, RARELY, compiled_update, tensor
+from tests.fuzz.compiling import (
+    IS_JAX,
+    KEEPS_FLOAT64,
+    NOT_CONVERTIBLE,
+    RARELY,
+    compiled_update,
+    tensor,
+)
 from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import Arguments, Outcome, as_text, call, extent, fault
 from uncertainty_metrics.ops import to_numpy
@@ -116,7 +123,7 @@ def check(name: str, seed: int) -> str | None:
         return f"{problem} of {given!r}"
     try:
         tensors = {key: tensor(value) for key, value in given.items()}
-    except (TypeError, ValueError, OverflowError):
+    except NOT_CONVERTIBLE:
         return None
     if rng.random() > 2 / RARELY:
         return None

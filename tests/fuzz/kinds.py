@@ -53,6 +53,7 @@ if IS_TENSORFLOW:
     KINDS |= {
         "numpy": Kind(outcomes.NUMPY_TARGETS, functions.check_numpy),
         "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
+        "single_rows": Kind(outcomes.TARGETS, shapes.check_single_row, 10),
         "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
         "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
         "sketches": Kind(sketches.SKETCHES, sketches.check),

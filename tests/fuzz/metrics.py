@@ -7,7 +7,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 from tests import catalogue
-from tests.fuzz.compiling import RARELY, compiled, tensor
+from tests.fuzz.compiling import NOT_CONVERTIBLE, RARELY, compiled, tensor
 from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import as_text, call, extent, fault, frozen
 from uncertainty_metrics.ops import to_numpy
@@ -113,7 +113,7 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     """Returns how a loss, eager or in a graph, differs from its reference, or None."""
     try:
         tensors = [None if a is None else tensor(a) for a in arguments]
-    except (TypeError, ValueError, OverflowError):
+    except NOT_CONVERTIBLE:
         return None
     done = {"eager": ours}
     if rng.random() < 2 / RARELY:

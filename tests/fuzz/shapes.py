@@ -1,4 +1,8 @@
-"""Static and unknown dimensions, mixed: a graph gives the value of an eager call."""
+"""Static and unknown dimensions, mixed: a graph gives the value of an eager call.
+
+Where an eager call finds that arguments have not the same number of examples, a graph
+gives NaN or an error.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +57,28 @@ def check_function(name: str, seed: int) -> str | None:
         refused = not must_work and np.all(np.isnan(compiled.values))
         problem = None if refused else compare(target, arguments, compiled, eager)
     return f"static shapes {shapes}: {problem}" if problem else None
+
+
+def check_single_row(name: str, seed: int) -> str | None:
+    """Passes one row of an argument beside many of the others, all of unknown sizes."""
+    target = TARGETS[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    arguments = target.draw_any(rng, (7,))
+    data = [k for k, v in arguments.items() if is_data(v) and k not in target.options]
+    rows = [key for key in data if np.shape(arguments[key])[:1] == (7,)]
+    if not rows:
+        return None
+    key = rng.choice(rows)
+    arguments = {**arguments, key: arguments[key][:1]}
+    if call(target.find(um), arguments).error is None:
+        return None
+    shapes = {
+        key: [None if n in (1, 7) else n for n in arguments[key].shape] for key in data
+    }
+    compiled = in_graph(target, arguments, shapes=shapes)
+    if compiled.error is not None or np.all(np.isnan(compiled.values)):
+        return None
+    return f"one row of `{key}` has the value {as_text(compiled)}"
 
 
 def _is_real(value):

@@ -10,6 +10,7 @@ import pytest
 
 import uncertainty_metrics as um
 from tests import catalogue
+from tests.catalogue import kinds
 
 
 class Stream(NamedTuple):
@@ -41,7 +42,7 @@ def kernel(row):
 
 def owner(row, method):
     """Returns the class that defines a method of the metric."""
-    classes = operator.attrgetter(row.metric)(um).__mro__
+    classes = kinds.found(row.metric, um).__mro__
     return next(each for each in classes if method in vars(each))
 
 

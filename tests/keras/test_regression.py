@@ -318,12 +318,17 @@ def test_wrong_distributions_raise(name):
         assert "`y_" in str(raised.value)
     assert float(metric.result()) == 0
 
-    @tf.function
-    def update(scale):
-        metric.update_state(tf.zeros([2]), tfd().Normal([0.0, np.nan], scale))
+    @tf.function(input_signature=[tf.TensorSpec([None])] * 3)
+    def update(y, means, scales):
+        metric.update_state(y, tfd().Normal(means, scales))
 
-    update([1.0, np.nan])
-    assert np.isnan(metric.result())
+    for y, means, scales in [
+        ([0.0, 0.0], [0.0, np.nan], [1.0, np.nan]),
+        ([0.0], [0.0, 0.0], [1.0, 1.0]),  # One target would broadcast.
+    ]:
+        metric.reset_state()
+        update(y, means, scales)
+        assert np.isnan(metric.result())
 
 
 @pytest.mark.skipif(not LEGACY, reason="TFP layers need tf_keras")

@@ -70,6 +70,10 @@ def test_last_axis_may_be_unknown_in_a_graph(name, rng):
         for wrong in (np.repeat(y_pred, 2, axis=1), y_pred[:, :1]):
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\?,\d\]"):
                 update(y_true, wrong)
+    compiled.reset_state()
+    update(y_true[:1], y_pred)  # One label would broadcast.
+    with pytest.warns(RuntimeWarning, match="is NaN until `reset_state`"):
+        assert np.isnan(compiled.result())
 
 
 def test_impossible_labels_have_infinite_likelihood():

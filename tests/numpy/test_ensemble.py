@@ -366,6 +366,8 @@ def test_divergence_of_logits_equals_scipy(rng):
     # The probability of class 0 underflows, but the logit does not.
     result = um.logit_kl_divergence([[0.0, 0.0]], [[-2000.0, 0.0]])
     np.testing.assert_allclose(result, 1000 - np.log(2))
+    # Here that of the other model does, and is not 0 either.
+    assert um.logit_kl_divergence([[-2000.0, 0.0]], [[-np.inf, 0.0]]) == np.inf
 
 
 def test_distances_equal_numpy_and_scipy(rng):

@@ -108,6 +108,9 @@ def test_nearly_separable_and_nearly_uninformative_logits_by_hand(rng):
     logits = np.stack([np.ones(10_001), np.zeros(10_001)], axis=1)
     found = TemperatureScaling().fit(labels, logits).temperature
     np.testing.assert_allclose(found, 1 / np.log(5001 / 5000), rtol=1e-9)
+    # A step of Newton far below the zero would gain a share of the way of 1 / 460.
+    heavy = TemperatureScaling().fit([0, 1], logits[:2], sample_weight=[1e200, 1])
+    np.testing.assert_allclose(heavy.temperature, 1 / np.log(1e200), rtol=1e-12)
 
 
 def test_all_forms_of_the_data_give_the_same_temperature(rng):

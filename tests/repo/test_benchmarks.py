@@ -33,16 +33,16 @@ EVERY = (*cases.CASES, *growth.CASES, *rows.CASES)
 ALL = [pytest.param(case, id=case.name) for case in EVERY]
 
 
-def functions(module):
-    tree = ast.parse((HERE / f"{module}.py").read_text())
+def functions(file):
+    tree = ast.parse(file.read_text())
     return {node.name: node.args for node in tree.body if hasattr(node, "args")}
 
 
 # The peers are not installed where tests run.
 SETUPS = {
-    f"{module}.{name}": arguments
-    for module in ("backends", "ours", "peers")
-    for name, arguments in functions(module).items()
+    f"{'.'.join(file.relative_to(HERE).with_suffix('').parts)}.{name}": arguments
+    for file in (HERE / "backends.py", HERE / "ours.py", *HERE.glob("peers/*.py"))
+    for name, arguments in functions(file).items()
 }
 
 

@@ -154,7 +154,7 @@ WALKS = [
         ("tests/report/test_picture_table.py", "tests/report/test_html.py"),
         {
             f"{REPORT}/_drawings.py": r"has no attribute 'draw_confident'",
-            f"{REPORT}/_picture_table.py": r"has no attribute 'CONFIDENT'",
+            f"{REPORT}/_picture_table.py": r"or into _report/_picture_table\.py",
             f"{REPORT}/_document.py": (
                 r"_report/_document\.py: show the picture accuracy_confidence_diagram"
             ),
@@ -281,5 +281,6 @@ def test_a_missing_step_is_named(walk, step, tmp_path):
     written = run(tmp_path, SCRIPT) if step != SCRIPT else None
     outcome = run_tests(tmp_path, [walk], walk.concerned, "-x")
     assert outcome.returncode != 0
-    printed = outcome.stdout + (written.stderr if written else "")
+    # An error of a conftest file is in stderr.
+    printed = outcome.stdout + outcome.stderr + (written.stderr if written else "")
     assert re.search(walk.messages[step], printed), printed

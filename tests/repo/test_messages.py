@@ -49,7 +49,7 @@ def messages():
                 continue
             name = ast.unparse(node.func).removeprefix("_checks.")
             place = f"{path.relative_to(ROOT)}:{node.lineno}"
-            if name == "plain_error":
+            if name in ("plain_error", "combination_error"):
                 yield place, None, text(node.args[0], assigned)
             if name == "error" and len(node.args) == 3:
                 verbs = [k.value.value for k in node.keywords if k.arg == "verb"]

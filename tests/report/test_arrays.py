@@ -192,7 +192,7 @@ BAD = {
     "percent": ({"probabilities": 100 * P}, "seem to be percent"),
     "classes": (
         {"probabilities": P, "classes": ["a", "b"]},
-        "must be 3, one for each column",
+        "there must be 3 names of classes, one for each column",
     ),
     "one name": (
         {"probabilities": P, "classes": ["a", "a", "b"]},

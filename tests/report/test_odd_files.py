@@ -302,7 +302,7 @@ BAD = {
     "regression or classifier": (
         rows(LABELS, P1, P1, P1, header=("y", "mean", "std", "p")),
         [],
-        "may be a regression, by mean, std, or a classifier, by p: leave out",
+        "mean, std may be a regression, and p a classifier: leave out",
     ),
     "percent": (
         rows(LABELS, PERCENT, header=("label", "p")),
@@ -342,7 +342,7 @@ BAD = {
     "too many classes": (
         TWO,
         ["--classes", "a,b,c"],
-        "the names of the classes must be 2, one for each column of "
+        "there must be 2 names of classes, one for each column of "
         "predictions. Received: a, b, c",
     ),
     "labels from 1": (

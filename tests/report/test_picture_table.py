@@ -36,7 +36,9 @@ def test_the_guide_lists_the_pictures():
     section = GUIDE.read_text("utf-8").partition("\n## The files\n")[2]
     listed = re.findall(r"^\| (\w+) \| `(\S+)` \| (.*) \|$", section, re.MULTILINE)
     expected = [(task, picture.file, picture.shows) for task, picture in EVERY]
-    assert listed == expected, "write these rows into docs/report.md"
+    assert listed == expected, (
+        "write these rows into docs/report.md, or into _report/_picture_table.py"
+    )
 
 
 @every_picture

@@ -388,7 +388,7 @@ def test_survival_of_other_kinds_is_refused(capsys):
     write_csv("cox.csv", ["time", "event", "survival"], [[1, 1, 0.5], [2, 0, 0.5]])
     assert "needs --horizon" in fails(capsys, "cox.csv")
     error = fails(capsys, "cox.csv", "--horizon", "1", "--label", "event")
-    assert "leave out the one or the others" in error
+    assert "leave out --horizon, or the other options" in error
     write_csv("no.csv", ["time", "dead", "survival"], [[1, 1, 0.5], [2, 0, 0.5]])
     assert "exactly one column called event" in fails(
         capsys, "no.csv", "--horizon", "1"

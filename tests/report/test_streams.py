@@ -187,6 +187,25 @@ def test_files_of_other_columns_are_refused(ending, second, message):
         _streams.read_stream(_streams.files_of(files))
 
 
+@pytest.mark.parametrize(
+    ("ending", "place"),
+    [
+        ("parquet", "row 3"),
+        ("feather", "row 3"),
+        ("csv", "line 4"),
+        ("jsonl", "line 3"),
+    ],
+)
+@pytest.mark.parametrize(("name", "bad"), [("correct", 2), ("confidence", 7)])
+def test_an_error_that_names_an_example_has_one_place(ending, place, name, bad):
+    columns = {"correct": [0, 1, 1], "confidence": [0.5, 0.5, 0.5]}
+    first = write(columns, ending, "first")
+    columns[name][2] = bad
+    second = write(columns, ending, "second")
+    with pytest.raises(ReportError, match=rf"^second\.{ending}: {place}: "):
+        _streams.read_stream(_streams.files_of([first, second]))
+
+
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "csv.gz", "jsonl"])
 def test_files_without_examples_are_left_out(ending):
     columns = columns_of(calibrated(90, 0.5, 1))
@@ -273,7 +292,7 @@ def test_predictions_and_summaries_do_not_mix(capsys):
         summary.update(**calibrated(60, 0.5, 1))
         summary.save(file)
     assert "1 of 2 are summaries" in fails(capsys, "s.npz", path)
-    assert "--group needs predictions" in fails(capsys, "s.npz", "--group", "site")
+    assert "--group needs the predictions" in fails(capsys, "s.npz", "--group", "site")
     pathlib.Path("broken.npz").write_bytes(pathlib.Path("s.npz").read_bytes()[:400])
     assert "broken.npz" in fails(capsys, "broken.npz")
 

@@ -264,6 +264,28 @@ def test_graph_equals_numpy_and_is_nan_where_values_are_wrong(row, dtype, rng):
     )
     for wrong, _ in bad_values(row, usual=True):
         assert_nan(run(tensors({"sample_weight": np.ones(4), **wrong})))
+    # One label would broadcast to all rows.
+    single = {k: v if k == "probabilities" else v[:1] for k, v in arguments.items()}
+    try:
+        results = run(tensors(single))
+    except tf.errors.InvalidArgumentError:
+        return
+    assert_nan(results)
+
+
+def test_shapes_that_do_not_fit_are_nan_where_the_number_of_classes_is_unknown():
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([1, None], tf.int32),
+            tf.TensorSpec([None, None], tf.float32),
+            tf.TensorSpec([None], tf.int32),
+        ]
+    )
+    def accuracy(labels, probabilities, labels_predicted):
+        return um.accuracy(labels, probabilities, labels_predicted=labels_predicted)
+
+    # As three probabilities of class 1, which one label does not fit.
+    assert np.isnan(accuracy([[1]], [[0.2, 0.5, 0.3]], [1]))
 
 
 @first_of_kernel(catalogue.FUNCTIONS)

@@ -274,6 +274,9 @@ def test_divergence_of_large_and_masked_logits_by_hand(dtype, size):
     for room in (um_np, um):
         result = room.logit_kl_divergence(first, second, aggregate=False)
         np.testing.assert_allclose(result, expected, rtol=1e-6)
+        # A probability that underflows is not 0.
+        below = np.array([[-200, 0], [-np.inf, 0]], dtype)
+        assert float(room.logit_kl_divergence(below[:1], below[1:])) == np.inf
 
 
 def test_float32_knowledge_of_small_and_large_alphas_equals_numpy(rng):

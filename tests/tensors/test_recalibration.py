@@ -63,6 +63,14 @@ def test_temperature_equals_numpy(dtype, scale, rng):
         np.testing.assert_allclose(result, exact.transform(data[1]), rtol=RTOL[dtype])
 
 
+@every_dtype
+def test_nearly_separable_logits_by_hand(dtype):
+    logits, weight = np.array([[1, 0], [1, 0]], dtype), 1e30
+    found = um.TemperatureScaling().fit([0, 1], logits, sample_weight=[weight, 1])
+    rtol = {np.float32: 1e-5, np.float64: 1e-9}[dtype]
+    np.testing.assert_allclose(found.temperature, 1 / np.log(weight), rtol=rtol)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
 def test_narrow_dtypes_equal_numpy(dtype, rng):
     labels, logits = network(rng)

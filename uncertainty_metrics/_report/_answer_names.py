@@ -79,7 +79,7 @@ def names_of(
             return None
         if not right and not among(header, _SURE):
             return None
-        if right and (rivals := _rivals(header, labels, sure)):
+        if right and (rivals := _rivals(header, labels)):
             raise ValueError(
                 f"the file may hold answers ({listed([*right, *sure])}) or predictions "
                 f"({listed(rivals)}): choose with --correct and --confidence, or with "
@@ -118,9 +118,7 @@ def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None
     return name
 
 
-def _rivals(
-    header: Sequence[str], labels: list[str], sure: list[str]
-) -> list[str] | None:
+def _rivals(header: Sequence[str], labels: list[str]) -> list[str] | None:
     """Returns names of labels and predictions, if the file may hold these instead."""
     if not labels:
         return None

@@ -10,7 +10,11 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report import _names, _option_likelihoods
-from uncertainty_metrics._report._predictions import Confidences, Questions
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    ExampleError,
+    Questions,
+)
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
@@ -72,11 +76,12 @@ def answers_of(
     notes: list[str] = []
     agreement = None
     if samples is not None:
-        agreement, why_not = _agreement(*samples, len(right), place)
-        if agreement is None and confidences is None and likelihoods is None:
-            raise ValueError(why_not)
-        if why_not:
-            notes.append(f"Left out: {why_not}")
+        try:
+            agreement = _agreement(*samples, len(right), place)
+        except ValueError as wrong:
+            if confidences is None and likelihoods is None:
+                raise
+            notes.append(f"Left out: {wrong}")
     if confidences is not None:
         values = _confidences(*confidences, counts, percent, place)
         small = int(np.sum((values > 0) & (values <= 0.01) & counts))
@@ -109,10 +114,10 @@ def answers_of(
 
 def _refused(
     name: str, expected: str, bad: np.ndarray, values: Any, place: Callable[[int], str]
-) -> ValueError:
+) -> ExampleError:
     """Returns the error for the first bad value, with the place of this value."""
     index = int(np.argmax(bad))
-    return ValueError(
+    return ExampleError(
         f"{place(index)}: `{name}` must be {expected}. Received: {values[index]}"
     )
 
@@ -173,8 +178,12 @@ def _expected(values: np.ndarray, percent: bool) -> str:
 
 def _agreement(
     name: str, samples: Sequence[Any], size: int, place: Callable[[int], str]
-) -> tuple[SampledAgreement | None, str]:
-    """Returns the agreement of the samples; or None and why there is no agreement."""
+) -> SampledAgreement:
+    """Returns the agreement of the samples of each question.
+
+    Raises:
+      ValueError: the samples are not lists of equally many answers.
+    """
     expected = f"`{name}` must hold a list of equally many answers to each question"
     rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in samples]
     for index, row in enumerate(rows):
@@ -184,10 +193,12 @@ def _agreement(
         elif len(row) != len(rows[0]):
             received = f"{len(row)} answers, but {len(rows[0])} to the first question"
         if received:
-            return None, f"{place(index)}: {expected}. Received: {received}"
+            raise ExampleError(f"{place(index)}: {expected}. Received: {received}")
     if len(rows) != size:
-        return None, f"{expected}. Received: {len(rows)} lists for {size} questions"
+        raise ValueError(
+            f"{expected}. Received: {len(rows)} lists for {size} questions"
+        )
     try:
-        return um.sampled_agreement(rows), ""
+        return um.sampled_agreement(rows)
     except (TypeError, ValueError) as wrong:
-        return None, str(wrong).replace("`answers`", f"`{name}`")
+        raise ValueError(str(wrong).replace("`answers`", f"`{name}`")) from None

@@ -13,6 +13,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report._names import BY_CLASS
+from uncertainty_metrics._report._predictions import ExampleError
 
 # A row with more numbers has something else than probabilities of classes.
 _MAX_CLASSES = 10_000
@@ -58,7 +59,7 @@ class Lists:
           place: returns the name of a row in errors, for its index.
 
         Raises:
-          ValueError: a list is missing, or has another length than the first.
+          ExampleError: a list is missing, or has another length than the first.
         """
         arrow, compute = map(_optional.require, ("pyarrow", "pyarrow.compute"))
         columns: dict[str, Any] = {}
@@ -72,7 +73,7 @@ class Lists:
             if len(wrong):
                 length = lengths[wrong[0]]
                 received = "no list" if length < 0 else f"{length} numbers"
-                raise ValueError(
+                raise ExampleError(
                     f"{place(int(wrong[0]))}: `{name}` must be a list of {size} "
                     f"numbers, as in the first row. Received: {received}"
                 )

@@ -70,7 +70,7 @@ def classified(
         )
     if names and len(names) != size:
         raise ValueError(
-            f"the names of the classes must be {size}, one for each column of "
+            f"there must be {size} names of classes, one for each column of "
             f"predictions. Received: {listed(names)}"
         )
     if not names and _names.is_text(labels):

@@ -353,8 +353,8 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
     if summaries := _streams.summaries_in(paths):
         if choice.groups:
             raise ReportError(
-                "--group needs predictions: a summary does not keep to which group an "
-                f"example belongs. Received: {summaries.source}, a summary"
+                "--group needs the predictions, because a summary does not hold the "
+                f"groups of its examples. Received: {summaries.source}, a summary"
             )
         return summaries
     if len(paths) == 1 and not _streams.is_large(paths[0]):

@@ -57,6 +57,11 @@ def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
         else {"labels": examples_of(model)}
         for name, model in models.items()
     }
+    return _by_argument(given)
+
+
+def _by_argument(given: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Returns the arguments of each model as arguments of a diagram of all models."""
     names = next(iter(given.values()))
     by_argument = {key: {name: given[name][key] for name in given} for key in names}
     return {key: values.get("", values) for key, values in by_argument.items()}
@@ -202,9 +207,7 @@ def _risks_by_argument(models: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(model, Survival) and weights is not None:
                 weights = weights * (data.sample_size / data.total)
             given[name] = data._replace(weights=weights).arguments
-    arguments = next(iter(given.values()))
-    by_argument = {key: {name: given[name][key] for name in given} for key in arguments}
-    return {key: values.get("", values) for key, values in by_argument.items()}
+    return _by_argument(given)
 
 
 def draw_groups(models: dict[str, Decided]) -> Any:

@@ -179,7 +179,7 @@ def columns_of(
     """
     others = [name for name in header if name != label]
     if choice.probabilities is not None:
-        return _chosen(others, choice, values or (lambda: []))
+        return _chosen(others, choice, values or list)
     styles: dict[str, list[str]] = {}
     for name in others:
         if match := _NUMBERED.fullmatch(name):
@@ -221,7 +221,9 @@ def _numbered(
     by_number: dict[int, str] = {}
     for name, key in zip(names, keys_of(names), strict=True):
         if by_number.get(int(key)) == name:
-            raise ValueError(f"the column `{name}` is there twice")
+            raise ValueError(
+                f"the column `{name}` is there twice: rename or remove one of them"
+            )
         if int(key) in by_number:
             raise ValueError(
                 f"`{by_number[int(key)]}` and `{name}` are both the column of class "

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from uncertainty_metrics._report._predictions import ExampleError
+
 LIKELIHOODS = "filtered_resps"
 CORRECT = "acc"
 
@@ -26,13 +28,13 @@ def confidences_of(values: Sequence[Any], place: Callable[[int], str]) -> np.nda
       place: returns the place of an answer in the file, for a message.
 
     Raises:
-      ValueError: an answer has no log-likelihoods of several options.
+      ExampleError: an answer has no log-likelihoods of several options.
     """
     options = []
     for index, value in enumerate(values):  # The lists may differ in length.
         of_one = _log_likelihoods(value)
         if of_one is None:
-            raise ValueError(
+            raise ExampleError(
                 f"{place(index)}: `{LIKELIHOODS}` must hold a pair [log-likelihood, "
                 "...] for each of at least two options. Received: "
                 f"{reprlib.repr(value)}; generated answers have none, so name a column "

@@ -44,6 +44,10 @@ class ReportError(ValueError):
         super().__init__(visible(re.sub(r"[ \t\n]+", " ", str(message)).strip()))
 
 
+class ExampleError(ValueError):
+    """One example is wrong; the message says where it is in the file."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
     """The labels and the predictions of a classifier in a file.

@@ -21,7 +21,7 @@ from uncertainty_metrics._report._predictions import (
     remembered,
     rows_of,
 )
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _wilson
 
 
 class Risks(NamedTuple):
@@ -70,8 +70,7 @@ class Risks(NamedTuple):
         """Number of examples, or Kish's effective number of weighted ones."""
         if self.weights is None:
             return float(len(self.labels))
-        shares = self.weights / self.weights.max()
-        return float(shares.sum() ** 2 / (shares @ shares))
+        return _wilson.effective_size(self.weights)
 
     def _sum(self, values: np.ndarray) -> float:
         values = values.astype(np.float64)

@@ -156,7 +156,6 @@ def _readable(key: CalibrationKey) -> str:
 
 
 def _scoring_rules(model: Predictions) -> dict[str, Any]:
-    """Returns the section of the scoring rules."""
     examples, scores = examples_of(model), scores_of(model)
     weights = decisions_of(model).with_small_weights().weights
     parts = um.brier_decomposition_exact(examples.weighted(weights))._asdict()

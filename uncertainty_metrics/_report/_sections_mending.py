@@ -12,7 +12,7 @@ from uncertainty_metrics._report._decisions import decisions_of, examples_of, wo
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics.numpy import _rows
+from uncertainty_metrics.numpy import _rows, _wilson
 
 AS_IT_IS = "as it is"
 FOLDS = 5
@@ -199,8 +199,7 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -
 
     The size that counts is Kish's effective number of examples.
     """
-    weights = np.ones(len(labels)) if weights is None else weights / weights.max()
-    size = float(weights.sum() ** 2 / (weights**2).sum())
+    size = len(labels) if weights is None else _wilson.effective_size(weights)
     if size < _LEAST:
         of_weights = " once they are weighted" if size < len(labels) else ""
         shown = np.floor(10 * size) / 10

@@ -26,7 +26,7 @@ from uncertainty_metrics._report._sections_rows import (
     verdict_on_chance,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _wilson
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -54,7 +54,6 @@ def forecasts_of(model: Regression) -> _forecasts.Forecasts:
 
 
 def _variances(model: Regression) -> np.ndarray:
-    """Returns the predicted variances."""
     if model.kind == "variance":
         return model.values
     stddev = _inputs.as_array("stddev", model.values)
@@ -104,8 +103,7 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
     weights, size = data["sample_weight"], len(forecasts.errors)
     sample_size, total = float(size), float(size)
     if weights is not None:
-        # Kish's effective number of examples.
-        sample_size = weights.sum() ** 2 / (weights @ weights)
+        sample_size = _wilson.effective_size(weights)
         total = float(forecasts.weights.sum())
     scores = _scores(forecasts, num_bins)
     values = _values(scores, weights, num_bins)
@@ -121,7 +119,7 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
             "predictions": model.kind,
             "weighted": weights is not None,
             "total_weight": total,
-            "effective_examples": float(sample_size),
+            "effective_examples": sample_size,
         },
         "calibration": _calibration(data, verdict, sample_size, num_bins),
         "pit": _pit(data, sample_size, num_bins),

@@ -37,15 +37,10 @@ def own_sections(model: Stream, num_bins: int) -> dict[str, Any]:
     return {
         "data": data,
         "notes": [],
-        "basis": _basis(model),
+        "basis": {"rows": summary.num_examples, "sample": model.sample_size},
         "calibration": _calibration(model, num_bins),
         "scoring_rules": _scoring_rules(model),
     }
-
-
-def _basis(model: Stream) -> dict[str, Any]:
-    """Returns the number of all rows, and that of the rows of the sample."""
-    return {"rows": model.summary.num_examples, "sample": model.sample_size}
 
 
 def _calibration(model: Stream, num_bins: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def sections(model: Survival) -> dict[str, Any]:
     intervals = {
         name: {
             **_of_length(ends.get(name, row(np.nan, np.nan, np.nan))),
-            "estimate": _known(value),
+            "estimate": None if np.isnan(value) else float(value),
         }
         for name, value in values.items()
     }
@@ -127,10 +127,6 @@ def _or_nan(
     except ValueError:
         return np.nan
     return float(getattr(found, "estimate", found))
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _bootstrapped(

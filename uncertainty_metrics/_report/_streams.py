@@ -8,7 +8,6 @@ import glob
 import itertools
 import os
 import pathlib
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
@@ -21,6 +20,7 @@ from uncertainty_metrics._report._decisions import examples_of
 from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._predictions import (
     Confidences,
+    ExampleError,
     Model,
     Regression,
     ReportError,
@@ -357,9 +357,9 @@ def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
     plan.check_header(table.header)
     try:
         return model_of_table(name, table, plan)
+    except ExampleError:
+        raise
     except ValueError as wrong:
-        if re.match(r"(line|row|record) \d", str(wrong)):
-            raise
         raise ValueError(f"from {table.place(0)} on: {wrong}") from None
 
 

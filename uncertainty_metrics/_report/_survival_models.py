@@ -53,14 +53,14 @@ def names_of(
         labels = among(header, _names.LABELS)
         if all(found) and (survival or risks) and not (labels or choice.of_classes):
             raise ValueError(
-                "a survival model needs --horizon, the time by which its predictions "
-                f"are. Received: {listed(header)}"
+                "a survival model needs --horizon, the time by which the event is "
+                f"predicted. Received: {listed(header)}"
             )
         return None
     if choice.of_answers or choice.of_classes or choice.groups:
         raise ValueError(
-            "--horizon is of a survival model, and other options are of a classifier "
-            "or of answers: leave out the one or the others"
+            "--horizon is for a survival model, and the other options are for a "
+            "classifier or for answers: leave out --horizon, or the other options"
         )
     for names, (spelled, *_) in zip(found, (_TIMES, _EVENTS), strict=True):
         if len(names) != 1:

@@ -94,7 +94,8 @@ class Plan:
         weights = weights_in(header)
         if weights and not self.weights:
             raise ValueError(
-                f"there are weights, `{weights[0]}`, which the first file does not have"
+                f"there are weights, `{weights[0]}`, which the first file does not "
+                "have: give all files weights, or none"
             )
 
     def with_classes_of(self, model: Model) -> Plan:
@@ -115,8 +116,8 @@ def weights_in(header: Iterable[str]) -> list[str]:
 
 def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
     return ValueError(
-        f"this may be a regression, by {listed(regression)}, or a classifier, by "
-        f"{listed(predictions)}: leave out one of them, or choose with --probabilities"
+        f"{listed(regression)} may be a regression, and {listed(predictions)} a "
+        "classifier: leave out one of them, or choose with --probabilities"
     )
 
 

@@ -15,6 +15,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
+from uncertainty_metrics._report._predictions import ExampleError
 from uncertainty_metrics._report._text_files import TextFile, readable
 
 # Number of cells in the lines that are read at once.
@@ -55,9 +56,9 @@ class Table(Protocol):
         """Returns where in the file an example is, for a message."""
 
 
-def missing(name: str, place: str) -> ValueError:
+def missing(name: str, place: str) -> ExampleError:
     """Returns the error for an example without a value in a column."""
-    return ValueError(
+    return ExampleError(
         f"{place}: `{name}` is missing; fill it in, or remove the example"
     )
 
@@ -67,7 +68,9 @@ def check_once(header: Sequence[str], names: Sequence[str]) -> None:
     counts = collections.Counter(header)
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        raise ValueError(f"the column `{repeated[0]}` is there twice")
+        raise ValueError(
+            f"the column `{repeated[0]}` is there twice: rename or remove one of them"
+        )
 
 
 class CsvTable:
@@ -235,7 +238,7 @@ class CsvTable:
             for row in itertools.islice(rows, max(16, _CELLS // width)):
                 here = line + reader.line_num
                 if len(row) != width:
-                    raise ValueError(
+                    raise ExampleError(
                         f"line {here} must have {width} fields, as the header has. "
                         f"Received: {len(row)}"
                     )
@@ -258,7 +261,7 @@ class CsvTable:
         except ValueError:
             pass
         hint = "; divide percent by 100 for probabilities" if "%" in cell else ""
-        raise ValueError(
+        raise ExampleError(
             f"line {line}, column `{name}` must be a number{hint}. Received: "
             f"{reprlib.repr(cell)}"
         )

@@ -19,6 +19,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report._names import BY_CLASS
+from uncertainty_metrics._report._predictions import ExampleError
 from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics.numpy import _archive
@@ -73,7 +74,7 @@ def _number(value: Any, name: str, place: str) -> float:
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
-    raise ValueError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
+    raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
 
 def _told(value: Any) -> str:
@@ -88,7 +89,7 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
             alike = f", as in {places[0]}" if first else ""
-            raise ValueError(
+            raise ExampleError(
                 f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
                 f"{alike}. Received: {_told(label)}"
             )
@@ -169,7 +170,7 @@ def _parsed(text: str, place: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, place))
-    except _Twice:
+    except ExampleError:
         raise
     except json.JSONDecodeError as wrong:
         where, hint = f"line {wrong.lineno}, column {wrong.colno}", ""
@@ -183,8 +184,10 @@ def _parsed(text: str, place: str) -> Any:
         raise ValueError(f"{place} is nested too deeply") from None
 
 
-class _Twice(ValueError):
-    """A record has the same field twice."""
+def _twice(place: str, name: str) -> ExampleError:
+    return ExampleError(
+        f"{place}: the field `{name}` is there twice: rename one of them"
+    )
 
 
 def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
@@ -192,7 +195,7 @@ def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Twice(f"{place}: the field `{twice}` is there twice")
+        raise _twice(place, twice)
     return found
 
 
@@ -207,7 +210,7 @@ def _columns(record: Any, place: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _flat(record, ""):
         if name in found:
-            raise ValueError(f"{place}: the field `{name}` is there twice")
+            raise _twice(place, name)
         found[name] = value
     return found
 

@@ -235,13 +235,17 @@ def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
     return otherwise, "good"
 
 
+def _calibrated(p: float, side: str | None) -> tuple[str, str]:
+    """Returns the finding on calibration, where the side is "over" or "under"."""
+    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
+    return _graded(p, finding, "May be calibrated")
+
+
 def _calibration(report: dict[str, Any]) -> Tile:
     posterior, section = report["bayesian_ece"], report["calibration"]
     interval, p = posterior["interval"], posterior["p_value"]
     ece = section["metrics"]["ece"]["value"]
-    side = section["direction"]
-    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
-    value, level = _graded(p, finding, "May be calibrated")
+    value, level = _calibrated(p, section["direction"])
     digits = decimals(interval["high"] - interval["low"])
     shown, low, high, chance = (
         f"{each:.{digits}f}"
@@ -347,9 +351,7 @@ def _coverage(report: dict[str, Any]) -> Tile:
     section, temperature = report["calibration"], report["recalibration"]
     p, factor = section["p_value"], temperature["metrics"]["stddev_factor"]["value"]
     error = section["metrics"]["ece"]["value"]
-    side = temperature["direction"]
-    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
-    value, level = _graded(p, finding, "May be calibrated")
+    value, level = _calibrated(p, temperature["direction"])
     least, most = (bound**0.5 for bound in temperature["temperature_by_chance"])
     return Tile(
         "Calibration",

@@ -16,7 +16,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _levels
-from uncertainty_metrics.ops import _inputs, numpy_dtype, to_numpy, xp
+from uncertainty_metrics.ops import _inputs, _validity, numpy_dtype, to_numpy, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
@@ -38,11 +38,7 @@ def _call(distribution: Distribution, method: str, *arguments: xp.Tensor) -> xp.
 class _Forecast(_scorers.RealScorer):
     """A score of means and scale parameters; `y_pred` [..., 2]."""
 
-    def _axis(self):
-        return "2 (mean and scale parameter)"
-
-    def _check_size(self, size):
-        _scorers.check_last(size, 2, "mean and scale parameter")
+    _columns = "mean and scale parameter"
 
     def of_distribution(self, distribution: Distribution, y: xp.Tensor) -> xp.Tensor:
         """Returns the scores of a distribution for labels y [...].
@@ -204,14 +200,12 @@ class Coverage(_Distance):
 class ComputedScores(_scorers.RealScorer):
     """Scores that were computed before; `y_pred` [..., 1], or [..., 2] for two ends."""
 
+    _columns = "1 (score)"
     limits: tuple[float, ...] = ()
 
     @property
     def _size(self):
         return None
-
-    def _axis(self):
-        return "1 (score)"
 
     def _scores(self, labels, y_pred):
         scores = y_pred[:, 0] if y_pred.shape[1] == 1 else y_pred
@@ -235,14 +229,9 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
     """
-    from tensorflow_probability import distributions as tfd
-
     from uncertainty_metrics.tensors.distributions import distribution_scores
 
-    # The output of a TFP layer wraps the distribution.
-    distribution = getattr(y_pred, "tensor_distribution", y_pred)
-    while isinstance(distribution, tfd.Independent):
-        distribution = distribution.distribution
+    distribution = _scorers.distribution_in(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     with _labels.keras_names("distribution"):
         distribution = distribution_scores.unwrapped(distribution)
@@ -252,7 +241,11 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor
         wide = distribution.dtype == xp.float64
         y = xp.cast(y_true, xp.float64 if wide else xp.float32)
         if batch.rank:
-            y = xp.reshape(y, distribution.batch_shape_tensor())
+            shape = distribution.batch_shape_tensor()
+            if None in [*batch, *y.shape]:  # One target would broadcast.
+                same_number = xp.size(y) == xp.reduce_prod(shape)
+                y = _validity.nan_where_wrong(same_number, y)
+            y = xp.reshape(y, shape)
         finite = xp.math.is_finite(y)
         scores = scorer.of_distribution(distribution, xp.where(finite, y, 0.0))
     scores = xp.where(finite, scores, np.nan)

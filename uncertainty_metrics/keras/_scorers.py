@@ -206,6 +206,8 @@ class RealScorer:
     """A score of real-valued labels; `y_pred` has one axis more."""
 
     compiled: ClassVar[bool] = True
+    # What the last axis of `y_pred` holds, for messages.
+    _columns: ClassVar[str]
 
     @property
     def _size(self) -> int | None:
@@ -215,16 +217,21 @@ class RealScorer:
     def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         y_pred = self._with_axis(y_pred)
-        _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
+        columns = self._columns
+        if self._size is not None:
+            columns = f"{self._size} ({columns})"
+        _checks.last_axis("y_pred", y_pred.shape, y_true.shape, columns, "y_true")
         size = y_pred.shape[-1]
         self._check_size(size)
         if size is None and self._size is not None:  # The graph does not know the size.
             size = self._size
             y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
-        labels = xp.reshape(xp.cast(y_true, y_pred.dtype), xp.shape(y_pred)[:-1])
-        columns = xp.shape(y_pred)[-1] if size is None else size
-        predictions = xp.reshape(y_pred, [-1, columns])
+        labels = xp.cast(y_true, y_pred.dtype)
+        labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
+        labels = xp.reshape(labels, xp.shape(y_pred)[:-1])
+        size = xp.shape(y_pred)[-1] if size is None else size
+        predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels
 
     def scores(self, batch: Batch) -> ExampleScores:
@@ -254,12 +261,15 @@ class RealScorer:
     def _explain(self, predictions: np.ndarray) -> None:
         """Raises ValueError if finite predictions [N, size] are out of their range."""
 
-    def _axis(self) -> str:
-        """Returns what the last axis of `y_pred` holds, for messages."""
-        raise NotImplementedError
-
     def _check_size(self, size: int | None) -> None:
         """Raises ValueError if the last axis has a known size that is wrong."""
+        if self._size is not None and size not in (None, self._size):
+            raise _checks.error(
+                "y_pred",
+                f"a last axis of {self._size} ({self._columns})",
+                f"a last axis of {size}",
+                verb="have",
+            )
 
     def _with_axis(self, y_pred: xp.Tensor) -> xp.Tensor:
         """Returns `y_pred` with its last axis, which users may leave out if it is 1."""
@@ -271,21 +281,14 @@ class RealScorer:
         raise NotImplementedError
 
 
-def check_last(size: int | None, expected: int, axis: str) -> None:
-    """Raises ValueError if the last axis of `y_pred` has another known size.
+def distribution_in(y_pred: Any) -> Any:
+    """Returns the distribution in the output of a TFP layer, or in an `Independent`."""
+    from tensorflow_probability import distributions as tfd
 
-    Args:
-      size: its size, or None if only the running graph knows it.
-      expected: the right size.
-      axis: what the axis holds, for the message.
-    """
-    if size not in (None, expected):
-        raise _checks.error(
-            "y_pred",
-            f"a last axis of {expected} ({axis})",
-            f"a last axis of {size}",
-            verb="have",
-        )
+    distribution = getattr(y_pred, "tensor_distribution", y_pred)
+    while isinstance(distribution, tfd.Independent):
+        distribution = distribution.distribution
+    return distribution
 
 
 def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
@@ -298,10 +301,7 @@ def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
         return None
     from tensorflow_probability import distributions as tfd
 
-    # The output of a TFP layer wraps the distribution.
-    distribution = getattr(y_pred, "tensor_distribution", y_pred)
-    while isinstance(distribution, tfd.Independent):
-        distribution = distribution.distribution
+    distribution = distribution_in(y_pred)
     if not isinstance(distribution, tfd.Normal):
         raise TypeError(
             "`y_pred` must be a Normal distribution, or a tensor of its parameters; "
@@ -326,18 +326,13 @@ def _root(values: xp.Tensor) -> xp.Tensor:
 class NormalScorer(RealScorer):
     """A score of mean and scale parameter; `y_pred` [..., 2]."""
 
+    _columns = "mean and scale parameter"
     allows_zero_scale: ClassVar[bool] = True
     scale_transform: str = "softplus"
 
     def __post_init__(self):
         if self.scale_transform != _OLD_TRANSFORM:
             _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
-
-    def _axis(self):
-        return "2 (mean and scale parameter)"
-
-    def _check_size(self, size):
-        check_last(size, 2, "mean and scale parameter")
 
     @property
     def _parameter_name(self) -> str | None:
@@ -424,6 +419,7 @@ class GaussianNLL(NormalScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
+    _columns = "samples"
     estimator: np_forecast_scores.SpreadEstimator = "fair"
     alpha: float = np_forecast_scores.ALPHA
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
@@ -436,9 +432,6 @@ class SampleCRPS(RealScorer):
     @property
     def _size(self):
         return None
-
-    def _axis(self):
-        return "samples"
 
     def _check_size(self, size):
         estimator, _ = np_forecast_scores.settled(self.estimator, self.alpha)
@@ -459,6 +452,7 @@ class TrainedSampleCRPS(SampleCRPS):
 
 @dataclasses.dataclass(frozen=True)
 class MeanPinball(RealScorer):
+    _columns = "quantiles"
     quantiles: Any  # A number or a sequence; a tuple after the check.
 
     def __post_init__(self):
@@ -469,12 +463,6 @@ class MeanPinball(RealScorer):
     @property
     def _size(self):
         return len(self.quantiles)
-
-    def _axis(self):
-        return "quantiles"
-
-    def _check_size(self, size):
-        check_last(size, len(self.quantiles), "quantiles")
 
     def _with_axis(self, y_pred):
         if len(self.quantiles) == 1 and tuple(y_pred.shape[-1:]) != (1,):
@@ -490,16 +478,11 @@ class MeanPinball(RealScorer):
 
 @dataclasses.dataclass(frozen=True)
 class Interval(RealScorer):
+    _columns = "lower and upper"
     alpha: float
 
     def __post_init__(self):
         object.__setattr__(self, "alpha", _checks.open_unit("alpha", self.alpha))
-
-    def _axis(self):
-        return "2 (lower and upper)"
-
-    def _check_size(self, size):
-        check_last(size, 2, "lower and upper")
 
     def _scores(self, labels, y_pred):
         lower, upper = xp.unstack(y_pred, axis=-1)
@@ -508,6 +491,7 @@ class Interval(RealScorer):
 
 @dataclasses.dataclass(frozen=True)
 class WeightedInterval(RealScorer):
+    _columns = "median, then lower and upper of each of `alphas`"
     alphas: Any  # A sequence; a tuple after the check.
 
     def __post_init__(self):
@@ -517,12 +501,6 @@ class WeightedInterval(RealScorer):
     @property
     def _size(self):
         return 2 * len(self.alphas) + 1
-
-    def _axis(self):
-        return f"{self._size} (median, then lower and upper of each of `alphas`)"
-
-    def _check_size(self, size):
-        check_last(size, self._size, "median, then lower and upper of each of `alphas`")
 
     def _scores(self, labels, y_pred):
         bounds = xp.reshape(y_pred[:, 1:], [-1, len(self.alphas), 2])

@@ -29,3 +29,9 @@ def interval(
     lower = np.minimum(np.maximum(middle - half, 0.0), shares)
     upper = np.maximum(np.minimum(middle + half, 1.0), shares)
     return lower, upper
+
+
+def effective_size(weights: np.ndarray) -> float:
+    """Returns Kish's effective number of examples with positive weights."""
+    shares = weights / weights.max()  # The squares of the weights could overflow.
+    return float(shares.sum() ** 2 / (shares @ shares))

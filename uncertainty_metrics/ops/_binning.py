@@ -28,12 +28,8 @@ from uncertainty_metrics.ops import (
 def examples_and_spec(
     data: ClassifierData, spec: CalibrationSpec
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
-    """Returns the checked examples and the options, which are those for confidences
-    where the data are confidences instead of predictions.
-    """
-    data.check_confidences()
-    if data.has_confidences:
-        spec = spec.for_confidences()
+    """Returns the checked examples, and the options that fit them."""
+    spec = spec.for_data(data)
     return _inputs.examples_of(data), spec
 
 

@@ -304,8 +304,8 @@ def decomposition_sums(
 
     A row holds sums over the examples whose decision is the class k: the outcomes
     (columns 0 to K - 1), p - e_k (K columns), |p - e_k|^2, and p - e_k at the label.
-    The vertex e_k, 1 at k and 0 elsewhere, is subtracted since the forecasts are close
-    to it, so that less is rounded.
+    The forecasts are close to the vertex e_k, 1 at k and 0 elsewhere; subtracting it
+    makes the numbers small, so that less is rounded.
 
     Args:
       examples: the examples to add up.

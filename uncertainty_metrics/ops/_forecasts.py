@@ -73,11 +73,8 @@ def included(
     usable = usable & (
         xp.size(last) > 0 if weights is None else xp.reduce_any(weights > 0)
     )
-    if any(None in tensor.shape for tensor in tensors.values()):
-        # Sizes that only a running graph knows may differ; a size of 1 would broadcast.
-        usable = usable & xp.reduce_all(
-            [xp.size(t) == xp.size(last) for t in tensors.values()]
-        )
+    for tensor in tensors.values():
+        usable = usable & _inputs.alike(tensor, last)
     return [xp.reshape(t, [-1]) for t in tensors.values()], weights, usable
 
 

@@ -333,6 +333,8 @@ def examples(
         predictions = xp.cast(predictions, xp.float32)
     dtype = sum_dtype(predictions)
     predictions = as_rows(predictions, num_classes or 1)
+    rows = xp.reshape(labels, [-1])
+    usable = usable & alike(rows, predictions, 1)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         sizes = {_size(labels_predicted.shape), _size(shape)}
@@ -342,8 +344,7 @@ def examples(
                 f"of the shape of the labels, {list(shape)}",
                 f"shape {list(labels_predicted.shape)}",
             )
-        if None in sizes:
-            usable = usable & (xp.size(labels_predicted) == xp.size(labels))
+        usable = usable & alike(labels_predicted, labels)
     if num_groups is not None:
         groups = like_each("groups", groups, labels)
     weights, weights_usable = weights_and_ignored(
@@ -351,7 +352,7 @@ def examples(
     )
     usable = usable & weights_usable
     classes = num_classes or 2
-    labels, right = integer_labels(xp.reshape(labels, [-1]), classes)
+    labels, right = integer_labels(rows, classes)
     if labels_predicted is not None:
         labels_predicted, right_decision = integer_labels(
             xp.reshape(labels_predicted, [-1]), classes
@@ -468,6 +469,33 @@ def _size(shape: Iterable[int | None]) -> int | None:
     return None if None in sizes else math.prod(size or 0 for size in sizes)
 
 
+def alike(
+    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
+) -> xp.Tensor | bool:
+    """Returns whether two tensors have equally many numbers, or equally many rows if
+    `axes` says how many of the first axes count; a boolean scalar.
+
+    It is True for static shapes, which were compared before. Only a running graph knows
+    the others, where a single row could broadcast to many.
+    """
+    if None not in [*values.shape[:axes], *others.shape[:axes]]:
+        return True
+    number, number_of_others = (
+        xp.reduce_prod(xp.shape(tensor)[:axes]) for tensor in (values, others)
+    )
+    return number == number_of_others
+
+
+def nan_unless_alike(
+    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
+) -> xp.Tensor:
+    """Returns floating values; all are NaN where a graph finds that they are not as
+    many as the others, as of `alike`.
+    """
+    same = alike(values, others, axes)
+    return values if same is True else _validity.nan_where_wrong(same, values)
+
+
 def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
     """Returns the tensors [n, ...], all with the static n that one of them has.
 
@@ -534,9 +562,5 @@ def like_labels(name: str, tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     tensor = xp.cast(tensor, labels.dtype)
     if len(tensor.shape) == 0:
         return xp.broadcast_to(tensor, xp.shape(labels))
-    if None in (_size(tensor.shape), _size(labels.shape)):
-        # The graph optimizer may drop the reshape below, and with it the error: a
-        # single value would broadcast.
-        same_size = xp.size(tensor) == xp.size(labels)
-        tensor = xp.where(same_size, tensor, xp.constant(np.nan, tensor.dtype))
-    return xp.reshape(tensor, xp.shape(labels))
+    # The graph optimizer may drop the reshape, and with it the error.
+    return xp.reshape(nan_unless_alike(tensor, labels), xp.shape(labels))

@@ -79,7 +79,10 @@ def logit_divergence(logits_1: xp.Tensor, logits_2: xp.Tensor) -> xp.Tensor:
     # and not to 0.
     shift = xp.reduce_sum(xp.where(positive, p * x, q), axis=-1)
     excess = _log_excess(shift, xp.math.log1p(shift))
-    return xp.maximum(divergence(p, q, x, log) - excess, 0)
+    divergences = xp.maximum(divergence(p, q, x, log) - excess, 0)
+    # A probability that is rounded to 0 is not 0.
+    only_in_1 = xp.reduce_any((logits_1 > -np.inf) & (logits_2 == -np.inf), axis=-1)
+    return xp.where(only_in_1, xp.constant(np.inf, divergences.dtype), divergences)
 
 
 def _pair_terms(

@@ -69,7 +69,10 @@ def pair(
     _predictions.check_pair(names, shapes, **least)
     dtype = _inputs.predictions_dtype(*tensors)
     shape = [a if b is None else b for a, b in zip(*shapes, strict=True)]
-    return [xp.cast(xp.ensure_shape(tensor, shape), dtype) for tensor in tensors]
+    first, second = (
+        xp.cast(xp.ensure_shape(tensor, shape), dtype) for tensor in tensors
+    )
+    return [_inputs.nan_unless_alike(first, second), second]
 
 
 def aggregated(
@@ -196,8 +199,8 @@ def information(members: Members) -> xp.Tensor:
 
 
 def mutual_information(members: Members) -> xp.Tensor:
-    """Returns the total entropy less the expected entropy, [N]: the part of it that is
-    the members' disagreement.
+    """Returns the total entropy less the expected entropy, [N]: the part of the total
+    that comes from the members' disagreement.
     """
     return information(members)[0]
 

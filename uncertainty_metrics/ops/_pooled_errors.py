@@ -21,7 +21,7 @@ from uncertainty_metrics.ops import _binning, _inputs, _sums, numpy_dtype, xp
 # of the terms after the first `_FEW`.
 _TERMS, _FEW, _BROAD = 2**11, 2**9, 2.0**-8
 # The search has `_ROUNDS` rounds. Each tries `_POINTS` bandwidths at once, and the next
-# goes on between two neighbours of them.
+# searches between two neighbouring bandwidths.
 _ROUNDS, _POINTS = 3, 8
 # The number of intervals in a bandwidth that is given.
 _SPAN = 16

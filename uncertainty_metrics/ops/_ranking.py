@@ -296,7 +296,7 @@ def _paired(
     """Returns outcomes and scores as tensors of one shape, the scores as floats."""
     tensors = _inputs.as_tensor(names[0], outcomes), _inputs.as_tensor(names[1], scores)
     _checks.paired(names[1], tensors[1].shape, names[0], tensors[0].shape)
-    return tensors[0], _floating(tensors[1])
+    return tensors[0], _inputs.nan_unless_alike(_floating(tensors[1]), tensors[0])
 
 
 def _floating(values: xp.Tensor) -> xp.Tensor:

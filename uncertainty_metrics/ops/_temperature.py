@@ -99,7 +99,7 @@ def inverse_temperature(
         newton = xp.where(closed, xp.zeros_like(beta), slope / curvature)
         done = xp.abs(newton) <= _LAST_STEP[dtype] * beta
         target = beta - newton
-        fast = (low < target) & (target < high) & (xp.abs(slope) < last / 2)
+        fast = (low < target) & (target < high) & (xp.abs(slope) < last / 3)
         safe = xp.where(fast, target, xp.sqrt(low) * xp.sqrt(high))
         safe = xp.clip_by_value(safe, beta / 16, beta * 16)
         return xp.where(done, target, safe), low, high, xp.abs(slope), done

@@ -50,7 +50,6 @@ def accuracy(
       >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """
-    ...
 
 @overload
 def accuracy(

@@ -23,10 +23,7 @@ from uncertainty_metrics.ops import (
 from uncertainty_metrics.tensors import _needs_tensorflow
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = [
-    "bayesian_expected_calibration_error",
-    "probability_of_lower_calibration_error",
-]
+__all__ = np_bayesian_calibration.__all__
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike

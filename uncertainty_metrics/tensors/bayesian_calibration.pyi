@@ -93,7 +93,6 @@ def bayesian_expected_calibration_error(
       Perks (1947), Some Observations on Inverse Probability Including a New
       Indifference Rule, for the prior.
     """
-    ...
 
 def probability_of_lower_calibration_error(
     samples_a: TensorLike,
@@ -133,4 +132,3 @@ def probability_of_lower_calibration_error(
       ... )
       0.6875
     """
-    ...

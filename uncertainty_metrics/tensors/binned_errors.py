@@ -82,7 +82,6 @@ def general_calibration_error(
         threshold=threshold,
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
-        multilabel=data.multilabel,
     )
     return error_of(data, spec)
 

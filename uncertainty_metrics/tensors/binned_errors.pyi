@@ -70,7 +70,6 @@ def bin_statistics(
       >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
       ([0.0, 4.0], 0.5)
     """
-    ...
 
 def compute_all_metrics(
     labels: TensorLike,
@@ -114,7 +113,6 @@ def compute_all_metrics(
       >>> len(errors), round(float(errors["even", True, False, "l1"]), 6)
       (24, 0.15)
     """
-    ...
 
 @overload
 def general_calibration_error(
@@ -211,7 +209,6 @@ def general_calibration_error(
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
-    ...
 
 @overload
 def general_calibration_error(

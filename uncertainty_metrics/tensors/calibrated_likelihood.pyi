@@ -60,4 +60,3 @@ def calibrated_negative_log_likelihood(
       Ashukha, Lyzhov, Molchanov and Vetrov (2020), Pitfalls of In-Domain Uncertainty
       Estimation and Ensembling in Deep Learning.
     """
-    ...

@@ -6,10 +6,8 @@ and the errors that are raised, are as in `binned_errors`.
 
 from __future__ import annotations
 
-import dataclasses
-
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics._calibration_spec import preset
 from uncertainty_metrics.numpy.calibration import (
     class_wise_errors as np_class_wise_errors,
 )
@@ -21,13 +19,7 @@ __all__ = np_class_wise_errors.__all__
 
 @twin(np_class_wise_errors.static_calibration_error, data=ClassifierData, by_numpy=True)
 def static_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["static_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
+    spec = preset("static_calibration_error", num_bins, threshold, positive_class)
     return error_of(data, spec)
 
 
@@ -37,13 +29,12 @@ def static_calibration_error(data, num_bins, threshold, positive_class):
 def adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
-    spec = dataclasses.replace(
-        PRESETS["adaptive_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
+    spec = preset(
+        "adaptive_calibration_error",
+        num_bins,
+        threshold,
+        positive_class,
+        datapoints_per_bin,
     )
     return error_of(data, spec)
 
@@ -56,13 +47,12 @@ def adaptive_calibration_error(
 def thresholded_adaptive_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
-    spec = dataclasses.replace(
-        PRESETS["thresholded_adaptive_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
+    spec = preset(
+        "thresholded_adaptive_calibration_error",
+        num_bins,
+        threshold,
+        positive_class,
+        datapoints_per_bin,
     )
     return error_of(data, spec)
 

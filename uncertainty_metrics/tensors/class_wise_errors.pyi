@@ -74,7 +74,6 @@ def adaptive_calibration_error(
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
-    ...
 
 @overload
 def adaptive_calibration_error(
@@ -162,7 +161,6 @@ def static_calibration_error(
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
-    ...
 
 @overload
 def static_calibration_error(
@@ -247,7 +245,6 @@ def thresholded_adaptive_calibration_error(
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
-    ...
 
 @overload
 def thresholded_adaptive_calibration_error(

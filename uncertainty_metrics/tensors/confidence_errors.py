@@ -6,10 +6,8 @@ and the errors that are raised, are as in `binned_errors`.
 
 from __future__ import annotations
 
-import dataclasses
-
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics._calibration_spec import preset
 from uncertainty_metrics.numpy.calibration import (
     confidence_errors as np_confidence_errors,
 )
@@ -23,13 +21,7 @@ __all__ = np_confidence_errors.__all__
     np_confidence_errors.expected_calibration_error, data=ClassifierData, by_numpy=True
 )
 def expected_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["expected_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
+    spec = preset("expected_calibration_error", num_bins, threshold, positive_class)
     return error_of(data, spec)
 
 
@@ -37,13 +29,7 @@ def expected_calibration_error(data, num_bins, threshold, positive_class):
     np_confidence_errors.maximum_calibration_error, data=ClassifierData, by_numpy=True
 )
 def maximum_calibration_error(data, num_bins, threshold, positive_class):
-    spec = dataclasses.replace(
-        PRESETS["maximum_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
-    )
+    spec = preset("maximum_calibration_error", num_bins, threshold, positive_class)
     return error_of(data, spec)
 
 
@@ -55,13 +41,12 @@ def maximum_calibration_error(data, num_bins, threshold, positive_class):
 def root_mean_squared_calibration_error(
     data, num_bins, threshold, datapoints_per_bin, positive_class
 ):
-    spec = dataclasses.replace(
-        PRESETS["root_mean_squared_calibration_error"],
-        num_bins=num_bins,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
-        positive_class=positive_class,
-        multilabel=data.multilabel,
+    spec = preset(
+        "root_mean_squared_calibration_error",
+        num_bins,
+        threshold,
+        positive_class,
+        datapoints_per_bin,
     )
     return error_of(data, spec)
 

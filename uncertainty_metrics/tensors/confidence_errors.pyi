@@ -91,7 +91,6 @@ def expected_calibration_error(
       Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
       Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
-    ...
 
 @overload
 def expected_calibration_error(
@@ -185,7 +184,6 @@ def maximum_calibration_error(
       Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
       Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
-    ...
 
 @overload
 def maximum_calibration_error(
@@ -280,7 +278,6 @@ def root_mean_squared_calibration_error(
     References:
       Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
     """
-    ...
 
 @overload
 def root_mean_squared_calibration_error(

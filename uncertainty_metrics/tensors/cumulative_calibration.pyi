@@ -72,7 +72,6 @@ def averaged_two_bin_calibration_error(
       Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
       al. (2024), Truthfulness of Calibration Measures.
     """
-    ...
 
 def kolmogorov_smirnov_calibration_error(
     labels: TensorLike | None = None,
@@ -138,7 +137,6 @@ def kolmogorov_smirnov_calibration_error(
       Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
       et al. (2022), Metrics of Calibration for Probabilistic Predictions.
     """
-    ...
 
 def kuiper_calibration_error(
     labels: TensorLike | None = None,
@@ -203,7 +201,6 @@ def kuiper_calibration_error(
       Predictions. Tygert (2023), Calibration of P-values for Calibration and for
       Deviation of a Subpopulation from the Full Population.
     """
-    ...
 
 def spiegelhalter_test(
     labels: TensorLike | None = None,
@@ -268,7 +265,6 @@ def spiegelhalter_test(
       Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
       Trials.
     """
-    ...
 
 atb = averaged_two_bin_calibration_error
 

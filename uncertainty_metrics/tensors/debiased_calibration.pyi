@@ -107,7 +107,6 @@ def calibration_error_interval(
       Sun et al. (2024), A Confidence Interval for the l2 Expected Calibration Error.
       Wilson and Hilferty (1931), The Distribution of Chi-Square.
     """
-    ...
 
 def debiased_calibration_error(
     labels: TensorLike | None = None,
@@ -201,4 +200,3 @@ def debiased_calibration_error(
       Estimating Reliability and Resolution of Probability Forecasts through
       Decomposition of the Empirical Score.
     """
-    ...

@@ -54,7 +54,6 @@ def aupr(
       Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
       Curves.
     """
-    ...
 
 def auroc(
     labels: TensorLike,
@@ -98,7 +97,6 @@ def auroc(
       Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
       Operating Characteristic (ROC) Curve.
     """
-    ...
 
 def fpr_at_tpr(
     labels: TensorLike,
@@ -147,4 +145,3 @@ def fpr_at_tpr(
       Liang, Li and Srikant (2018), Enhancing the Reliability of Out-of-Distribution
       Image Detection in Neural Networks.
     """
-    ...

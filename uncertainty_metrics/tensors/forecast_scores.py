@@ -68,9 +68,11 @@ def _samples(
 def _without_last(labels: xp.Tensor, predictions: xp.Tensor) -> xp.Tensor:
     """Returns labels in type and shape of predictions, without the last axis."""
     shape = predictions.shape[:-1]
+    labels = xp.cast(labels, predictions.dtype)
+    labels = _inputs.nan_unless_alike(labels, predictions, len(shape))
     if None in shape:
         shape = xp.shape(predictions)[:-1]
-    return xp.reshape(xp.cast(labels, predictions.dtype), shape)
+    return xp.reshape(labels, shape)
 
 
 def _sample_scores(
@@ -125,9 +127,7 @@ def pinball_loss(labels, quantile_predictions, quantiles):
     dtype = _inputs.predictions_dtype(predictions)
     labels, predictions = xp.cast(labels, dtype), xp.cast(predictions, dtype)
     if isinstance(levels, tuple):
-        labels = xp.reshape(
-            labels, xp.concat([xp.shape(predictions)[:-1], [1]], axis=0)
-        )
+        labels = _without_last(labels, predictions)[..., None]
     else:
         predictions = _inputs.like_labels("quantile_predictions", predictions, labels)
     return _forecast_scores.pinball_losses(labels, predictions, levels)
@@ -216,11 +216,13 @@ def _pair_distances(
 def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     estimator, alpha = np_forecast_scores.settled(estimator, alpha)
     np_forecast_scores.check_num_samples(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
-    strays = samples - xp.cast(labels, samples.dtype)[..., None, :]
+    labels = xp.cast(labels, samples.dtype)
+    labels = _inputs.nan_unless_alike(labels, samples, len(samples.shape) - 2)
+    strays = samples - labels[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])
     # Squares of very small or large numbers would leave the range of the type.
     scale = xp.stop_gradient(xp.reduce_max(xp.abs(strays), axis=[-2, -1]))

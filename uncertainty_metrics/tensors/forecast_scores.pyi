@@ -42,7 +42,6 @@ def crps_normal_score(
       Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
       Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
-    ...
 
 def crps_score(
     labels: TensorLike,
@@ -103,7 +102,6 @@ def crps_score(
       AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
       on the Continuous Ranked Probability Score.
     """
-    ...
 
 def energy_score(
     labels: TensorLike,
@@ -151,7 +149,6 @@ def energy_score(
       AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
       on the Continuous Ranked Probability Score.
     """
-    ...
 
 def interval_score(
     labels: TensorLike,
@@ -191,7 +188,6 @@ def interval_score(
       Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
       Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
     """
-    ...
 
 def pinball_loss(
     labels: TensorLike,
@@ -230,7 +226,6 @@ def pinball_loss(
     References:
       Koenker and Bassett (1978), Regression Quantiles.
     """
-    ...
 
 def threshold_weighted_crps(
     labels: TensorLike,
@@ -278,7 +273,6 @@ def threshold_weighted_crps(
       Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
       Forecasts for High-Impact Events Using Transformed Kernel Scores.
     """
-    ...
 
 def weighted_interval_score(
     labels: TensorLike,
@@ -323,4 +317,3 @@ def weighted_interval_score(
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
       Interval Format.
     """
-    ...

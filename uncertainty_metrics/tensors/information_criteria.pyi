@@ -44,7 +44,6 @@ def importance_sampling_cross_validation(
       Gelfand, Dey and Chang (1992), Model Determination Using Predictive Distributions
       with Implementation via Sampling-Based Methods.
     """
-    ...
 
 def negative_waic(
     logp: TensorLike,
@@ -90,7 +89,6 @@ def negative_waic(
       Applicable Information Criterion in Singular Learning Theory. Gelman, Hwang and
       Vehtari (2014), Understanding Predictive Information Criteria for Bayesian Models.
     """
-    ...
 
 def psis_loo(
     logp: TensorLike,
@@ -147,4 +145,3 @@ def psis_loo(
       (2024), Pareto Smoothed Importance Sampling. Zhang and Stephens (2009), A New and
       Efficient Estimation Method for the Generalized Pareto Distribution.
     """
-    ...

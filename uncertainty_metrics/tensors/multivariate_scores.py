@@ -31,7 +31,7 @@ def _vectors(
     """
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     if samples.shape[-1] is None:
         raise _checks.error(
             "predictive_samples",
@@ -41,6 +41,7 @@ def _vectors(
         )
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     labels = xp.cast(labels, samples.dtype)
+    labels = _inputs.nan_unless_alike(labels, samples, len(samples.shape) - 2)
     right = xp.reduce_all(xp.math.is_finite(labels), axis=-1)
     right = right & xp.reduce_all(xp.math.is_finite(samples), axis=[-2, -1])
     labels = xp.where(right[..., None], labels, xp.zeros_like(labels))

@@ -42,7 +42,6 @@ def dawid_sebastiani_score(
       Dawid and Sebastiani (1999), Coherent Dispersion Criteria for Optimal Experimental
       Design.
     """
-    ...
 
 def variogram_score(
     labels: TensorLike,
@@ -87,4 +86,3 @@ def variogram_score(
       Scheuerer and Hamill (2015), Variogram-Based Proper Scoring Rules for
       Probabilistic Forecasts of Multivariate Quantities.
     """
-    ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from uncertainty_metrics._temperature import checked_temperature
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.selective import (
     out_of_distribution as np_out_of_distribution,
@@ -49,7 +50,7 @@ def max_logit(logits):
 
 @twin(np_out_of_distribution.energy)
 def energy(logits, *, temperature):
-    temperature = np_out_of_distribution.check_temperature(temperature)
+    temperature = checked_temperature(temperature)
     below, largest, right = _checked(logits)
     t = xp.constant(temperature, below.dtype)
     scores = -(largest + t * xp.math.log(xp.reduce_sum(xp.exp(below / t), axis=-1)))

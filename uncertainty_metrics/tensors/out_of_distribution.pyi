@@ -40,7 +40,6 @@ def energy(
     References:
       Liu, Wang, Owens and Li (2020), Energy-based Out-of-distribution Detection.
     """
-    ...
 
 def max_logit(
     logits: TensorLike,
@@ -73,7 +72,6 @@ def max_logit(
       Hendrycks et al. (2022), Scaling Out-of-Distribution Detection for Real-World
       Settings.
     """
-    ...
 
 def max_softmax(
     logits: TensorLike,
@@ -106,4 +104,3 @@ def max_softmax(
       Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
       Out-of-Distribution Examples in Neural Networks.
     """
-    ...

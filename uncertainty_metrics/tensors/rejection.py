@@ -13,14 +13,7 @@ from uncertainty_metrics.ops import _ranking, xp
 from uncertainty_metrics.tensors import risk_coverage
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = [
-    "area_under_accuracy_rejection_curve",
-    "area_under_sparsification_error_curve",
-    "auarc",
-    "ause",
-    "prediction_rejection_ratio",
-    "prr",
-]
+__all__ = np_rejection.__all__
 
 
 def _areas(data: RankedData) -> tuple[tuple[xp.Tensor, ...], xp.Tensor, xp.DType]:

@@ -59,7 +59,6 @@ def area_under_accuracy_rejection_curve(
       Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
       Classification Methods with a Reject Option.
     """
-    ...
 
 def area_under_sparsification_error_curve(
     labels: TensorLike | None = None,
@@ -118,7 +117,6 @@ def area_under_sparsification_error_curve(
       Ilg et al. (2018), Uncertainty Estimates and Multi-Hypotheses Networks for Optical
       Flow.
     """
-    ...
 
 def prediction_rejection_ratio(
     labels: TensorLike | None = None,
@@ -178,7 +176,6 @@ def prediction_rejection_ratio(
     References:
       Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
     """
-    ...
 
 auarc = area_under_accuracy_rejection_curve
 

@@ -20,18 +20,7 @@ from uncertainty_metrics.ops import (
 )
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = [
-    "area_under_generalized_risk_coverage_curve",
-    "area_under_risk_coverage_curve",
-    "augrc",
-    "aurc",
-    "coverage_at_risk",
-    "e_aurc",
-    "excess_aurc",
-    "oracle_collaborative_accuracy",
-    "risk_at_coverage",
-    "risk_coverage_curve",
-]
+__all__ = np_risk_coverage.__all__
 
 
 def examples_of(data: RankedData) -> _ranking.Ranked:

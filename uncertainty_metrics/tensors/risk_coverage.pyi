@@ -58,7 +58,6 @@ def area_under_generalized_risk_coverage_curve(
       Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
       Classification Systems.
     """
-    ...
 
 def area_under_risk_coverage_curve(
     labels: TensorLike | None = None,
@@ -120,7 +119,6 @@ def area_under_risk_coverage_curve(
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
-    ...
 
 def coverage_at_risk(
     labels: TensorLike | None = None,
@@ -169,7 +167,6 @@ def coverage_at_risk(
     References:
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
-    ...
 
 def excess_aurc(
     labels: TensorLike | None = None,
@@ -224,7 +221,6 @@ def excess_aurc(
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
-    ...
 
 def oracle_collaborative_accuracy(
     labels: TensorLike | None = None,
@@ -273,7 +269,6 @@ def oracle_collaborative_accuracy(
       Kivlichan et al. (2021), Measuring and Improving Model-Moderator Collaboration
       using Uncertainty Estimation.
     """
-    ...
 
 def risk_at_coverage(
     labels: TensorLike | None = None,
@@ -321,7 +316,6 @@ def risk_at_coverage(
     References:
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
-    ...
 
 def risk_coverage_curve(
     labels: TensorLike | None = None,
@@ -377,7 +371,6 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    ...
 
 augrc = area_under_generalized_risk_coverage_curve
 

@@ -25,8 +25,9 @@ def brier_decomposition(
       resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
       reliability = mean over examples of sum_j (p_j - dbar_kj)^2
 
-    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
-    decision are equal; `brier_decomposition_exact` sums to it for any data.
+    `uncertainty - resolution + reliability` is the Brier score if all forecasts of a
+    decision are equal. The parts of `brier_decomposition_exact` sum to the Brier score
+    for any data.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -57,7 +58,6 @@ def brier_decomposition(
       Murphy (1973), A New Vector Partition of the Probability Score.
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
-    ...
 
 def brier_decomposition_exact(
     labels: TensorLike,
@@ -111,7 +111,6 @@ def brier_decomposition_exact(
       Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
       Decomposition.
     """
-    ...
 
 @overload
 def brier_score(
@@ -168,7 +167,6 @@ def brier_score(
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
       Estimation.
     """
-    ...
 
 @overload
 def brier_score(
@@ -233,7 +231,6 @@ def negative_log_likelihood(
     References:
       Good (1952), Rational Decisions.
     """
-    ...
 
 @overload
 def negative_log_likelihood(
@@ -305,7 +302,6 @@ def ranked_probability_score(
       Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
       Murphy (1971), A Note on the Ranked Probability Score.
     """
-    ...
 
 @overload
 def ranked_probability_score(

@@ -84,6 +84,5 @@ def smooth_calibration_error(
       Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
       Distance from Calibration.
     """
-    ...
 
 smece = smooth_calibration_error

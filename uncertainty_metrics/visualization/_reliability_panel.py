@@ -498,7 +498,7 @@ def joined(old: Mapping[str, Curve], new: Mapping[str, Curve]) -> dict[str, Curv
     return curves
 
 
-def add_legend(ax: Any, own: bool, columns: int = 1, panels: Any = None) -> None:
+def add_legend(ax: Any, own: bool, columns: int, panels: Any = None) -> None:
     """Adds a legend that has each entry once.
 
     It is below Axes of our own. In other Axes it is inside, unless it is long and a

@@ -103,9 +103,8 @@ def decision_curve_diagram(
     for i, (name, (cells, dtype)) in enumerate(models.items()):
         benefit, all_treated, _ = _pooled_errors.net_benefit(cells, points, dtype)
         label = _series.label(name, "" if name else "Treat by the model")
-        drawn = ax.plot(
-            points, benefit, label=label, marker=_marker(points), **_series.line(i)
-        )
+        marker = "o" if len(points) == 1 else ""  # A single point is no line.
+        drawn = ax.plot(points, benefit, label=label, marker=marker, **_series.line(i))
         gains = benefit - np.maximum(all_treated, 0)
         best = np.argmax(gains)
         _series.set_tips(
@@ -215,13 +214,7 @@ def _models(data: ClassifierData) -> dict[str, tuple[Cells, np.dtype]]:
 
 
 def _share(cells: Cells) -> float:
-    """Returns the share of class 1."""
     return float(cells.outcome_sums.sum() / cells.weights.sum())
-
-
-def _marker(points: np.ndarray) -> str:
-    """Returns the marker of a line: none, unless the line is a single point."""
-    return "o" if len(points) == 1 else ""
 
 
 def _draw_common(

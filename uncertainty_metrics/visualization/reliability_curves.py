@@ -321,10 +321,9 @@ def read(
         datapoints_per_bin=options.datapoints_per_bin,
         positive_class=options.positive_class,
     )
-    data.check_confidences()
+    examples, spec = _binning.read(data, spec)
     if data.has_confidences:
-        return _examples.examples_of(data), spec.for_confidences(), y_axis
-    examples = _examples.examples_of(data)
+        return examples, spec, y_axis
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.

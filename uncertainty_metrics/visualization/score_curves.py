@@ -12,7 +12,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, YAxis
-from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy import _examples, _inputs, _wilson
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_scores,
@@ -247,8 +247,7 @@ def _size(cells: Cells, weights: np.ndarray | None) -> float:
     total = float(cells.weights.sum())
     if weights is None or total == 0:
         return total
-    relative = weights / weights.max()
-    return float(relative.sum() ** 2 / (relative @ relative))
+    return _wilson.effective_size(weights)
 
 
 def _bands(

@@ -71,7 +71,6 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         self,
     ) -> tf.Tensor:
         """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
-        ...
 
     def plot(
         self,
@@ -93,7 +92,6 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
           ImportError: matplotlib is not installed.
           ValueError: a batch was wrong, or `ax` is not as described.
         """
-        ...
 
     def sample(
         self,
@@ -109,7 +107,6 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         Returns:
           Draws [n] in [0, 1], NaN after a wrong batch.
         """
-        ...
 
     def quantiles(
         self,
@@ -127,4 +124,3 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         Returns:
           Quantiles in [0, 1] of the shape of `q`, NaN after a wrong batch.
         """
-        ...

@@ -8,7 +8,6 @@ import tensorflow as tf
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.keras.metrics._calibration import TaskMetric
 from uncertainty_metrics.ops._binning import BinStatistics
-from uncertainty_metrics.ops._typing import TensorLike
 
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.
@@ -112,30 +111,12 @@ class GeneralCalibrationError(CalibrationMetric):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
     def result(
         self,
     ) -> Any:
         """Returns the error of all batches, in [0, 1], 0.0 before the first batch; for
         groups of examples a dict of their errors.
         """
-        ...
 
     @property
     def bin_statistics(
@@ -144,7 +125,6 @@ class GeneralCalibrationError(CalibrationMetric):
         """The statistics of all batches in float64, [groups, bins]; NaN after a wrong
         batch, None before the number of classes is known.
         """
-        ...
 
     @property
     def class_errors(
@@ -154,42 +134,36 @@ class GeneralCalibrationError(CalibrationMetric):
         class-wise metric. NaN after a wrong batch, None before the number of classes is
         known.
         """
-        ...
 
     @property
     def counts(
         self,
     ) -> tf.Tensor | None:
         """Total weight in each bin; None before the first batch."""
-        ...
 
     @property
     def confidences(
         self,
     ) -> tf.Tensor | None:
         """Mean score of each bin, 0 if it is empty; None before the first batch."""
-        ...
 
     @property
     def accuracies(
         self,
     ) -> tf.Tensor | None:
         """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
-        ...
 
     @property
     def correct_sums(
         self,
     ) -> tf.Tensor | None:
         """Weighted sum of the outcomes in each bin; None before the first batch."""
-        ...
 
     @property
     def prob_sums(
         self,
     ) -> tf.Tensor | None:
         """Weighted sum of the scores in each bin; None before the first batch."""
-        ...
 
     def plot(
         self,
@@ -213,7 +187,6 @@ class GeneralCalibrationError(CalibrationMetric):
           ValueError: a batch was wrong, there is no batch yet and the number of classes
             is not known, or an argument is not as described.
         """
-        ...
 
 class CalibrationError(TaskMetric, GeneralCalibrationError):
     """Calibration error of the decision's probability, with a diagram.

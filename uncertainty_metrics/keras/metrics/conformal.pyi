@@ -6,7 +6,6 @@ import matplotlib.axes
 import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.ops._typing import TensorLike
 
 class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
@@ -49,21 +48,6 @@ class ConformalCoverage(MeanScore):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
@@ -103,18 +87,3 @@ class MeanSetSize(MeanScore):
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...

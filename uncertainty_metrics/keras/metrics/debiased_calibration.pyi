@@ -86,7 +86,6 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
         [groups]: of each class in a class-wise metric. NaN after a wrong batch, None
         before the number of classes is known.
         """
-        ...
 
     def interval(
         self,
@@ -109,4 +108,3 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
           ValueError: `level` is not as described, or the metric scores neither
             decisions in one group nor class 1.
         """
-        ...

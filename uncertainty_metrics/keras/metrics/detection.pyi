@@ -6,7 +6,6 @@ import matplotlib.axes
 import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ranking import DetectionMetric
-from uncertainty_metrics.ops._typing import TensorLike
 
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
@@ -66,28 +65,11 @@ class AUROC(DetectionMetric):
         positive: Literal["out", "in"] = "out",
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
-            increasing function of it.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
     @property
     def error_bound(
         self,
     ) -> tf.Tensor:
         """Half the share of the pairs that the sketch cannot order."""
-        ...
 
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
@@ -135,22 +117,6 @@ class AUPR(DetectionMetric):
         sketch_bits: int | None = None,
         positive: Literal["out", "in"] = "out",
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
-            increasing function of it.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
@@ -200,19 +166,3 @@ class FPRAtTPR(DetectionMetric):
         sketch_bits: int | None = None,
         positive: Literal["out", "in"] = "out",
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: 0 or 1, shape [...] or [..., 1].
-          y_pred: finite scores, shape [...] or [..., 1], such as P(label 1), or an
-            increasing function of it.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ensemble import UncertaintyMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.ops._typing import TensorLike
 
 class PredictiveEntropy(UncertaintyMetric):
     """Entropy of the mean of the members, mean of all batches, in nats.
@@ -48,21 +47,6 @@ class PredictiveEntropy(UncertaintyMetric):
         ensemble_axis: int | None = 1,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
-
 class ExpectedEntropy(UncertaintyMetric):
     """Mean entropy of the members, mean of all batches, in nats.
 
@@ -101,21 +85,6 @@ class ExpectedEntropy(UncertaintyMetric):
         *,
         ensemble_axis: int | None = 1,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
 
 class MutualInformation(UncertaintyMetric):
     """Mutual information of label and member, mean of all batches, in nats.
@@ -157,21 +126,6 @@ class MutualInformation(UncertaintyMetric):
         ensemble_axis: int | None = 1,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
-
 class EnsembleDisagreement(UncertaintyMetric):
     """Share of the pairs of members that decide differently, mean of all batches.
 
@@ -210,21 +164,6 @@ class EnsembleDisagreement(UncertaintyMetric):
         ensemble_axis: int | None = 1,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
-
 class MeanMemberUncertainty(UncertaintyMetric):
     """One minus the mean confidence of the members, mean of all batches.
 
@@ -262,21 +201,6 @@ class MeanMemberUncertainty(UncertaintyMetric):
         *,
         ensemble_axis: int | None = 1,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
 
 class VariationRatio(UncertaintyMetric):
     """Share of the members that do not vote with the majority, mean of all batches.
@@ -318,21 +242,6 @@ class VariationRatio(UncertaintyMetric):
         ensemble_axis: int | None = 1,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
-
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
 
@@ -367,21 +276,6 @@ class KnowledgeUncertainty(UncertaintyMetric):
         name: str | None = "knowledge_uncertainty",
         dtype: Any = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike | None,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: not used: None, or anything with as many examples as `y_pred`.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the examples.
-        """
-        ...
 
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
@@ -430,21 +324,6 @@ class EnsembleCrossEntropy(MeanScore):
         sparse_labels: bool | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 
@@ -491,18 +370,3 @@ class GibbsCrossEntropy(MeanScore):
         ensemble_axis: int = 1,
         sparse_labels: bool | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...

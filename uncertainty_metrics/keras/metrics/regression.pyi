@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric
 from uncertainty_metrics.keras.metrics._regression import MeanForecast
-from uncertainty_metrics.ops._typing import TensorLike
 
 class ExpectedCalibrationError(CoverageMetric):
     """Expected calibration error of regression, of all batches.
@@ -58,21 +57,6 @@ class ExpectedCalibrationError(CoverageMetric):
         scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
-
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
 
@@ -112,21 +96,6 @@ class IntervalCoverage(CoverageMetric):
         *,
         scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
 
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
@@ -169,21 +138,6 @@ class IntervalWidth(MeanForecast):
         scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
-
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
@@ -221,21 +175,6 @@ class Sharpness(MeanForecast):
         *,
         scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
 
 class NegativeLogLikelihood(MeanForecast):
     """Negative log-likelihood of the targets, mean of all batches, in nats.
@@ -277,21 +216,6 @@ class NegativeLogLikelihood(MeanForecast):
         scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
-
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 
@@ -322,23 +246,7 @@ class RootMeanSquaredError(MeanForecast):
         dtype: Any = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: Any,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-        """
-        ...
-
     def result(
         self,
     ) -> tf.Tensor:
         """Returns the root of the mean over all batches; 0.0 before the first batch."""
-        ...

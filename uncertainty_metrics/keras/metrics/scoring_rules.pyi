@@ -63,21 +63,6 @@ class BrierScore(MeanScore):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
 
@@ -123,21 +108,6 @@ class NegativeLogLikelihood(MeanScore):
         num_groups: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class RankedProbabilityScore(MeanScore):
     """Ranked probability score of ordered classes, mean of all batches.
 
@@ -182,21 +152,6 @@ class RankedProbabilityScore(MeanScore):
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
@@ -249,7 +204,6 @@ class CRPSNormal(NormalScore):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        ...
 
 class CRPSSamples(MeanScore):
     """Continuous ranked probability score of samples, mean of all batches.
@@ -292,21 +246,6 @@ class CRPSSamples(MeanScore):
         alpha: float = 0.95,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
 
@@ -340,21 +279,6 @@ class Pinball(MeanScore):
         name: str | None = "pinball",
         dtype: Any = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
@@ -392,21 +316,6 @@ class IntervalScore(MeanScore):
         dtype: Any = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class WeightedIntervalScore(MeanScore):
     """Weighted interval score of a median and K intervals, mean of all batches.
 
@@ -442,21 +351,6 @@ class WeightedIntervalScore(MeanScore):
         name: str | None = "weighted_interval_score",
         dtype: Any = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class BrierDecomposition(DecompositionMetric):
     """The parts of the Brier score of all batches, a dict.
@@ -510,28 +404,10 @@ class BrierDecomposition(DecompositionMetric):
         sparse_labels: bool | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
     def result(
         self,
     ) -> dict[str, tf.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
-        ...
 
 class RefinedNegativeLogLikelihood(RefinedMetric):
     """Negative log-likelihood of all batches after the best temperature, in nats.
@@ -604,37 +480,19 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
         sparse_labels: bool | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
     def result(
         self,
     ) -> tf.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first batch."""
-        ...
 
     @property
     def temperature(
         self,
     ) -> tf.Tensor:
         """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
-        ...
 
     @property
     def calibration_part(
         self,
     ) -> tf.Tensor:
         """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
-        ...

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ranking import SelectiveMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.ops._typing import TensorLike
 
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
@@ -67,23 +66,6 @@ class AURC(SelectiveMetric):
         sketch_bits: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
@@ -128,23 +110,6 @@ class ExcessAURC(SelectiveMetric):
         sketch_bits: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
@@ -188,23 +153,6 @@ class AUGRC(SelectiveMetric):
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
@@ -256,23 +204,6 @@ class CoverageAtRisk(SelectiveMetric):
         sketch_bits: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
@@ -319,23 +250,6 @@ class RiskAtCoverage(SelectiveMetric):
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
 
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
@@ -385,23 +299,6 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
         sketch_bits: int | None = None,
     ) -> None: ...
 
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups`, a dict of `labels`, which are these, and `groups`.
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...
-
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 
@@ -445,18 +342,3 @@ class Accuracy(MeanScore):
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
     ) -> None: ...
-
-    def update_state(
-        self,
-        y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: labels, as the class describes them.
-          y_pred: predictions, as the class describes them.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        ...

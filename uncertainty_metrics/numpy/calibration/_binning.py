@@ -32,9 +32,7 @@ def read(
 
     `allow_none` accepts a batch of which no example counts.
     """
-    data.check_confidences()
-    if data.has_confidences:
-        spec = spec.for_confidences()
+    spec = spec.for_data(data)
     return _examples.examples_of(data, allow_none), spec
 
 
@@ -104,7 +102,7 @@ def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
 
 
 def adaptive_starts(
-    scores: np.ndarray, num_bins: int, masses: np.ndarray | None = None
+    scores: np.ndarray, num_bins: int, masses: np.ndarray | None
 ) -> np.ndarray:
     """Returns where each bin of equal mass starts among sorted scores.
 

@@ -35,21 +35,22 @@ _LEAST_MASS = 0.1
 _BLOCK = 2**20
 
 
-def check_probs(name: str, value: Any) -> np.ndarray:
-    """Returns float64 probabilities [n] of values [n] or [n, 1].
+def check_probs(value: Any) -> np.ndarray:
+    """Returns `probs` [n] or [n, 1] as float64 probabilities [n].
 
     Raises:
       ValueError: the shape is another, there is no example, or a value is not in
         [0, 1].
     """
-    array = _inputs.as_array(name, value)
+    array = _inputs.as_array("probs", value)
     shape = list(array.shape)
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-        raise _checks.error(name, "of shape [n]", f"shape {shape}")
+        raise _checks.error("probs", "of shape [n]", f"shape {shape}")
     if 0 in shape:
-        raise _checks.error(name, "at least one example", f"shape {shape}", verb="hold")
+        expected = "at least one example"
+        raise _checks.error("probs", expected, f"shape {shape}", verb="hold")
     array = np.ascontiguousarray(_inputs.native_floating(array)).reshape(-1)
-    return _inputs.check_probabilities(array, name).astype(np.float64)
+    return _inputs.check_probabilities(array, "probs").astype(np.float64)
 
 
 def positive_range(probs: np.ndarray) -> float:
@@ -64,20 +65,19 @@ def check_range(name: str, value: Any) -> None:
         raise _checks.error(name, "two ascending numbers in [0, 1]", value)
 
 
-def check_candidates(name: str, value: Any) -> np.ndarray:
-    """Returns float64 hyperparameters; raises ValueError unless there is at least one
-    and all are positive.
+def check_candidates(value: Any) -> np.ndarray:
+    """Returns `hyperparam_range` as float64 numbers; raises ValueError unless there is
+    at least one and all are positive.
     """
-    candidates = _inputs.finite(name, value).reshape(-1)
+    candidates = _inputs.finite("hyperparam_range", value).reshape(-1)
     if candidates.size == 0 or np.any(candidates <= 0):
-        raise _checks.error(
-            name, "at least one number, and only numbers > 0", value, verb="hold"
-        )
+        expected = "at least one number, and only numbers > 0"
+        raise _checks.error("hyperparam_range", expected, value, verb="hold")
     return candidates
 
 
 def weight_function(
-    probs: np.ndarray, weights: str = "constant", weight_trunc: float = 0.05
+    probs: np.ndarray, weights: str, weight_trunc: float = 0.05
 ) -> np.ndarray:
     """Returns the weight of the squared error at each probability, [n].
 

@@ -25,8 +25,8 @@ from uncertainty_metrics.numpy.calibrators._logistic_likelihood import Likelihoo
 _CLOSE = 1e-7
 # In the worst case a step divides the remaining height by e, so this is enough.
 _MAX_STEPS = 200
-# A step of this size relative to the parameter is the last: the remaining error is the
-# square of it. The search for the intercept of a slope ends with a larger step, because
+# A step of this size relative to the parameter is the last: the remaining error is its
+# square. The search for the intercept of a slope ends with a larger step, because
 # the remaining error is corrected afterwards.
 _LAST_STEP, _LAST_STEP_OF_INTERCEPT = 1e-8, 1e-5
 # Below this curvature the likelihood is a straight line, up to rounding.
@@ -211,8 +211,8 @@ def _interval(
 
 
 def _shares(cells: Cells) -> tuple[np.ndarray, np.ndarray, float]:
-    """Returns the share of each cell in the total weight, the part of it that has a
-    true outcome, and the total weight.
+    """Returns the share of each cell in the total weight, the share of its true
+    outcomes in the total weight, and the total weight.
     """
     total = float(cells.weights.sum())
     return cells.weights / total, cells.outcome_sums / total, total

@@ -70,10 +70,10 @@ def read(data: ClassifierData, pit: Any, positive_class: bool) -> Monitored:
     if names == ["pit"]:
         return _of_pit(pit)
     if not names or pit is not None:
-        raise _checks.plain_error(
+        raise _checks.combination_error(
             "Either `labels` with one of `probabilities` and `logits`, or `correct` "
             "with `confidences`, or `pit` must be given.",
-            " and ".join(f"`{name}`" for name in names) or "none of them",
+            names,
         )
     preset = PRESETS["expected_calibration_error"]
     spec = dataclasses.replace(preset, positive_class=positive_class)

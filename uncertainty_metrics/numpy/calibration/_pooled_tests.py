@@ -14,10 +14,6 @@ from uncertainty_metrics.numpy.calibration import _pooled_errors
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
 
-def _absolute_z(cells: Cells) -> float:
-    return abs(_pooled_errors.spiegelhalter(cells)[0])
-
-
 def _normal_tail(x: np.ndarray) -> np.ndarray:
     return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x])
 
@@ -51,7 +47,7 @@ STATISTICS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
         "kuiper": _pooled_errors.kuiper,
         "smece": _pooled_errors.smooth_error,
         "atb": _pooled_errors.averaged_two_bin,
-        "spiegelhalter": _absolute_z,
+        "spiegelhalter": lambda cells: abs(_pooled_errors.spiegelhalter(cells)[0]),
     }
 )
 

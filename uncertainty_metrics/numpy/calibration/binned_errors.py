@@ -364,7 +364,6 @@ def general_calibration_error(
             threshold=threshold,
             datapoints_per_bin=datapoints_per_bin,
             positive_class=positive_class,
-            multilabel=multilabel,
         ),
     )
 

@@ -7,13 +7,12 @@ by name.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import overload
 
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, PRESETS
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
 from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy.calibration.binned_errors import error_of
 
@@ -142,13 +141,7 @@ def static_calibration_error(
             num_groups=num_groups,
             multilabel=multilabel,
         ),
-        dataclasses.replace(
-            PRESETS["static_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            positive_class=positive_class,
-            multilabel=multilabel,
-        ),
+        preset("static_calibration_error", num_bins, threshold, positive_class),
     )
 
 
@@ -269,13 +262,12 @@ def adaptive_calibration_error(
             num_groups=num_groups,
             multilabel=multilabel,
         ),
-        dataclasses.replace(
-            PRESETS["adaptive_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            datapoints_per_bin=datapoints_per_bin,
-            positive_class=positive_class,
-            multilabel=multilabel,
+        preset(
+            "adaptive_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
         ),
     )
 
@@ -395,13 +387,12 @@ def thresholded_adaptive_calibration_error(
             num_groups=num_groups,
             multilabel=multilabel,
         ),
-        dataclasses.replace(
-            PRESETS["thresholded_adaptive_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            datapoints_per_bin=datapoints_per_bin,
-            positive_class=positive_class,
-            multilabel=multilabel,
+        preset(
+            "thresholded_adaptive_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
         ),
     )
 

@@ -6,13 +6,12 @@ all classes together. They are `general_calibration_error` with choices made by 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import overload
 
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, PRESETS
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
 from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy.calibration.binned_errors import error_of
 
@@ -164,13 +163,7 @@ def expected_calibration_error(
             correct=correct,
             confidences=confidences,
         ),
-        dataclasses.replace(
-            PRESETS["expected_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            positive_class=positive_class,
-            multilabel=multilabel,
-        ),
+        preset("expected_calibration_error", num_bins, threshold, positive_class),
     )
 
 
@@ -300,13 +293,7 @@ def maximum_calibration_error(
             correct=correct,
             confidences=confidences,
         ),
-        dataclasses.replace(
-            PRESETS["maximum_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            positive_class=positive_class,
-            multilabel=multilabel,
-        ),
+        preset("maximum_calibration_error", num_bins, threshold, positive_class),
     )
 
 
@@ -439,13 +426,12 @@ def root_mean_squared_calibration_error(
             correct=correct,
             confidences=confidences,
         ),
-        dataclasses.replace(
-            PRESETS["root_mean_squared_calibration_error"],
-            num_bins=num_bins,
-            threshold=threshold,
-            datapoints_per_bin=datapoints_per_bin,
-            positive_class=positive_class,
-            multilabel=multilabel,
+        preset(
+            "root_mean_squared_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
         ),
     )
 

@@ -313,12 +313,10 @@ class SemiparametricCalibrationError:
         hyperparam_range: ArrayLike | None,
     ) -> _crossfit.Fit:
         """Returns the squared error, its standard error and its spread."""
-        labels, probs = _labels(labels, probs), _crossfit.check_probs("probs", probs)
+        labels, probs = _labels(labels, probs), _crossfit.check_probs(probs)
         candidates = None
         if hyperparam_range is not None:
-            candidates = _crossfit.check_candidates(
-                "hyperparam_range", hyperparam_range
-            )
+            candidates = _crossfit.check_candidates(hyperparam_range)
         w = _crossfit.weight_function(probs, self.weights, self.weight_trunc)
         fold = _crossfit.rank_folds(probs, self.folds, _inputs.generator(self.seed))
         smoother = _SMOOTHINGS[self.smoothing](probs, fold, self.folds, w)

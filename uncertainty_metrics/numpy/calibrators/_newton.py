@@ -64,7 +64,10 @@ class NotConverged(Exception):
 
 def error() -> RuntimeError:
     """Returns the error for a fit that has a minimum but did not converge."""
-    return RuntimeError(f"The fit has not converged in {MAX_STEPS} steps.")
+    return RuntimeError(
+        f"The fit has not converged in {MAX_STEPS} steps. Look for extreme values "
+        "among the predictions and the weights, and clip or scale them."
+    )
 
 
 def minimize(

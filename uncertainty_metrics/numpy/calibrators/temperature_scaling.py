@@ -121,12 +121,14 @@ def inverse_temperature(rows: Rows, start: float | None = None) -> float:
         if abs(step) <= _LAST_STEP * beta:
             return beta - step
         target = beta - step
-        if not (low < target < high and abs(slope) < last / 2):
+        # Far below its zero the slope falls by 1 / e in a step of Newton, or by less.
+        if not (low < target < high and abs(slope) < last / 3):
             target = np.sqrt(low * high)
         beta, last = float(np.clip(target, beta / 16, beta * 16)), abs(slope)
     raise RuntimeError(
         f"The temperature has not converged in {MAX_STEPS} steps: 1 / temperature is "
-        f"between {low} and {high} in units of the largest difference of logits."
+        f"between {low} and {high} in units of the largest difference of logits. Look "
+        "for extreme logits, and clip them."
     )
 
 

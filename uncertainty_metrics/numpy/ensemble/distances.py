@@ -130,8 +130,8 @@ def logit_kl_divergence(
         each.
 
     Returns:
-      The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
-      for which p_1 is not.
+      The mean, or divergences in nats, shape [...]; >= 0, inf if the logit of p_2 is
+      -inf for a class for which that of p_1 is finite.
 
     Raises:
       ValueError: an argument is not as described.
@@ -167,7 +167,9 @@ def logit_kl_divergence(
         log += np.where(np.isfinite(rounding), rounding, 0)
         log -= np.log(norms[1] / norms[0])
         divergences = _divergence(p, q, np.expm1(log), log)
-    return _aggregated(divergences, aggregate)
+    # A probability that is rounded to 0 is not 0.
+    only_in_1 = np.any((logits[0] > -np.inf) & (logits[1] == -np.inf), axis=-1)
+    return _aggregated(np.where(only_in_1, np.inf, divergences), aggregate)
 
 
 def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,8 +32,9 @@ def brier_decomposition(
       resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
       reliability = mean over examples of sum_j (p_j - dbar_kj)^2
 
-    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
-    decision are equal; `brier_decomposition_exact` sums to it for any data.
+    `uncertainty - resolution + reliability` is the Brier score if all forecasts of a
+    decision are equal. The parts of `brier_decomposition_exact` sum to the Brier score
+    for any data.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

@@ -22,7 +22,7 @@ def _vectors(
     """Returns checked labels [..., d] and samples [..., m, d]."""
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    _checks.vector_samples(samples.shape, labels.shape)
     labels = _inputs.finite("labels", labels)
     return labels, _inputs.finite("predictive_samples", samples)
 
@@ -243,15 +243,10 @@ def energy_score(
       AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
       on the Continuous Ranked Probability Score.
     """
-    labels = _inputs.as_array("labels", labels)
-    samples = _inputs.as_array("predictive_samples", predictive_samples)
-    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
-    m = samples.shape[-2]
+    labels, samples = _vectors(labels, predictive_samples)
+    m, d = samples.shape[-2:]
     estimator, alpha = forecast_scores.settled(estimator, alpha)
     forecast_scores.check_num_samples(estimator, m)
-    labels = _inputs.finite("labels", labels)
-    samples = _inputs.finite("predictive_samples", samples)
-    d = samples.shape[-1]
     y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
     scale = None if estimator == "roll" else 1 / (m * m)
     if forecast_scores.is_fair(estimator):

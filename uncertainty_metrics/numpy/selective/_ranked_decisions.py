@@ -29,11 +29,10 @@ def is_classifier(data: RankedData) -> bool:
         return True
     if names not in (["confidences", "correct"], ["confidences", "losses"]):
         or_losses = " or `losses`" if isinstance(data, RankedOrLosses) else ""
-        raise _checks.plain_error(
+        raise _checks.combination_error(
             "Either `labels` with one of `probabilities` and `logits`, or "
-            f"`confidences` with `correct`{or_losses} "
-            "must be given.",
-            " and ".join(f"`{name}`" for name in names) or "none of them",
+            f"`confidences` with `correct`{or_losses} must be given.",
+            names,
         )
     if data.ignore_index is not None:
         raise _checks.error(

@@ -7,24 +7,15 @@ features are in `mahalanobis`.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._temperature import checked_temperature
 from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["energy", "max_logit", "max_softmax"]
-
-
-def check_temperature(temperature: object) -> float:
-    """Returns the temperature as a float; raises ValueError unless finite and > 0."""
-    value = _checks.number(temperature)
-    if not 0 < value < math.inf:
-        raise _checks.error("temperature", "finite and > 0", repr(temperature))
-    return value
 
 
 def _checked(logits: ArrayLike) -> np.ndarray:
@@ -135,7 +126,7 @@ def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
     References:
       Liu, Wang, Owens and Li (2020), Energy-based Out-of-distribution Detection.
     """
-    temperature = check_temperature(temperature)
+    temperature = checked_temperature(temperature)
 
     def score(z: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # The quotient may be -inf.

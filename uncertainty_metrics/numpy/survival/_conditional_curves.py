@@ -104,7 +104,6 @@ def product_limits(
     beyond: np.ndarray,
     lost: np.ndarray,
     ties: np.ndarray | None,
-    least: float = LEAST_FOLLOWED,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the survival curves of each row, [rows, columns + 1] each.
 
@@ -116,11 +115,10 @@ def product_limits(
       lost: which columns are censored.
       ties: for Nelson-Aalen, the first column of the events, or of the censorings, at
         the time of each column; None for Kaplan-Meier.
-      least: lower bound of G.
 
     Returns:
       later: S(end) / S, the probability of no event from then on.
-      followed: G, the probability of not being censored, at least `least`.
+      followed: G, the probability of not being censored, at least `LEAST_FOLLOWED`.
       compensator: the sum of the steps of `later`, each divided by G before it.
     """
     rows, columns = kernel.shape
@@ -137,7 +135,7 @@ def product_limits(
     later, followed = np.ones_like(at_risk), np.ones_like(at_risk)
     np.cumprod(np.where(lost, 1.0, factors)[:, ::-1], axis=1, out=later[:, -2::-1])
     np.cumprod(np.where(lost, factors, 1.0), axis=1, out=followed[:, 1:])
-    np.maximum(followed, least, out=followed)
+    np.maximum(followed, LEAST_FOLLOWED, out=followed)
     compensator = np.zeros_like(at_risk)
     steps = np.diff(later, axis=1) / followed[:, :-1]
     np.cumsum(steps, axis=1, out=compensator[:, 1:])

@@ -64,7 +64,7 @@ def _follow_up(
     probs: ArrayLike, times: ArrayLike, event: ArrayLike, end_time: float
 ) -> FollowUp:
     """Returns the follow-up until the end time, of checked data."""
-    probs = _crossfit.check_probs("probs", probs)
+    probs = _crossfit.check_probs(probs)
     times = check_times(column("times", times, "probs", probs.shape))
     happened = check_event(column("event", event, "probs", probs.shape))
     if end_time > times.max():
@@ -197,7 +197,7 @@ class CensoredCalibrationError:
         which is of order n^-0.5.
         """
         if hyperparam_range is not None:
-            values = _crossfit.check_candidates("hyperparam_range", hyperparam_range)
+            values = _crossfit.check_candidates(hyperparam_range)
             return np.maximum(values, _LEAST_BANDWIDTH)
         ends = self.default_hyperparam_range
         low, high = DEFAULT_RANGE if ends is None else ends

@@ -63,7 +63,7 @@ def variance_bound(probs, labels, num_models):
     predictions = _members.members_before_classes("probs", tensor, 0)
     members = Members(_members.flat_members(predictions), False)
     y, right = _inputs.integer_labels(xp.reshape(y, [-1]), members.classes.shape[-1])
-    right = right & members.right
+    right = right & members.right & _inputs.alike(y, members.predictions, 1)
     if num_models is not None:  # A graph may not know the number.
         right = right & (members.count == num_models)
     at_labels = _members.label_probabilities(members, y)

@@ -64,7 +64,6 @@ def ensemble_cross_entropy(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation Using Deep Ensembles.
     """
-    ...
 
 def gibbs_cross_entropy(
     labels: TensorLike,
@@ -118,7 +117,6 @@ def gibbs_cross_entropy(
       Masegosa (2020), Learning under Model Misspecification: Applications to
       Variational and Ensemble Methods.
     """
-    ...
 
 def variance_bound(
     probs: TensorLike,
@@ -157,4 +155,3 @@ def variance_bound(
       Masegosa (2020), Learning under Model Misspecification: Applications to
       Variational and Ensemble Methods.
     """
-    ...

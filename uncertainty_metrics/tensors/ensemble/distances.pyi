@@ -33,7 +33,6 @@ def cosine_distance(
       >>> float(um.cosine_distance([[1.0, 0.0]], [[0.0, 2.0]]))
       1.0
     """
-    ...
 
 def cosine_similarity(
     x: TensorLike,
@@ -63,7 +62,6 @@ def cosine_similarity(
       >>> round(float(um.cosine_similarity([[3.0, 4.0]], [[4.0, 3.0]])), 6)
       0.96
     """
-    ...
 
 def kl_divergence(
     p: TensorLike,
@@ -102,7 +100,6 @@ def kl_divergence(
     References:
       Kullback and Leibler (1951), On Information and Sufficiency.
     """
-    ...
 
 def logit_kl_divergence(
     logits_1: TensorLike,
@@ -120,9 +117,10 @@ def logit_kl_divergence(
         each.
 
     Returns:
-      The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
-      for which p_1 is not. float32, or float64 for float64 predictions. Compiled code
-      returns NaN for wrong values, for which eager code raises ValueError.
+      The mean, or divergences in nats, shape [...]; >= 0, inf if the logit of p_2 is
+      -inf for a class for which that of p_1 is finite. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -136,7 +134,6 @@ def logit_kl_divergence(
     References:
       Kullback and Leibler (1951), On Information and Sufficiency.
     """
-    ...
 
 def lp_distance(
     x: TensorLike,
@@ -169,4 +166,3 @@ def lp_distance(
       >>> float(um.lp_distance([[0.0, 0.0]], [[3.0, 4.0]], p=2))
       5.0
     """
-    ...

@@ -54,6 +54,7 @@ def double_fault(logits_1, logits_2, labels):
     y = _inputs.as_tensor("labels", labels)
     shape = first.shape
     _predictions.check_labels(y.shape, "logits_1", [*shape, num_classes], shape)
+    right = right & _inputs.alike(y, first)
     y, sane = _inputs.integer_labels(xp.reshape(y, xp.shape(first)), num_classes)
     both = xp.cast((first != y) & (second != y), dtype)
     return _members.aggregated(both, right & sane)

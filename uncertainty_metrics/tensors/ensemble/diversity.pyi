@@ -46,7 +46,6 @@ def average_pairwise_diversity(
       Fort, Hu and Lakshminarayanan (2019), Deep Ensembles: A Loss Landscape
       Perspective.
     """
-    ...
 
 def disagreement(
     logits_1: TensorLike,
@@ -76,7 +75,6 @@ def disagreement(
       Skalak (1996), The Sources of Increased Accuracy for Two Proposed Boosting
       Algorithms.
     """
-    ...
 
 def double_fault(
     logits_1: TensorLike,
@@ -108,4 +106,3 @@ def double_fault(
       Giacinto and Roli (2001), Design of Effective Neural Network Ensembles for Image
       Classification Purposes.
     """
-    ...

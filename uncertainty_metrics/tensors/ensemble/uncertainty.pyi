@@ -41,7 +41,6 @@ def ensemble_disagreement(
     References:
       Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
     """
-    ...
 
 def expected_entropy(
     logits: TensorLike | None = None,
@@ -79,7 +78,6 @@ def expected_entropy(
       Uncertainty in Bayesian Deep Learning.
       Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
-    ...
 
 def knowledge_uncertainty(
     alphas: TensorLike | None = None,
@@ -118,7 +116,6 @@ def knowledge_uncertainty(
       Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
       Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
     """
-    ...
 
 def mean_member_uncertainty(
     logits: TensorLike | None = None,
@@ -155,7 +152,6 @@ def mean_member_uncertainty(
       Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
       Out-of-Distribution Examples in Neural Networks.
     """
-    ...
 
 def model_uncertainty(
     logits: TensorLike | None = None,
@@ -204,7 +200,6 @@ def model_uncertainty(
       Uncertainty in Bayesian Deep Learning.
       Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
-    ...
 
 def mutual_information(
     logits: TensorLike | None = None,
@@ -248,7 +243,6 @@ def mutual_information(
       Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
       Classification and Preference Learning.
     """
-    ...
 
 def predictive_entropy(
     logits: TensorLike | None = None,
@@ -287,7 +281,6 @@ def predictive_entropy(
     References:
       Shannon (1948), A Mathematical Theory of Communication.
     """
-    ...
 
 def variation_ratio(
     logits: TensorLike | None = None,
@@ -328,4 +321,3 @@ def variation_ratio(
       Freeman (1965), Elementary Applied Statistics.
       Gal (2016), Uncertainty in Deep Learning.
     """
-    ...

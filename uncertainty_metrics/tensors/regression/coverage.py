@@ -10,12 +10,7 @@ from uncertainty_metrics.numpy.regression import coverage as np_coverage
 from uncertainty_metrics.ops import _forecasts, _levels, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = [
-    "calibration_error",
-    "compute_calibration_curve",
-    "expected_calibration_error",
-    "interval_coverage",
-]
+__all__ = np_coverage.__all__
 
 
 @twin(np_coverage.compute_calibration_curve, by_numpy=True)

@@ -52,7 +52,6 @@ def calibration_error(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    ...
 
 def compute_calibration_curve(
     predictions: TensorLike,
@@ -105,7 +104,6 @@ def compute_calibration_curve(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    ...
 
 def expected_calibration_error(
     predictions: TensorLike,
@@ -154,7 +152,6 @@ def expected_calibration_error(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    ...
 
 def interval_coverage(
     predictions: TensorLike,
@@ -197,4 +194,3 @@ def interval_coverage(
       Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
       Network-Based Prediction Intervals and New Advances.
     """
-    ...

@@ -28,15 +28,7 @@ from uncertainty_metrics.tensors._twin import twin
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
-__all__ = [
-    "ence",
-    "evaluate_calibration",
-    "expected_normalized_calibration_error",
-    "interval_width",
-    "negative_log_likelihood",
-    "root_mean_squared_error",
-    "sharpness",
-]
+__all__ = np_normal_scores.__all__
 
 
 def _likelihood(forecasts: _forecasts.Forecasts) -> xp.Tensor:

@@ -47,7 +47,6 @@ def evaluate_calibration(
       >>> {name: round(float(value), 4) for name, value in values.items()}
       {'nll': 4.578, 'ece': 0.345, 'rmse': 5.0, 'sharpness': 1.5, 'mean_z_score': 2.25}
     """
-    ...
 
 def expected_normalized_calibration_error(
     predictions: TensorLike,
@@ -100,7 +99,6 @@ def expected_normalized_calibration_error(
       Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
       Prediction in Regression Tasks.
     """
-    ...
 
 def interval_width(
     uncertainties: TensorLike | None = None,
@@ -140,7 +138,6 @@ def interval_width(
       Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
       Network-Based Prediction Intervals and New Advances.
     """
-    ...
 
 def negative_log_likelihood(
     mean: TensorLike,
@@ -181,7 +178,6 @@ def negative_log_likelihood(
     References:
       Good (1952), Rational Decisions.
     """
-    ...
 
 def root_mean_squared_error(
     predictions: TensorLike,
@@ -214,7 +210,6 @@ def root_mean_squared_error(
       >>> float(um.regression.root_mean_squared_error([0.0, 0.0], [1.0, 7.0]))
       5.0
     """
-    ...
 
 def sharpness(
     uncertainties: TensorLike | None = None,
@@ -252,6 +247,5 @@ def sharpness(
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
       Sharpness.
     """
-    ...
 
 ence = expected_normalized_calibration_error

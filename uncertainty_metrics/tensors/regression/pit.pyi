@@ -47,7 +47,6 @@ def probability_integral_transform(
       Dawid (1984), Statistical Theory: The Prequential Approach. Gneiting, Balabdaoui
       and Raftery (2007), Probabilistic Forecasts, Calibration and Sharpness.
     """
-    ...
 
 def quantile_pit(
     quantile_predictions: TensorLike,
@@ -93,7 +92,6 @@ def quantile_pit(
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
       Sharpness.
     """
-    ...
 
 def sample_pit(
     samples: TensorLike,
@@ -133,4 +131,3 @@ def sample_pit(
     References:
       Czado, Gneiting and Held (2009), Predictive Model Assessment for Count Data.
     """
-    ...

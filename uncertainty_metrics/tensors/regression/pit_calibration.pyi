@@ -47,7 +47,6 @@ def pit_calibration_curve(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    ...
 
 def pit_calibration_error(
     pit: TensorLike | PITInterval,
@@ -88,7 +87,6 @@ def pit_calibration_error(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    ...
 
 def pit_histogram(
     pit: TensorLike | PITInterval,
@@ -131,4 +129,3 @@ def pit_histogram(
       Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
       Data.
     """
-    ...
