@@ -87,8 +87,9 @@ def test_labels_as_keras_users_pass_them(row, rng):
         metric = row.made({})
         metric.update_state(y_true, data.predictions)
         assert_close(row, read(metric), row.expected({}, data))
-    with pytest.raises(ValueError, match="y_true"):
-        metric.update_state(labels + 1.5, data.predictions)
+    for dtype in (np.float64, np.float16):
+        with pytest.raises(ValueError, match="y_true"):
+            metric.update_state((labels + 1.5).astype(dtype), data.predictions)
     metric = row.made({"ignore_index": 255})
     ignored = np.where(data.weights > 0, labels, 255)
     metric.update_state(ignored, data.predictions, np.maximum(data.weights, 0.5))

@@ -238,7 +238,7 @@ def as_arrays(*tensors: xp.Tensor | None) -> list[Any]:
 
 def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
     """Raises ValueError if a row of one-hot labels became `WRONG_LABEL`."""
-    bad = to_numpy(labels) == WRONG_LABEL
+    bad = to_numpy(labels).astype(np.float64) == WRONG_LABEL
     if np.any(bad):
         row = to_numpy(y_true)[bad][0]
         raise _checks.error(

@@ -14,8 +14,6 @@ from uncertainty_metrics.numpy import _threads
 # numbers or more, NumPy adds several at once; of fewer it adds one after the other, so
 # the sums of whole columns have the same bits.
 _FEW_MAXIMA, _FEW_SUMS, _FEW_PRODUCTS = 16, 7, 4
-# The size of logits whose exponentials are taken as they are.
-_SMALL = 32
 
 
 def largest(rows: np.ndarray) -> np.ndarray:
@@ -64,16 +62,9 @@ def below_maximum(logits: np.ndarray) -> np.ndarray:
     return below
 
 
-def exponents(logits: np.ndarray) -> np.ndarray:
-    """Returns float64 logits [..., K], minus the largest of their row if any is large.
-
-    So logarithms of sums of exponentials are exact to 14 digits after the point. For
-    small logits the subtraction would take half of the time.
-    """
-    values = logits.astype(np.float64)
-    if values.min(initial=0) >= -_SMALL and values.max(initial=0) <= _SMALL:
-        return values
-    return below_maximum(values)
+def are_within(size: float, values: np.ndarray) -> bool:
+    """Returns whether no absolute value is above `size`, or NaN."""
+    return bool(values.min(initial=0) >= -size and values.max(initial=0) <= size)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -33,6 +33,10 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _LOG_ZERO = -800.0  # Its exponential is 0.
+# The largest logits that are exponentiated as they are, without the largest of their row
+# subtracted, which would take half of the time. Their entropies are above .003, so that
+# 12 digits are right.
+_SMALL = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,9 +61,11 @@ class _Members:
         """Logits, their exponentials, and the sums of the exponentials, [N, M, 1]; the
         largest of a row is taken from large logits.
         """
-        logits = _rows.exponents(self.classes)
-        if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
-            np.maximum(logits, _LOG_ZERO, out=logits)
+        logits = self.classes
+        if not _rows.are_within(_SMALL, logits):
+            logits = _rows.below_maximum(logits)
+            if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
+                np.maximum(logits, _LOG_ZERO, out=logits)
         exponentials = np.exp(logits)
         ones = np.ones((logits.shape[-1], 1))  # A product is faster than a sum.
         return logits, exponentials, np.matmul(exponentials, ones)

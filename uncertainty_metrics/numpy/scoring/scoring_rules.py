@@ -26,6 +26,9 @@ __all__ = [
     "ranked_probability_score",
 ]
 
+# Exponentials of the differences of logits up to this size are finite.
+_MODERATE = 300
+
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Returns the value [N] at the label in each row of values [N, K]."""
@@ -286,10 +289,13 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
             return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
 
     def score(rows: slice) -> np.ndarray:
-        z = _rows.exponents(examples.predictions[rows])
-        label_logit = at_label(z, examples.labels[rows])
-        scores = np.log(_rows.sums(np.exp(z, out=z))) - label_logit
-        return np.maximum(scores, 0)  # They may be rounded to less.
+        z, labels = examples.predictions[rows].astype(np.float64), examples.labels[rows]
+        if _rows.are_within(_MODERATE, z):  # The search for maxima would take longer.
+            z -= at_label(z, labels)[:, None]
+            return np.log(_rows.sums(np.exp(z, out=z)))
+        z = _rows.below_maximum(z)
+        label_logit = at_label(z, labels)
+        return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
 
     out = np.empty(len(examples.labels))
     return _threads.fill_rows(out, score, examples.num_classes)
