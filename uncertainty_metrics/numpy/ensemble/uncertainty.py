@@ -33,9 +33,9 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _LOG_ZERO = -800.0  # Its exponential is 0.
-# The largest logits that are exponentiated as they are, without the largest of their row
-# subtracted, which would take half of the time. Their entropies are above .003, so that
-# 12 digits are right.
+# Logits up to this size are exponentiated as they are: to subtract the largest of their
+# row would take half of the time. Their entropies are above .003, so that 12 digits are
+# right.
 _SMALL = 4
 
 
