@@ -19,6 +19,8 @@ MODES = (NUMPY, EAGER, GRAPH, XLA)
 # Other backends of Keras. The names are both modes and environments.
 JAX, PYTORCH = "jax", "torch"
 BACKENDS = (JAX, PYTORCH)
+# The label of a part of the work alone begins with this.
+ALONE = "alone: "
 # An inner loop lasts at least this long, so that clock and loop cost next to nothing.
 LOOP_SECONDS = 0.03
 WARM_UP_CALLS = 2

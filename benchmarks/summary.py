@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
+from harness import ALONE, EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
 
 _COLUMNS = {
     **{NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"},
@@ -38,6 +38,11 @@ class Marks(NamedTuple):
 
 MARKS = Marks(
     "<!-- Written by benchmarks/run.py --docs -->", "<!-- End of the benchmarks -->"
+)
+
+PARTS = Marks(
+    "<!-- The parts alone, written by benchmarks/run.py --docs -->",
+    "<!-- End of the parts -->",
 )
 
 
@@ -105,6 +110,24 @@ def table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def parts(cases: list[dict[str, Any]]) -> str:
+    """Returns the times of parts of the work alone as a table in Markdown, with the
+    peers of `rows` as 1.00.
+    """
+    lines = ["| path | part of the work alone | column | time |", "|---" * 4 + "|"]
+    for case in cases:
+        ours = [row for row in case["contenders"] if row["mode"] is not None]
+        for row in case["contenders"]:
+            if case["path"] and ours and row["label"].startswith(ALONE):
+                peer = _best_peer(case["contenders"], ours[0]["quantity"])
+                part = _without_mode(row["label"])
+                column = _COLUMNS[row["label"].removeprefix(f"{part}; ")]
+                time = number(row["ratio"] / peer["ratio"])
+                part = part.removeprefix(ALONE)
+                lines.append(f"| {case['path']} | {part} | {column} | {time} |")
+    return "\n".join(lines) + "\n"
+
+
 def machine_line(machine: dict[str, Any], rounds: int) -> str:
     """Returns a description of the machine and the run, in one line."""
     avx512 = "with" if machine["avx512"] else "without"
@@ -152,6 +175,7 @@ def write(document: dict[str, Any], file: Path, picture: Path) -> None:
         f"![The ratios of the table, a line for each path]({link})\n",
         file,
     )
+    PARTS.write(parts(document["cases"]), file)
 
 
 def plot(found: list[dict[str, Any]], file: Path) -> None:

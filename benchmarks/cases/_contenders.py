@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import EAGER, GRAPH, MODES, NUMPY, OURS, PEERS, XLA, Contender
+from harness import ALONE, EAGER, GRAPH, MODES, NUMPY, OURS, PEERS, XLA, Contender
 
 TENSORFLOW_MODES = MODES[1:]
 # What the name of a case says of its mode.
@@ -73,6 +73,22 @@ def plain(name: str, label: str, *modes: str, **of_contender) -> tuple[Contender
             "ours.plain_function",
             {"name": name, "mode": mode},
             **of_contender,
+        )
+        for mode in modes
+    )
+
+
+def alone(
+    label: str, part: str, *modes: str, **options: float
+) -> tuple[Contender, ...]:
+    """A part of the work, a function of `parts`, in some modes."""
+    return tuple(
+        Contender(
+            OURS,
+            f"{ALONE}{label}; {mode}",
+            f"parts.{part}",
+            {"mode": mode, **options},
+            quantity=None,
         )
         for mode in modes
     )

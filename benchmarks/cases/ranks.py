@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from harness import OURS, Case, Contender
+from harness import GRAPH, OURS, XLA, Case, Contender
 
-from cases._contenders import TENSORFLOW_MODES, ours, path_of, peer, peer_baseline
+from cases._contenders import (
+    TENSORFLOW_MODES,
+    alone,
+    ours,
+    path_of,
+    peer,
+    peer_baseline,
+)
 
 _THRESHOLDS = 200
+
+_SORT = alone("sort of the scores", "sort", GRAPH, XLA)
 
 
 def _streamed(
@@ -46,6 +55,7 @@ def _auroc(examples: int) -> Case:
             ),
             *ours("auroc", *TENSORFLOW_MODES, baseline=True),
             *_streamed("**AUROC**", "AUROC"),
+            *_SORT,
         ),
         (examples,),
         "scores",
@@ -57,7 +67,7 @@ def _detection(name: str, case: str, *peers: Contender) -> Case:
     return Case(
         f"{case}-1000000",
         f"{case.upper()}: 10^6 examples",
-        (*peers, *ours(name, *TENSORFLOW_MODES, baseline=True)),
+        (*peers, *ours(name, *TENSORFLOW_MODES, baseline=True), *_SORT),
         (10**6,),
         "scores",
         path=f"{case.upper()}, 10^6",
@@ -76,6 +86,7 @@ def _aurc(examples: int) -> Case:
             ),
             *ours("aurc", *TENSORFLOW_MODES, baseline=True),
             *_streamed("**AURC**", "AURC"),
+            *_SORT,
         ),
         (examples,),
         "decisions",
@@ -94,6 +105,7 @@ def _selective(name: str, what: str, metric: str, **options: float) -> Case:
                 name=metric,
             ),
             *ours(name, *TENSORFLOW_MODES, baseline=True, **options),
+            *_SORT,
         ),
         (10**6,),
         "decisions",

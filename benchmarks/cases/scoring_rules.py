@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from harness import GRAPH, OURS, PEERS, XLA, Case, Contender
+from harness import GRAPH, NUMPY, OURS, PEERS, XLA, Case, Contender
 
 from cases._contenders import (
     TENSORFLOW_MODES,
+    alone,
     keras_update,
     ours,
     path_of,
@@ -19,6 +20,8 @@ _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
 _LEVEL = 0.9  # The level of a quantile.
 
 _ALPHA = 0.1  # The share of labels outside an interval.
+
+_SORT = alone("sort of the samples", "sort", NUMPY, GRAPH, XLA)
 
 _SAMPLE_SIZES = ((1000, 100), (1000, 1000), (10000, 100))
 
@@ -65,6 +68,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
             *rows,
             peer("torch.sort by hand", "scoring_rules.crps", fair=estimator == "fair"),
             *ours("crps_score", *TENSORFLOW_MODES, baseline=True, estimator=estimator),
+            *_SORT,
         ),
         (examples, draws),
         "samples",
@@ -131,6 +135,7 @@ def _crps_gradient(examples: int, draws: int) -> Case:
             ),
             *ours("fair"),
             *ours("roll", "roll"),
+            *_SORT[1:],
         ),
         (examples, draws),
         "samples",
@@ -279,6 +284,7 @@ CASES = (
             "sklearn mean_pinball_loss", "scoring_rules.sklearn_pinball", alpha=_LEVEL
         ),
         peer("torch by hand", "scoring_rules.pinball", level=_LEVEL),
+        *alone("difference, two products, maximum", "pinball", NUMPY, level=_LEVEL),
         quantiles=_LEVEL,
     ),
     _quantile_score(
@@ -324,6 +330,7 @@ CASES = (
             peer_baseline("torch cross_entropy", "scoring_rules.cross_entropy"),
             *plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
             *ours("negative_log_likelihood", *TENSORFLOW_MODES, baseline=True),
+            *alone("exponentials in float64", "exponentials", NUMPY),
         ),
         (50000, 1000),
         "logits",
@@ -339,6 +346,7 @@ CASES = (
             "scoring_rules.toolbox",
             name="nll_gaussian",
         ),
+        *alone("formula in float64, without checks", "gaussian", NUMPY),
     ),
     _regression(
         "expected_calibration_error",

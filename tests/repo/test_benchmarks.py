@@ -41,7 +41,10 @@ def functions(file):
 # The peers are not installed where tests run.
 SETUPS = {
     f"{'.'.join(file.relative_to(HERE).with_suffix('').parts)}.{name}": arguments
-    for file in (HERE / "backends.py", HERE / "ours.py", *HERE.glob("peers/*.py"))
+    for file in (
+        *(HERE / f"{module}.py" for module in ("backends", "ours", "parts")),
+        *HERE.glob("peers/*.py"),
+    )
     for name, arguments in functions(file).items()
 }
 
@@ -57,6 +60,8 @@ def test_setups_exist_and_take_the_options(case):
     for contender in case.contenders:
         other = contender.environment in harness.BACKENDS
         module = "backends" if other else contender.environment
+        if contender.label.startswith(harness.ALONE):
+            module = "parts"
         assert contender.setup.startswith(f"{module}.")
         arguments = SETUPS[contender.setup]
         names = [argument.arg for argument in arguments.args + arguments.kwonlyargs]
@@ -164,6 +169,7 @@ RESULTS = [
             ("accuracy", "ours", None, None, True, 1.0),
             ("plain", "ours", None, "value", False, 0.1),
             ("**b**", "ours", harness.XLA, "value", False, 1.05),
+            ("alone: sort; tf.function", "ours", None, None, False, 0.3),
         ],
     ),
     result("c", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
@@ -177,6 +183,7 @@ def test_the_summary_divides_by_the_best_peer():
         "| A | fast | 0.012 |  | 0.50 |  |  | 2.00 |",
         "| B | accuracy |  |  |  | 1.05 |  |  |",
     ]
+    assert summary.parts(RESULTS).splitlines()[2:] == ["| B | sort | graph | 0.30 |"]
 
 
 @pytest.mark.parametrize(
@@ -199,14 +206,16 @@ def test_the_summary_is_written_between_the_marks(tmp_path, threads, told):
     begin, end = summary.MARKS
     with pytest.raises(ValueError, match=r"README.md"):
         summary.write(document, file, picture)
-    file.write_text(f"before\n{begin}\nold\n{end}\nafter")
+    of_parts = "\n".join(summary.PARTS)
+    file.write_text(f"before\n{begin}\nold\n{end}\nafter\n{of_parts}")
     for _ in range(2):
         summary.write(document, file, picture)
         text = file.read_text()
         assert text.startswith(f"before\n{begin}\n\nA CPU, 2 cores, with AVX-512")
         assert "may use 1 of the 2 cores" in text
         assert told in text
-        assert text.endswith(f"](pictures/speed.png)\n\n{end}\nafter")
+        assert f"](pictures/speed.png)\n\n{end}\nafter\n{summary.PARTS.begin}" in text
+        assert text.count("| B | sort | graph |") == 1
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert summary.paths(text) == ["A", "B"]
         assert "old" not in text
