@@ -129,8 +129,8 @@ def test_tensors_that_need_a_gradient_are_not_left_to_numpy():
 def test_segment_sums_keep_the_type_of_the_values(dtype):
     """In float32 the sum would be that of the first."""
     with _execution.in_64_bits():
-        values = xp.constant(np.array([2**24, 1, -5, 7], dtype))
-        of = xp.constant(np.array([0, 0, 2, -1], np.int32))
+        values = xp.constant(np.array([2**24, 1, -5, 7, 9], dtype))
+        of = xp.constant(np.array([0, 0, 2, -1, -3], np.int32))
         reduced = [
             to_numpy(getattr(xp.math, f"unsorted_segment_{how}")(values, of, 3))
             for how in ("sum", "max", "min")

@@ -424,8 +424,8 @@ def _segment_reduction(how: str) -> Callable[..., Any]:
     """Returns `unsorted_segment_sum`, or that of "max" or "min"."""
 
     def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
-        # Values of segment -1 go into the first, which is dropped.
-        segment, count = segment + 1, int(num_segments) + 1
+        # Values of negative segments go into the first, which is dropped.
+        segment, count = maximum(segment, -1) + 1, int(num_segments) + 1
         if _IS_JAX:
             return getattr(jax.ops, f"segment_{how}")(values, segment, count)[1:]
         # `keras.ops` would reduce integers, too, in float32.
