@@ -62,11 +62,6 @@ def below_maximum(logits: np.ndarray) -> np.ndarray:
     return below
 
 
-def are_within(size: float, values: np.ndarray) -> bool:
-    """Returns whether no absolute value is above `size`, or NaN."""
-    return bool(values.min(initial=0) >= -size and values.max(initial=0) <= size)
-
-
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Returns float64 probabilities of logits [..., K]; -inf is probability 0."""
     exponentials = below_maximum(logits)

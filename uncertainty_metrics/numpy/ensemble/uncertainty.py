@@ -33,10 +33,6 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _LOG_ZERO = -800.0  # Its exponential is 0.
-# Logits up to this size are exponentiated as they are: to subtract the largest of their
-# row would take half of the time. Their entropies are above .003, so that 12 digits are
-# right.
-_SMALL = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,17 +54,15 @@ class _Members:
 
     @functools.cached_property
     def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Logits, their exponentials, and the sums of the exponentials, [N, M, 1]; the
-        largest of a row is taken from large logits.
+        """Logits less the largest of a row, their exponentials, and the sums of the
+        exponentials, [N, M, 1].
         """
-        logits = self.classes
-        if not _rows.are_within(_SMALL, logits):
-            logits = _rows.below_maximum(logits)
-            if logits.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
-                np.maximum(logits, _LOG_ZERO, out=logits)
-        exponentials = np.exp(logits)
-        ones = np.ones((logits.shape[-1], 1))  # A product is faster than a sum.
-        return logits, exponentials, np.matmul(exponentials, ones)
+        below = _rows.below_maximum(self.classes)
+        if below.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
+            np.maximum(below, _LOG_ZERO, out=below)
+        exponentials = np.exp(below)
+        ones = np.ones((below.shape[-1], 1))  # A product is faster than a sum.
+        return below, exponentials, np.matmul(exponentials, ones)
 
     @property
     def mean(self) -> np.ndarray:
@@ -84,9 +78,9 @@ class _Members:
         """The entropy of each member, [N, M]."""
         if self.name != "logits":
             return _entropy(self.classes)
-        logits, exponentials, sums = self.exponentials
+        below, exponentials, sums = self.exponentials
         sums = sums[..., 0]
-        return np.log(sums) - _rows.dot(exponentials, logits) / sums
+        return np.log(sums) - _rows.dot(exponentials, below) / sums
 
 
 def _scores(

@@ -26,9 +26,6 @@ __all__ = [
     "ranked_probability_score",
 ]
 
-# Exponentials of the differences of logits up to this size are finite.
-_MODERATE = 300
-
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Returns the value [N] at the label in each row of values [N, K]."""
@@ -289,11 +286,15 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
             return 0.0 - np.log(p.astype(np.float64))  # No -0.0.
 
     def score(rows: slice) -> np.ndarray:
-        z, labels = examples.predictions[rows].astype(np.float64), examples.labels[rows]
-        if _rows.are_within(_MODERATE, z):  # The search for maxima would take longer.
+        logits, labels = examples.predictions[rows], examples.labels[rows]
+        z = logits.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
             z -= at_label(z, labels)[:, None]
-            return np.log(_rows.sums(np.exp(z, out=z)))
-        z = _rows.below_maximum(z)
+            total = _rows.sums(np.exp(z, out=z))
+        if np.all(total < np.inf):
+            return np.log(total)
+        # A logit is far above that of the label.
+        z = _rows.below_maximum(logits)
         label_logit = at_label(z, labels)
         return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
 
