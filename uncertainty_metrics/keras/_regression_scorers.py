@@ -16,7 +16,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _levels
-from uncertainty_metrics.ops import _inputs, _validity, numpy_dtype, to_numpy, xp
+from uncertainty_metrics.ops import _inputs, numpy_dtype, to_numpy, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
@@ -241,11 +241,7 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor
         wide = distribution.dtype == xp.float64
         y = xp.cast(y_true, xp.float64 if wide else xp.float32)
         if batch.rank:
-            shape = distribution.batch_shape_tensor()
-            if None in [*batch, *y.shape]:  # One target would broadcast.
-                same_number = xp.size(y) == xp.reduce_prod(shape)
-                y = _validity.nan_where_wrong(same_number, y)
-            y = xp.reshape(y, shape)
+            y = distribution_scores.in_batch_shape(y, distribution)
         finite = xp.math.is_finite(y)
         scores = scorer.of_distribution(distribution, xp.where(finite, y, 0.0))
     scores = xp.where(finite, scores, np.nan)

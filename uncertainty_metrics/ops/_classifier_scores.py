@@ -5,7 +5,6 @@ The public functions, the Keras metrics and the losses call them.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -201,15 +200,6 @@ def _cross_entropy(labels: xp.Tensor, logits: xp.Tensor) -> xp.Tensor:
     return xp.math.log(total) - (_inputs.take(logits, labels) - top)
 
 
-@functools.cache
-def _compiled_cross_entropy() -> Callable[..., xp.Tensor]:
-    # The operation by itself also computes the gradient, as large as the logits.
-    function = xp.nn.sparse_softmax_cross_entropy_with_logits
-    if IS_TENSORFLOW:
-        function = _cross_entropy
-    return _execution.compiled(function, with_xla=True)
-
-
 def likelihood_scores(
     examples: _inputs.Examples, targets: xp.Tensor | None = None
 ) -> tuple[xp.Tensor, xp.Tensor]:
@@ -228,7 +218,10 @@ def likelihood_scores(
     if targets is None:
         cross_entropy = xp.nn.sparse_softmax_cross_entropy_with_logits
         if _execution.is_worth_compiling(predictions):
-            cross_entropy = _compiled_cross_entropy()
+            # TensorFlow's operation also computes the gradient, as large as the logits.
+            cross_entropy = _execution.with_xla(
+                _cross_entropy if IS_TENSORFLOW else cross_entropy
+            )
         scores = cross_entropy(labels, predictions)
     else:
         scores = -_expected(xp.nn.log_softmax(predictions), labels)
@@ -292,11 +285,6 @@ def _squares_and_strays(
     return _squares(p), xp.math.unsorted_segment_sum(weighted, decisions, n)
 
 
-@functools.lru_cache(maxsize=4)
-def _compiled_squares_and_strays(n: int) -> Callable[..., tuple[xp.Tensor, xp.Tensor]]:
-    return _execution.compiled(functools.partial(_squares_and_strays, n), with_xla=True)
-
-
 def decomposition_sums(
     examples: _inputs.Examples, occurring: bool = False
 ) -> tuple[_sums.Sums, xp.Tensor, xp.Tensor]:
@@ -338,11 +326,7 @@ def decomposition_sums(
     if weights is not None:
         counted = (right & (weights > 0))[:, None]
         weighted = xp.where(counted, p * weights[:, None], xp.zeros_like(p))
-    add_up: Callable[..., tuple[xp.Tensor, xp.Tensor]] = functools.partial(
-        _squares_and_strays, n
-    )
-    if _execution.is_worth_compiling(p):
-        add_up = _compiled_squares_and_strays(n)
+    add_up = _execution.with_xla_if_large(p, _squares_and_strays, n)
     squares, strays = add_up(p, weighted, decisions)
     columns = xp.stack(
         [

@@ -136,6 +136,25 @@ def is_worth_compiling(tensor: Any, often: bool = False) -> bool:
     return not has_strategy()  # Compiled functions fail in one, on CPU.
 
 
+@functools.lru_cache(maxsize=16)
+def with_xla(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
+    """Returns a function of tensors, whose first arguments are the options, compiled
+    with XLA on its own. Calls with the same options share it.
+    """
+    return compiled(functools.partial(function, *options), with_xla=True)
+
+
+def with_xla_if_large(
+    tensor: Any, function: Callable[..., Any], *options: Any, often: bool = False
+) -> Callable[..., Any]:
+    """Returns `with_xla` if it is worth compiling for this tensor, else the function
+    as it is, with the options.
+    """
+    if is_worth_compiling(tensor, often):
+        return with_xla(function, *options)
+    return functools.partial(function, *options)
+
+
 def not_converted(function: _Function) -> _Function:
     """Returns a function whose Python code compilers of models leave as it is.
 

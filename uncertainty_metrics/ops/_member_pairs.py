@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -124,11 +123,6 @@ def _pair_terms(
     return terms, directions, xp.add_n(hits)
 
 
-@functools.cache
-def _compiled_pair_terms() -> Callable[..., tuple[xp.Tensor, ...]]:
-    return _execution.compiled(_pair_terms, with_xla=True)
-
-
 def _norms(p: xp.Tensor) -> xp.Tensor:
     """Returns the Euclidean norms of [M, N, K] over the last axis."""
     if _execution.is_eager():  # No squares in memory; XLA has no such operation.
@@ -143,9 +137,7 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     [M, N, K], means over the pairs i < j, [3, N].
     """
     m, _, num_classes = p.shape
-    pair_terms: Callable[..., tuple[xp.Tensor, ...]] = _pair_terms
-    if _execution.is_worth_compiling(p):
-        pair_terms = _compiled_pair_terms()
+    pair_terms = _execution.with_xla_if_large(p, _pair_terms)
     pairs = m * (m - 1) / 2
     norms = _norms(p)
     inverse = xp.math.divide_no_nan(xp.ones_like(norms), norms)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,13 +155,7 @@ def flat_members(predictions: xp.Tensor) -> xp.Tensor:
 
 def _entropy(p: xp.Tensor) -> xp.Tensor:
     """Returns the entropy over the last axis; p may be above 1 by rounding."""
-    compiles = _execution.is_worth_compiling(p)
-    return (_compiled_entropy() if compiles else _plain_entropy)(p)
-
-
-@functools.cache
-def _compiled_entropy() -> Callable[[xp.Tensor], xp.Tensor]:
-    return _execution.compiled(_plain_entropy, with_xla=True)
+    return _execution.with_xla_if_large(p, _plain_entropy)(p)
 
 
 def _plain_entropy(p: xp.Tensor) -> xp.Tensor:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -136,7 +135,8 @@ def _graph_spread(
 
     def run(function):
         with _execution.in_64_bits():
-            return (_compiled if compiled else functools.partial)(function, fair)(rows)
+            wrap = _execution.with_xla if compiled else functools.partial
+            return wrap(function, fair)(rows)
 
     def weights():
         if packed:
@@ -153,11 +153,6 @@ def _graph_spread(
         return run(_network_spread), weights
     columns = xp.transpose(xp.sort(rows, axis=1))
     return _spread_of_sorted(columns, rows, fair), weights
-
-
-@functools.lru_cache(maxsize=4)
-def _compiled(function: Callable[..., Any], fair: bool) -> Callable[..., Any]:
-    return _execution.compiled(functools.partial(function, fair), with_xla=True)
 
 
 def _divisor(rows: xp.Tensor, fair: bool) -> xp.Tensor:

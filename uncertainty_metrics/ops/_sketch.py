@@ -5,9 +5,6 @@ The grid of cells is that of `numpy/sketch/_grid.py`, which explains it.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 import numpy as np
 
 from uncertainty_metrics.numpy.sketch import _grid as grid
@@ -37,14 +34,11 @@ def indices(scores: xp.Tensor, bits: tuple[int, ...]) -> xp.Tensor:
     """Returns `index` for an update of a metric, compiled by itself for very many
     scores: as twenty operations it takes thirty times as long.
     """
-    if _execution.is_worth_compiling(scores, often=True):
-        return _compiled_index(bits)(scores)
+    return _execution.with_xla_if_large(scores, _index_of, bits, often=True)(scores)
+
+
+def _index_of(bits: tuple[int, ...], scores: xp.Tensor) -> xp.Tensor:
     return index(scores, *bits)
-
-
-@functools.lru_cache(maxsize=4)
-def _compiled_index(bits: tuple[int, ...]) -> Callable[[xp.Tensor], xp.Tensor]:
-    return _execution.compiled(lambda scores: index(scores, *bits), with_xla=True)
 
 
 def index(

@@ -112,13 +112,13 @@ def _left_to_numpy(
     except TypeError:
         return None
     arguments, given = bound.arguments, []
+    if arguments.get("groups") is not None:
+        return None  # The two halves have other rules for the number of groups.
     for name in _PREDICTIONS:
         if arguments.get(name) is not None:
             arguments[name] = _inputs.as_tensor(name, arguments[name])
             given.append(arguments[name])
     left = bool(given) and all(map(is_floating, given))
-    # The two halves have other rules for the number of groups.
-    left = left and arguments.get("groups") is None
     if not (left and _inputs.left_to_numpy(*arguments.values())):
         return None
     return bound, _inputs.predictions_dtype(*given)

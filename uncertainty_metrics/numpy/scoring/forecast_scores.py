@@ -384,6 +384,7 @@ def interval_score(
             _inputs.finite(name, array)
         _check_not_reversed(arrays["lower"], arrays["upper"])
 
+    # Every interval can be reversed only if the first one is.
     if np.all(arrays["lower"].reshape(-1)[:1] > arrays["upper"].reshape(-1)[:1]):
         check()
 

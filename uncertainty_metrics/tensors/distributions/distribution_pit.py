@@ -70,11 +70,9 @@ def distribution_pit(
     shape = batch if batch.rank else targets.shape
     _checks.paired("distribution", shape, "targets", targets.shape)
     y = tf.cast(targets, tf.float64 if distribution.dtype == tf.float64 else tf.float32)
-    finite = tf.math.is_finite(y)
     if batch.rank:
-        shape = distribution.batch_shape_tensor()
-        finite &= tf.size(y) == tf.reduce_prod(shape)
-        y, finite = tf.reshape(y, shape), tf.reshape(finite, shape)
+        y = distribution_scores.in_batch_shape(y, distribution)
+    finite = tf.math.is_finite(y)
     y = _validity.nan_unless(finite, y, lambda: np_inputs.finite("targets", targets))
     distribution_scores.check_parameters(distribution)
     ends, right = cdf_ends(distribution, tf.where(finite, y, tf.zeros_like(y)))

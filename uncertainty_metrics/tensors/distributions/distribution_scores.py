@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.ops import _inputs
+from uncertainty_metrics.ops import _inputs, _validity
 from uncertainty_metrics.tensors.distributions import (
     _cdfs,
     _closed_form_crps,
@@ -51,6 +51,16 @@ def unwrapped(distribution: Any) -> Distribution:
             f"event_shape {distribution.event_shape}",
         )
     return distribution
+
+
+def in_batch_shape(y: tf.Tensor, distribution: Distribution) -> tf.Tensor:
+    """Returns labels in the shape of the batch of a distribution; NaN where a graph
+    finds that they are not as many: a single one would broadcast.
+    """
+    shape = distribution.batch_shape_tensor()
+    if None in [*y.shape, *distribution.batch_shape]:
+        y = _validity.nan_where_wrong(tf.size(y) == tf.reduce_prod(shape), y)
+    return tf.reshape(y, shape)
 
 
 def _check_shapes(labels: Sequence[int | None], batch: Sequence[int | None]) -> None:
