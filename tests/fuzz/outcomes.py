@@ -139,6 +139,12 @@ def may_overflow(arguments: Arguments) -> bool:
     return largest > _LARGE or smallest < 1 / _LARGE
 
 
+def is_beyond_float32(arguments: Arguments) -> bool:
+    """Says if a number is 0 or inf in float32."""
+    smallest, largest = extent(arguments)
+    return smallest < 1e-37 or largest > 1e38
+
+
 def compare(
     target: catalogue.Function,
     arguments: Arguments,
@@ -147,9 +153,7 @@ def compare(
     changes: int = 2,
 ):
     """Returns how the outcome in TensorFlow differs from that in NumPy, or None."""
-    smallest, largest = extent(arguments)
-    flushed = smallest < 1e-37 or largest > 1e38  # 0 or inf in float32.
-    if flushed and (ours.error is None or twin.error is None):
+    if is_beyond_float32(arguments) and None in (ours.error, twin.error):
         return None
     if (ours.error is None) != (twin.error is None):
         if _hides_fractions(arguments) or _names_groups_alone(arguments):
@@ -164,6 +168,7 @@ def compare(
     if target.random:
         same = ours.values.shape == twin.values.shape
         return None if same else f"shapes differ: {twin.values} | {ours.values}"
+    smallest, largest = extent(arguments)
     if smallest < 1e-4 or largest > 1e4 or (target.jumps and _rounds(arguments)):
         return None
     a, b = twin.values, ours.values
