@@ -2,6 +2,8 @@
 
 import math
 import statistics
+import tempfile
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -12,7 +14,13 @@ from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.numpy.information import _psis, leave_one_out
 from uncertainty_metrics.numpy.information import information_criteria as criteria
 
-with warnings.catch_warnings():
+# On its first import of a day, ArviZ warns and writes a file to the user's cache. This
+# fails if two processes do it at the same time, so each process has its own folder.
+with (
+    tempfile.TemporaryDirectory() as folder,
+    unittest.mock.patch("platformdirs.user_cache_dir", return_value=folder),
+    warnings.catch_warnings(),
+):
     warnings.simplefilter("ignore", FutureWarning)
     import arviz
 
