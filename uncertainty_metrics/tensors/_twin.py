@@ -59,9 +59,15 @@ def twin(
     which cannot raise errors, the value is NaN.
 
     Raises:
-      TypeError: the arithmetic has other parameters than it must.
+      TypeError: the arithmetic has other parameters than it must, or none of the
+        parameters gives the result of NumPy its type.
     """
     signature = inspect.signature(declaration)
+    if by_numpy and not signature.parameters.keys() & {*_PREDICTIONS}:
+        raise TypeError(
+            f"with `by_numpy`, a parameter of `{declaration.__name__}` must be in "
+            f"{__name__}._PREDICTIONS. Received: {signature}"
+        )
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
         if data is None:
