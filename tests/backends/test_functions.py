@@ -75,6 +75,7 @@ def few_samples():
 
 
 @catalogue.first_of_kernel(TWINS, LONG if BACKEND == "jax" else ())
+@pytest.mark.first(12 if BACKEND == "jax" else len(TWINS))
 def test_functions_equal_numpy(row, rng):
     from keras import ops, tree
 

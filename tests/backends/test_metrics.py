@@ -18,7 +18,6 @@ from tests.keras.streams import (
     first_alike,
     holder,
     kernel,
-    kind,
     make_for_graph,
     parts,
     read,
@@ -67,8 +66,8 @@ def test_tensorflow_is_not_imported():
     assert not {"tensorflow", "tf_keras"} & MODULES
 
 
-# JAX compiles each metric, so it has one of each kind.
-@rows(id if BACKEND == "torch" else kind)
+# JAX compiles each metric, so it has one that stands for each class that reads batches.
+@rows(id if BACKEND == "torch" else reader)
 def test_batches_with_and_without_weights(row, options, case, rng):
     data = row.lattice(rng)
     metric = row.made(options)

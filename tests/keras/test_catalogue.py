@@ -419,6 +419,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
 
 @pytest.mark.tensors  # test_distribution.py runs under tf_keras as well.
 @groups(of_all=kernel)
+@pytest.mark.first(1)
 def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
     data = rows[0].lattice(rng, n=41)
     assert strategy.num_replicas_in_sync == 2

@@ -109,6 +109,7 @@ def check_epochs(rows, jit_compile, rng):
 
 
 @groups(of_all=id)
+@pytest.mark.first(1)
 def test_epochs_have_the_results_of_all_batches(rows, rng):
     check_epochs(rows, False, rng)
 

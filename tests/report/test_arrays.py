@@ -68,13 +68,7 @@ def of_classes(found):
     return list(found["calibration"]["classes"])
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Leaves out the pictures, which take most of the time."""
-    monkeypatch.setattr(calibration_report, "draw", lambda *_: {})
-
-
-def test_arrays_equal_files(quick):
+def test_arrays_equal_files(undrawn):
     np.savez("p.npz", **WHOLE)
     out = run("p.npz", "--out", "of_file")
     found = um.report(LABELS, P, name="p.npz")
@@ -225,7 +219,7 @@ def test_bad_arguments(case):
 # The result.
 
 
-def test_numbers_are_plain_and_a_copy(quick):
+def test_numbers_are_plain_and_a_copy(undrawn):
     p = np.where(P.max(axis=1, keepdims=True) == P, 1.0, 0.0)
     found = um.report(LABELS, p)
     first, again = found.to_dict(), found.to_dict()

@@ -16,9 +16,11 @@ LISTS = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("own_directory", "undrawn")
+
+
 @pytest.fixture(autouse=True)
-def in_small_parts(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def in_small_parts(monkeypatch):
     monkeypatch.setattr(_parts, "_NUMBERS", 200)
 
 

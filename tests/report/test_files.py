@@ -26,12 +26,6 @@ OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Leaves out the pictures, which take most of the time."""
-    monkeypatch.setattr(calibration_report, "draw", lambda *arguments: {})
-
-
 def good(name="p.npz", **more):
     np.savez(name, **examples(20), **more)
     return name
@@ -47,7 +41,7 @@ def listing():
 # Written whole or not at all.
 
 
-def test_complete_files_replace_old_ones_and_json_is_last(monkeypatch, quick):
+def test_complete_files_replace_old_ones_and_json_is_last(monkeypatch, undrawn):
     placed = []
 
     def replace(source, target):
@@ -62,7 +56,7 @@ def test_complete_files_replace_old_ones_and_json_is_last(monkeypatch, quick):
     assert sorted(os.listdir(OUT)) == sorted(placed)
 
 
-def test_links_are_replaced_not_followed(quick):
+def test_links_are_replaced_not_followed(undrawn):
     pathlib.Path("kept").write_text("kept")
     OUT.mkdir()
     (OUT / "report.json").symlink_to(pathlib.Path("kept").resolve())
@@ -73,7 +67,7 @@ def test_links_are_replaced_not_followed(quick):
     assert not any(path.is_symlink() for path in OUT.iterdir())
 
 
-def test_a_full_disk_leaves_the_old_report(capsys, quick):
+def test_a_full_disk_leaves_the_old_report(capsys, undrawn):
     resource = pytest.importorskip("resource")
     assert main(["report", good()]) == 0
     capsys.readouterr()
@@ -90,7 +84,7 @@ def test_a_full_disk_leaves_the_old_report(capsys, quick):
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.json"])
-def test_a_directory_in_the_way_leaves_the_old_report(name, capsys, quick):
+def test_a_directory_in_the_way_leaves_the_old_report(name, capsys, undrawn):
     assert main(["report", good()]) == 0
     (OUT / name).unlink()
     (OUT / name).mkdir()
@@ -104,7 +98,7 @@ def test_a_directory_in_the_way_leaves_the_old_report(name, capsys, quick):
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("call", ["mkdir", "fsync", "replace"])
-def test_failed_writes_leave_nothing(call, code, capsys, monkeypatch, quick):
+def test_failed_writes_leave_nothing(call, code, capsys, monkeypatch, undrawn):
     good()
     before = listing()
 
@@ -118,7 +112,7 @@ def test_failed_writes_leave_nothing(call, code, capsys, monkeypatch, quick):
 
 
 @pytest.mark.parametrize("arguments", [["--out", ""], ["--out", "a\0b"]])
-def test_wrong_output_directories_fail(arguments, capsys, quick):
+def test_wrong_output_directories_fail(arguments, capsys, undrawn):
     before = listing()
     fails(capsys, *arguments)
     assert listing() == before
@@ -156,7 +150,7 @@ class _Terminal(io.TextIOWrapper):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "utf-8"])
 def test_characters_that_the_terminal_cannot_encode_are_escaped(
-    encoding, monkeypatch, quick
+    encoding, monkeypatch, undrawn
 ):
     monkeypatch.setattr(sys, "stdout", terminal := _Terminal(encoding))
     assert main(["report", good("日本.npz"), "--out", "é"]) == 0
@@ -187,7 +181,7 @@ class _Full(io.RawIOBase):
     ],
 )
 def test_a_full_or_closed_terminal_is_an_error(
-    code, returned, said, monkeypatch, capsys, quick
+    code, returned, said, monkeypatch, capsys, undrawn
 ):
     stream = _Terminal("utf-8", io.BufferedWriter(_Full(code)))
     with monkeypatch.context() as patch:
@@ -244,7 +238,7 @@ def test_names_in_pictures_are_escaped():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes")
-def test_names_that_are_no_text_are_shown_escaped(capsys, quick):
+def test_names_that_are_no_text_are_shown_escaped(capsys, undrawn):
     name = os.fsdecode(b"\xff\xfe.npz")
     assert main(["report", good(name), "--out", os.fsdecode(b"\xfd")]) == 0
     out = capsys.readouterr().out

@@ -390,6 +390,7 @@ BAD_ARGUMENTS = {
 }
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("arguments", BAD_ARGUMENTS)
 def test_bad_arguments(arguments, capsys):
     np.savez("good.npz", **GOOD)
