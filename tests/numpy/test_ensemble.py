@@ -318,6 +318,16 @@ def test_disagreement_and_double_fault_by_hand():
     assert um.double_fault(*images, [[0, 1], [1, 0]]) == 0.25
 
 
+def test_arrays_of_16_bits_that_may_not_be_written_are_compared():
+    """The arrays of tensors are such arrays."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        models = np.array([[[3, 1], [0, 2]], [[3, 4], [0, 2]]], dtype)
+        models.flags.writeable = False
+        assert um.disagreement(*models) == 0.5
+        assert um.double_fault(*models, [1, 0]) == 0.5
+
+
 def test_divergence_equals_scipy(rng):
     p, q = rng.uniform(size=[2, 20, 5])
     p[rng.uniform(size=p.shape) < 0.2] = 0

@@ -279,7 +279,8 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
     n, classes = predictions.shape
     from_logits = name == "logits"
-    step = _threads.rows_of_block(classes) if from_logits else n
+    # NumPy's argmax copies what may not be written, such as the array of a tensor.
+    step = _threads.rows_of_block(classes)
     index = np.empty(n, np.intp)
     top = np.empty(n, np.float64 if from_logits else predictions.dtype)
 
@@ -293,7 +294,7 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
                 index[block] = bits[:, 1] > bits[:, 0]
                 ordered_bits(top)[block] = np.maximum(bits[:, 0], bits[:, 1])
             else:
-                index[block] = _rows.argmax(bits)
+                index[block] = bits.argmax(axis=-1)
                 top[block] = p[np.arange(len(p)), index[block]]
         return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
 

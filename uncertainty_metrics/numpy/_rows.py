@@ -23,20 +23,13 @@ def largest(rows: np.ndarray) -> np.ndarray:
     return rows.max(axis=-1, initial=-np.inf)
 
 
-class _Memory:
-    """The memory of an array that may not be written, as if it might."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array  # Keeps the memory.
-        place = {"data": (array.ctypes.data, False)}
-        self.__array_interface__ = {**array.__array_interface__, **place}
-
-
 def argmax(rows: np.ndarray) -> np.ndarray:
-    """Returns where the largest number of each row is, [...], the first of ties."""
-    if not rows.flags.writeable:  # NumPy would copy it, such as the array of a tensor.
-        rows = np.asarray(_Memory(rows))
-    return rows.argmax(axis=-1)
+    """Returns where the largest number of each row is, [...], the first of ties.
+
+    NumPy copies an array that may not be written, such as that of a tensor, so it gets
+    the blocks of rows one after the other.
+    """
+    return in_blocks(lambda block: block.argmax(axis=-1), rows)
 
 
 def sums(rows: np.ndarray) -> np.ndarray:
