@@ -118,6 +118,18 @@ def test_calibrated_likelihood_equals_numpy(dtype, options, rng):
         np.testing.assert_allclose(result, exact, rtol=RTOL[dtype])
 
 
+def test_folds_of_rows_far_smaller_than_the_largest_by_hand():
+    """Their variance underflows, in units of the largest difference of all rows."""
+    logits = np.float32([[0, -1, -3], [1e30, 0, 0]])
+    # The first row alone has the temperature 3 / ln(2), and the second none.
+    expected = (float(logits[1, 0]) * np.log(2) / 3 + np.log(3)) / 2
+    for room, rtol in ((um_np, 1e-9), (um, 1e-3)):
+        value = room.calibrated_negative_log_likelihood(
+            [1, 1], logits=logits, folds=2, repeats=1
+        )
+        np.testing.assert_allclose(value, expected, rtol=rtol)
+
+
 def test_folds_equal_numpy():
     count, keys = np_recalibration.fold_keys(7, 3, 2**32 - 1)
     for key in keys:

@@ -112,7 +112,8 @@ def inverse_temperature(
     separable = ~xp.reduce_any(wrong if weights is None else wrong & (weights > 0))
     limit = xp.where(flat, zero, infinity)
     at_limit = flat | separable
-    beta = -slope / curvature
+    # The variance of differences that are far smaller than the largest underflows.
+    beta = -slope / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
     if start is not None:
         beta = xp.where((start > 0) & (start < infinity), start, beta)
     # The slope increases with beta, from below 0 to above. Newton's steps narrow a
