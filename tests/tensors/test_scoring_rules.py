@@ -1,5 +1,6 @@
 """Properties of single scoring rules, in both halves."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -412,6 +413,23 @@ def test_brier_score_of_many_classes_equals_the_formula(classes, dtype, rng):
 
     for run in (score, tf.function(score), tf.function(score, jit_compile=True)):
         np.testing.assert_allclose(run(p), expected, rtol=1e-5, atol=1e-6)
+
+
+@ROOMS
+@pytest.mark.parametrize(
+    ("classes", "dtype"),
+    [(257, ml_dtypes.bfloat16), (2049, "float16"), (10**5, "float16")],
+)
+def test_the_number_of_classes_may_be_beyond_the_type_of_the_labels(
+    room, classes, dtype
+):
+    """The last class of 257 is exact in bfloat16, but 257 is not."""
+    label = min(classes - 1, 2048)
+    probabilities = np.full((1, classes), 1 / classes)
+    score = room.brier_score(np.array([label], dtype), probabilities, zero_based=True)
+    assert float(score) == pytest.approx(1 - 1 / classes, rel=1e-12)
+    with pytest.raises(ValueError, match=rf"integers in \[0, {classes}\)"):
+        room.brier_score(np.array([-1], dtype), probabilities)
 
 
 @ROOMS

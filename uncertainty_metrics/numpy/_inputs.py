@@ -118,7 +118,8 @@ def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray
     if integers and array.min() >= 0 and array.max() < num_classes:
         return array.astype(np.int64, copy=False)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
-        bad = (array < 0) | (array >= num_classes)
+        # The type of the labels may be too narrow for the number of classes.
+        bad = (array < 0) | (array >= np.int64(num_classes))
     if is_floating(array):
         bad |= array != np.floor(array)  # True for NaN.
     if np.any(bad):
