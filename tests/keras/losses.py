@@ -141,6 +141,16 @@ CLASSES = list({row.loss: row for row in reversed(ROWS)}.values())
 
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 every_class = pytest.mark.parametrize("row", CLASSES, ids=lambda row: row.loss)
+# By default one row for each loss class, in the exhaustive run all.
+first_of_class = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row, id=row.id, marks=() if row in CLASSES else pytest.mark.exhaustive
+        )
+        for row in ROWS
+    ],
+)
 
 
 class Given(keras.losses.Loss):

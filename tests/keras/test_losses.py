@@ -22,6 +22,7 @@ from tests.keras.losses import (
     data_of,
     every_class,
     every_row,
+    first_of_class,
     given,
     logits,
 )
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.keras
 BRIER = next(row for row in ROWS if row.loss == "BrierLoss")
 
 
-@every_row
+@first_of_class
 def test_values_reductions_and_weights(row, rng):
     for (shape, weight_shapes), reduction in itertools.product(
         (
@@ -342,7 +343,7 @@ def test_wrong_values_raise_in_eager_execution(row, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@first_of_class
 def test_wrong_values_are_nan_in_a_graph(row, rng):
     y_true, y_pred = data_of(row, rng, [4])
     scores = row.scores(y_true, y_pred)

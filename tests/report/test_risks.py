@@ -202,6 +202,7 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("survives", [False, True])
+@pytest.mark.first(6)
 def test_degenerate_data_say_so(name, survives):
     labels, risks, said = DEGENERATE[name]
     labels = np.array(labels)
