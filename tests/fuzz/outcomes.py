@@ -156,9 +156,7 @@ def compare(
     if is_beyond_float32(arguments) and None in (ours.error, twin.error):
         return None
     if (ours.error is None) != (twin.error is None):
-        if _hides_fractions(arguments) or _names_groups_alone(arguments):
-            return None
-        if not KEEPS_FLOAT64 and _rounds_to_1(arguments):
+        if rounding_hides_errors(arguments) or _names_groups_alone(arguments):
             return None
         return f"NumPy: {as_text(twin)}; tensors: {as_text(ours)}"
     if ours.error is not None:
@@ -186,6 +184,13 @@ def compare(
     return None
 
 
+def rounding_hides_errors(arguments: Arguments) -> bool:
+    """Says if a wrong float64 number is a right one in float32."""
+    if KEEPS_FLOAT64:
+        return False
+    return _hides_fractions(arguments) or _rounds_to_1(arguments)
+
+
 def _rounds_to_1(arguments: Arguments) -> bool:
     """Says if a float64 is above 1, but not above 1 by rounding in float32."""
     return any(
@@ -209,8 +214,6 @@ def _rounds(arguments: Arguments) -> bool:
 
 def _hides_fractions(arguments: Arguments) -> bool:
     """Says if float32 turns a number that is no integer into an integer."""
-    if KEEPS_FLOAT64:
-        return False
     for value in arguments.values():
         if isinstance(value, np.ndarray) and value.dtype == np.float64:
             with np.errstate(over="ignore"):
