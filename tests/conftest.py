@@ -10,7 +10,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 # This level takes 60% of the compile time, and still fuses a multiplication and an
 # addition into one operation with one rounding.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
-# Without most optimizations the tests on JAX take 70% of the time.
+# Without most optimizations the tests of metrics on JAX take 70% of the time.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 

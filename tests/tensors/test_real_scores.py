@@ -90,14 +90,9 @@ def test_examples_do_not_depend_on_each_other(room, row, case, rng):
 @pytest.mark.parametrize(
     ("dtype", "jit_compile"),
     [
-        (np.float64, False),
-        # XLA compiles these functions in test_catalogue.py.
-        *(
-            pytest.param(dtype, jit_compile, marks=pytest.mark.exhaustive)
-            for dtype, jit_compile in (
-                *((np.float32, True), (np.float32, False), (np.float64, True)),
-            )
-        ),
+        *((np.float64, False), (np.float32, True)),
+        pytest.param(np.float32, False, marks=pytest.mark.exhaustive),
+        pytest.param(np.float64, True, marks=pytest.mark.exhaustive),
     ],
 )
 def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):

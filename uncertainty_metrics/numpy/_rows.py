@@ -24,10 +24,11 @@ def largest(rows: np.ndarray) -> np.ndarray:
 
 
 def argmax(rows: np.ndarray) -> np.ndarray:
-    """Returns where the largest number of each row is, [...], the first of ties.
+    """Returns where the largest number of each row is, float64 [...], the first of
+    ties.
 
-    NumPy copies an array that may not be written, such as that of a tensor, so it gets
-    the blocks of rows one after the other.
+    NumPy copies an array that may not be written, such as that of a tensor. The copy of
+    a block of rows is small, and stays in the cache.
     """
     return in_blocks(lambda block: block.argmax(axis=-1), rows)
 
