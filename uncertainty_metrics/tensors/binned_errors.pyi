@@ -191,10 +191,10 @@ def general_calibration_error(
         Required for tensors.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
-      are biased upwards, the more so with more bins. float32, or float64 for float64
-      predictions. Compiled code returns NaN for wrong values, for which eager code
-      raises ValueError.
+      The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+      makes it larger, the more so with more bins; gaps of opposite sign in one bin
+      cancel, and make it smaller. float32, or float64 for float64 predictions. Compiled
+      code returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

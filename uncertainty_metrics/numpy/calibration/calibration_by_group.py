@@ -209,9 +209,8 @@ def calibration_by_group(
       ['language=Finnish']
 
     References:
-      Hebert-Johnson, Kim, Reingold and Rothblum (2018), Multicalibration: Calibration
-      for the (Computationally-Identifiable) Masses. Holm (1979), A Simple Sequentially
-      Rejective Multiple Test Procedure.
+      Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure. Wilson
+      (1927), Probable Inference, the Law of Succession, and Statistical Inference.
     """
     _checks.one_of("depth", depth, (1, 2))
     min_examples = _checks.positive_integer("min_examples", min_examples)

@@ -222,10 +222,14 @@ def averaged_two_bin_calibration_error(
         ((sum over {p_i <= t} of (y_i - p_i))^2
          + (sum over {p_i > t} of (y_i - p_i))^2) / n^2
 
-    ATB is a square: for a calibrated model it falls like 1 / n. It is truthful: if the
-    true probabilities are known, to forecast them minimises the expected ATB, while
-    other calibration errors may reward another forecast. The base rate minimises it as
-    well: unlike a proper scoring rule, ATB does not rank models by how much they know.
+    ATB is a square: for a calibrated model it falls like 1 / n. For an outcome that the
+    forecast cannot change (that of class 1, or of `correct`) it is truthful: the true
+    probabilities minimise its expected value, while other calibration errors may reward
+    another forecast. The base rate minimises it as well: unlike a proper scoring rule,
+    ATB does not rank models by how much they know. For the decision among several
+    classes it is not truthful, because the forecast then chooses the outcome: always to
+    decide for a rare class, with its frequency as confidence, can have a much smaller
+    value than the true probabilities.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

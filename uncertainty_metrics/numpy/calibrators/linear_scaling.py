@@ -212,7 +212,8 @@ class MatrixScaling(_LinearScaling):
 
     z are the logits, or the logarithms of probabilities, which are clipped to at least
     2^-24; the two give different maps. The problem is convex, and its solution unique.
-    The map has K (K + 1) numbers, and needs at least some ten examples for each.
+    The map has K (K + 1) numbers: with few examples the penalty keeps it close to a
+    temperature.
 
     Args:
       ridge: factor of the penalty, >= 0. The default, 10, is a prior by which biases,

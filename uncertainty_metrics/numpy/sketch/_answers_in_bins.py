@@ -102,8 +102,9 @@ class AnswersInBins(_stored_sketch.SketchState):
             `num_bins`.
 
         Returns:
-          The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite
-          data are biased upwards, the more so with more bins.
+          The error in [0, 1]; lower is better, 0 is calibrated. The noise of the
+          labels makes it larger, the more so with more bins; gaps of opposite sign in
+          one bin cancel, and make it smaller.
 
         Raises:
           ValueError: an argument is not as described.
