@@ -88,9 +88,15 @@ SOLVERS = {
     "histogram": (_binned, 1e-12),
 }
 ONE_AGAINST_REST = tuple(SOLVERS)
-every = pytest.mark.parametrize("name", CLASSES)
-each_of_rest = pytest.mark.parametrize("name", ONE_AGAINST_REST)
-each_linear = pytest.mark.parametrize("name", LINEAR)
+
+
+def _each(names):
+    """Parametrizes over calibrators; the ids have their classes, for `--name`."""
+    ids = [f"{name}-{type(CLASSES[name]()).__name__}" for name in names]
+    return pytest.mark.parametrize("name", names, ids=ids)
+
+
+every, each_of_rest, each_linear = map(_each, (CLASSES, ONE_AGAINST_REST, LINEAR))
 
 
 def network(rng, n=600, classes=4):

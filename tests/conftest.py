@@ -1,6 +1,7 @@
 """Set-up shared by all tests: a quiet TensorFlow, and a seed for the random data."""
 
 import collections
+import functools
 import gc
 import importlib.util
 import os
@@ -32,6 +33,24 @@ def pytest_addoption(parser):
     parser.addoption(
         "--seed", type=int, default=0, help="seed of the random data in the tests"
     )
+    parser.addoption(
+        "--name", help="runs the tests that concern this public name, in a minute"
+    )
+
+
+@functools.lru_cache(1)
+def _concerned(name):
+    from tests.concerned import Concerned  # It imports TensorFlow.
+
+    return Concerned(name)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leaves out files that do not concern the name of `--name`."""
+    name = config.getoption("--name")
+    if name and collection_path.name.startswith("test_"):
+        return not _concerned(name).reads(collection_path) or None
+    return None
 
 
 def pytest_configure(config):
@@ -42,8 +61,12 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Marks the cases after the first n of a test with `first(n)` as exhaustive."""
+def pytest_collection_modifyitems(items, config):
+    """Keeps the tests of the name of `--name`. Marks the cases after the first n of a
+    test with `first(n)` as exhaustive.
+    """
+    if name := config.getoption("--name"):
+        items[:] = filter(_concerned(name).holds, items)
     seen = collections.Counter()
     for item in items:
         for mark in item.iter_markers("first"):

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from scripts import check_wheel, write_stubs
+from scripts import check_wheel
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -50,8 +50,3 @@ def test_sdist_holds_the_sources_of_the_wheel(built):
 def test_oldest_versions_are_the_lower_bounds():
     if check_wheel.OLDEST.read_text() != check_wheel.lower_bounds():
         pytest.fail("run `python scripts/check_wheel.py --write`")
-
-
-def test_stubs_are_up_to_date():
-    outdated = write_stubs.outdated()
-    assert not outdated, "run `python scripts/write_stubs.py`"

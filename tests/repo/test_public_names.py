@@ -9,7 +9,7 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from scripts import stubs
+from scripts import stubs, write_stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
 from uncertainty_metrics.keras import _base, _options
@@ -40,6 +40,10 @@ def public(module):
 def test_every_public_name_is_listed():
     missing = stubs.missing()
     assert not missing, "\n".join(missing)
+
+
+def test_stubs_are_up_to_date():
+    assert not write_stubs.outdated(), "run `python scripts/write_stubs.py`"
 
 
 @pytest.mark.parametrize("half", HALVES)
