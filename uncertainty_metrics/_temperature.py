@@ -8,6 +8,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._whole_files import written_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -81,7 +82,8 @@ class Scaling:
     def save(self, path: str | pathlib.Path) -> None:
         """Writes the temperature to a file, as JSON."""
         content = {"class": self._kind, "version": _VERSION, **self.get_config()}
-        pathlib.Path(path).write_text(json.dumps(content), encoding="utf-8")
+        with written_whole(path) as file:
+            file.write(json.dumps(content).encode())
 
     @classmethod
     def load(cls, path: str | pathlib.Path) -> Self:

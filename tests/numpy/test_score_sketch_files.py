@@ -19,7 +19,7 @@ from uncertainty_metrics.numpy.sketch import _grid
 
 def archive(header=None, **changes):
     sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
-    classes, sums = sketch._content
+    classes, sums, _ = sketch._content
     text = {
         "format": "uncertainty_metrics.ScoreSketch",
         "version": 1,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import html
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report import _verdict, _writing
 from uncertainty_metrics._report._arrays import model_of, of_other
 from uncertainty_metrics._report._pictures import draw
@@ -45,7 +45,7 @@ class Report:
         self._report = build(model, num_bins, other, tell)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
 
-    @functools.cached_property
+    @lazy_property
     def _figures(self) -> dict[str, Any]:
         self._tell("draws the pictures")
         model, other = self._models

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _inputs, _rows, _threads
 from uncertainty_metrics.numpy._group_columns import group_column
 
@@ -80,7 +80,7 @@ class Examples:
         """The type of the probabilities."""
         return np.dtype(float) if self.name == "logits" else self.predictions.dtype
 
-    @functools.cached_property
+    @lazy_property
     def probabilities(self) -> np.ndarray:
         """The probabilities [N, K], in float64 where logits were passed."""
         if self.name == "logits":
@@ -88,7 +88,7 @@ class Examples:
             return _rows.in_blocks(_rows.softmax, logits, logits.shape[1])
         return self.predictions
 
-    @functools.cached_property
+    @lazy_property
     def decided(self) -> tuple[np.ndarray, np.ndarray]:
         """The most probable class of each example and its probability."""
         if "probabilities" in vars(self):

@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._whole_files import written_whole
 from uncertainty_metrics.numpy import _archive
 
 # Bytes of the header, limited because megabytes of JSON may become gigabytes of lists.
@@ -23,6 +24,9 @@ Path = str | os.PathLike[str] | IO[bytes]
 def opened(path: Path, mode: str) -> Any:
     """Returns a context with an open file; a file that the caller opened stays open.
 
+    For the mode "wb" the file at `path` is replaced when the context ends without an
+    error.
+
     Raises:
       TypeError: `path` is neither a path nor a file. `open` would take an integer for a
         file descriptor.
@@ -31,7 +35,7 @@ def opened(path: Path, mode: str) -> Any:
         return contextlib.nullcontext(path)
     if not isinstance(path, str | bytes | os.PathLike):
         raise _checks.type_error("path", "a path, or a file opened for bytes", path)
-    return open(path, mode)
+    return written_whole(path) if mode == "wb" else open(path, mode)
 
 
 class Format(NamedTuple):

@@ -101,8 +101,6 @@ def _shared(
     function: Callable[[slice], Result], parts: list[slice], threads: int
 ) -> list[Result]:
     """Returns the results of the parts, computed by this thread and by new ones."""
-    from concurrent.futures import ThreadPoolExecutor
-
     waiting, lock = iter(enumerate(parts)), threading.Lock()
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
@@ -122,14 +120,21 @@ def _shared(
                 except BaseException as error:  # Raised below, in the order of parts.
                     errors[index] = error
 
-    with ThreadPoolExecutor(threads - 1) as pool:
+    started: list[threading.Thread] = []
+    token = _IN_A_SHARE.set(True)
+    try:
         for _ in range(threads - 1):
-            pool.submit(take_parts)
-        token = _IN_A_SHARE.set(True)
-        try:
-            take_parts()
-        finally:
-            _IN_A_SHARE.reset(token)
+            thread = threading.Thread(target=take_parts)
+            try:
+                thread.start()
+            except RuntimeError:  # At the end of Python, or beyond a limit.
+                break
+            started.append(thread)
+        take_parts()
+    finally:
+        _IN_A_SHARE.reset(token)
+        for thread in started:
+            thread.join()
     if errors:
         raise errors[min(errors)]
     return [results[index] for index in range(len(parts))]
@@ -142,14 +147,29 @@ def map_ahead(
 
     This thread takes the items, such as the parts of a file that it reads, and other
     threads work on the items that were taken: on as many at a time as there are
-    threads. The first error in the order of the items is raised.
+    threads. The first error in the order of the items is raised. If no thread can
+    start, this thread does the work.
     """
-    from concurrent.futures import Future, ThreadPoolExecutor
-
     threads = number_of_threads()
+    try:  # At the end of Python the import fails unless there was one before.
+        from concurrent.futures import Future, ThreadPoolExecutor
+    except RuntimeError:
+        threads = 1
     if threads == 1:
         yield from map(function, items)
         return
+
+    def submitted(item: Item) -> Future[Result]:
+        try:
+            return pool.submit(function, item)
+        except RuntimeError:
+            done: Future[Result] = Future()
+            try:
+                done.set_result(function(item))
+            except Exception as error:
+                done.set_exception(error)
+            return done
+
     waiting: collections.deque[Future[Result]] = collections.deque()
     source, failed = iter(items), None
     with ThreadPoolExecutor(threads) as pool:
@@ -161,7 +181,7 @@ def map_ahead(
             except Exception as error:  # Raised after the errors of items before it.
                 failed = error
                 break
-            waiting.append(pool.submit(function, item))
+            waiting.append(submitted(item))
             if len(waiting) > threads:
                 yield waiting.popleft().result()
         while waiting:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import functools
 import math
 import sys
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import (
@@ -93,7 +93,7 @@ class Examples:
         right = _validity.counted_are_right(self.right, self.weights)
         return self.usable & ~self.mistaken & right
 
-    @functools.cached_property
+    @lazy_property
     def probabilities(self) -> xp.Tensor:
         """The probabilities [N, K]; NaN in a row of logits that holds NaN or +inf, or
         -inf alone.

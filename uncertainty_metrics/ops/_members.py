@@ -6,11 +6,11 @@ The public functions and the Keras metrics call them.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy.ensemble import _predictions, uncertainty
 from uncertainty_metrics.ops import (
     _execution,
@@ -98,12 +98,12 @@ class Members:
     predictions: xp.Tensor
     from_logits: bool
 
-    @functools.cached_property
+    @lazy_property
     def classes(self) -> xp.Tensor:
         """Logits or probabilities [N, M, K], in the precision of the arithmetic."""
         return classes(self.predictions, self.from_logits)
 
-    @functools.cached_property
+    @lazy_property
     def probabilities(self) -> xp.Tensor:
         """The probabilities [N, M, K]; any number where they are not right."""
         if self.from_logits:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble import _predictions
@@ -47,12 +47,12 @@ class _Members:
     name: str
     predictions: np.ndarray
 
-    @functools.cached_property
+    @lazy_property
     def classes(self) -> np.ndarray:
         """Logits or probabilities in float64, [N, M, K]."""
         return _predictions.classes(self.name, self.predictions)
 
-    @functools.cached_property
+    @lazy_property
     def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Logits less the largest of a row, their exponentials, and the sums of the
         exponentials, [N, M, 1].

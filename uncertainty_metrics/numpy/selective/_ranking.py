@@ -7,12 +7,12 @@ the masses of these groups.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _inputs
 
 # Sums of weights are rounded: a share that is below a limit by this factor reaches it.
@@ -42,7 +42,7 @@ class Groups:
     unit: float = 1.0
     exponent: int = 0
 
-    @functools.cached_property
+    @lazy_property
     def masses(self) -> np.ndarray:
         return self.hits + self.misses
 

@@ -8,7 +8,6 @@ that never changes has a variance of exactly 0.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _inputs, _rows, _saved, _threads
 
 if TYPE_CHECKING:
@@ -89,15 +89,15 @@ class _Sums:
         scatter = self.scatter + other.scatter + (steps * weights[:, None]).T @ steps
         return _Sums(self.origin, classes, counts, means, scatter)
 
-    @functools.cached_property
+    @lazy_property
     def covariance(self) -> np.ndarray:
         return self.scatter / self.counts.sum()
 
-    @functools.cached_property
+    @lazy_property
     def whitening(self) -> np.ndarray:
         return self._whitening(self.covariance)
 
-    @functools.cached_property
+    @lazy_property
     def single_class(self) -> tuple[np.ndarray, np.ndarray]:
         """The mean of all examples, and the whitening of their covariance."""
         shares = self.counts / self.counts.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.selective import _ranking, _selective_risks
 from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _grid, _stored_sketch
@@ -126,8 +128,9 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
         """Conformal quantile q of the scores 1 - p of the labels, the method "lac".
 
         The quantile is the upper end of the cell that contains the exact quantile, so
-        it is a little larger: the sets {k: 1 - p_k <= q} keep their coverage. Weights
-        count as numbers of examples.
+        it is a little larger: the sets {k: 1 - p_k <= q} keep their coverage. In the
+        `classes` of a loaded `Summary` it is the upper end of a block of at least five
+        examples. Weights count as numbers of examples.
 
         Args:
           alpha: share of labels that sets may miss, in (0, 1).
@@ -148,9 +151,12 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
             )
             raise _checks.error("ScoreSketch", expected, repr(self))
         groups = self._groups()
-        ends = _grid.rounded_limits(*self._bits(self._content.classes or 2))
+        least, largest = _grid.rounded_limits(*self._bits(self._content.classes or 2))
+        least = np.tile(least, (len(groups), 1))
+        if self._content.least is not None:
+            least = self._content.least.reshape(least.shape)
         both = self._spec.positive_class
-        return _bins_and_ranks.conformal_quantile(groups, ends, both, alpha)
+        return _bins_and_ranks.conformal_quantile(groups, least, largest, both, alpha)
 
     aurc = area_under_risk_coverage_curve
     e_aurc = excess_aurc

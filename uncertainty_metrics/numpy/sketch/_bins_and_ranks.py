@@ -100,7 +100,8 @@ def ranking(cells: Cells, unit: float) -> _ranking.Groups:
 
 def conformal_quantile(
     groups: list[Cells],
-    limits: tuple[np.ndarray, np.ndarray],
+    least: np.ndarray,
+    largest: np.ndarray,
     both: bool,
     alpha: float,
 ) -> float:
@@ -108,16 +109,16 @@ def conformal_quantile(
 
     Args:
       groups: cells of P(class k), one group for each class or one group of all classes.
-      limits: the least and the largest number of each cell of the grid.
+      least: the least number of each cell, [groups, cells].
+      largest: the largest number of each cell, [cells].
       both: whether the only group is class 1 of two, so that false outcomes are labels
         of class 0.
       alpha: in (0, 1).
     """
-    least, largest = limits
     ends, masses = [], []
-    for cells in groups:
+    for cells, least_of_group in zip(groups, least, strict=True):
         # By the place of a cell: by rounding, its mean may seem to be in the next cell.
-        ends.append(1 - least[cells.places])
+        ends.append(1 - least_of_group[cells.places])
         masses.append(cells.outcome_sums)
         if both:
             ends.append(largest[cells.places])

@@ -1,95 +1,334 @@
-"""Joins cells and classes that hold so few examples that single scores would show."""
+"""Blocks of at least five examples: all that the file of a summary says of the scores.
+
+No sum or difference of the numbers in a file may be about fewer than five examples. So
+the decisions are divided into blocks, and a file has sums over whole blocks. Its two
+kinds of predictions are the probability of the decided class, which an example has
+once, and the probabilities of the other classes:
+
+- The decisions for one class are joined, from the lowest confidence on, to blocks of at
+  least five. Decisions for classes that were decided too seldom form blocks together,
+  in the group "mixed". These blocks are the cells of `decisions`.
+- The sketch of class k has the blocks of the decisions for k, and the probabilities of
+  k of all other examples, joined from the highest on. With two classes, the probability
+  of the other class is 1 - p of the decided one, so its blocks are the same examples.
+
+An example with a large weight would hide behind no other. So "five" is Kish's effective
+number, (sum w)^2 / sum w^2, which is never more than the number of examples, and is
+small where a few examples have most of the weight.
+"""
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 import numpy as np
 
-from uncertainty_metrics.numpy.sketch import _cell_sums, _older_grids
-from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
+from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
+from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 
 LEAST = 5
+# Rounding of the sums of weights, and of means, relative.
+_ROUNDING = 1e-9
 
 
-def joined(sketch: ScoreSketch, like: ScoreSketch | None = None) -> ScoreSketch:
-    """Returns a sketch whose cells hold at least `LEAST` examples, or all of a group.
+class Blocks(NamedTuple):
+    """Sums over blocks of examples, arrays [B].
 
-    From the lowest score on, cells are joined until they hold so many; what is left at
-    the end joins the last ones. A joined cell lies where its mean score is. Weighted
-    examples are counted by their mean weight.
+    Attributes:
+      groups: the class of the scores; the number of classes for mixed blocks. Answers
+        have one group.
+      sums: float64 [5, B]: the weights, weighted scores and weighted outcomes, then the
+        squared weights, of all examples and of those with a true outcome.
+      least: no score of the block is less.
+    """
+
+    groups: np.ndarray
+    sums: np.ndarray
+    least: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.sums[1] / self.sums[0]
+
+    def chosen(self, which: np.ndarray) -> Blocks:
+        return Blocks(self.groups[which], self.sums[:, which], self.least[which])
+
+
+def together(parts: list[Blocks]) -> Blocks:
+    columns = zip(*parts, strict=True)
+    groups, sums, least = (np.concatenate(list(each), axis=-1) for each in columns)
+    return Blocks(groups, sums, least)
+
+
+class _Fine(NamedTuple):
+    """The cells of a sketch that hold examples: their places in the grid of all groups,
+    and their sums, as those of blocks.
+    """
+
+    places: np.ndarray
+    sums: np.ndarray
+
+    def at(self, index: slice | np.ndarray) -> _Fine:
+        return _Fine(self.places[index], self.sums[:, index])
+
+
+def _fine(sums: SketchSums, squares: SketchSums | None) -> _Fine:
+    weights, _, outcomes = rows = [row.values for row in sums.rows.values()]
+    squared = [weights, outcomes]  # Without weights.
+    if squares is not None:
+        squared = [squares.weights.values, squares.outcome_sums.values]
+    places = np.flatnonzero(weights > 0)
+    return _Fine(places, np.stack([*rows, *squared])[:, places])
+
+
+def are_enough(weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Says for sums of weights and of their squares if they are of five examples."""
+    return weights**2 >= LEAST * squares * (1 - _ROUNDING)
+
+
+def _is_enough(sums: np.ndarray) -> bool:
+    """Says for the sums of cells [5, J] if they hold five examples or more."""
+    return bool(are_enough(sums[0].sum(), sums[3].sum()))
+
+
+def _starts(sums: np.ndarray, may_end: np.ndarray | None = None) -> np.ndarray:
+    """Returns where runs of cells start, each of at least five examples.
+
+    What is left at the end joins the last runs. There are no starts if all cells
+    together hold too few.
 
     Args:
-      sketch: any sketch.
-      like: a sketch of the same scores with other weights, whose cells are joined, and
-        those of `sketch` in the same way; by default `sketch` itself.
+      sums: of the cells, [5, J].
+      may_end: whether a run may end after a cell, boolean [J]; by default all.
     """
-    classes, sums = sketch._content
-    if sums is None:
-        return sketch
-    cells = _joined_cells(sketch if like is None else like)
-    rows = [
-        _older_grids.moved_sums(row, cells, len(cells)) for row in sums.rows.values()
-    ]
-    return ScoreSketch._with_content(
-        sketch.config, classes, _cell_sums.of_rows(rows, sums.count)
+    starts, held, squared = [0], 0.0, 0.0
+    ends = [True] * sums.shape[1] if may_end is None else may_end.tolist()
+    rows = zip(*sums[[0, 3]].tolist(), ends, strict=True)
+    # Where a run begins depends on all runs before it.
+    for i, (weight, square, end) in enumerate(rows):
+        held, squared = held + weight, squared + square
+        if end and held**2 >= LEAST * squared * (1 - _ROUNDING):
+            starts.append(i + 1)
+            held = squared = 0.0
+    if starts[-1] == sums.shape[1]:
+        starts.pop()
+    while starts and not _is_enough(sums[:, starts[-1] :]):
+        starts.pop()
+    return np.array(starts, int)
+
+
+def _blocks(
+    group: int, fine: _Fine, starts: np.ndarray, first: float, known: np.ndarray | None
+) -> Blocks:
+    """Returns the blocks of runs of ascending cells.
+
+    A score is at least the mean of the run before, so a file needs no score for it.
+
+    Args:
+      group: the group of the blocks.
+      fine: the cells.
+      starts: where the runs start.
+      first: no score of the first run is less.
+      known: the least scores of all cells of the grid, if some are less than the cell.
+    """
+    if not len(starts):
+        return Blocks(np.zeros(0, int), np.zeros((5, 0)), np.zeros(0))
+    sums = np.add.reduceat(fine.sums, starts, axis=1)
+    means = sums[1] / sums[0]
+    least = np.append(first, means[:-1]) * (1 - _ROUNDING)
+    # The first may be less if the probabilities of an example do not sum to 1.
+    least = np.where(least <= means, least, 0.0)
+    if known is not None:
+        least = np.minimum(least, np.minimum.reduceat(known[fine.places], starts))
+    return Blocks(np.full(len(starts), group), sums, np.maximum(least, 0.0))
+
+
+def too_few() -> ValueError:
+    return _checks.error(
+        "sample_weight",
+        f"such that {LEAST} examples or more carry the weight of a summary that is "
+        "saved",
+        "a few large weights",
     )
 
 
-def _joined_cells(sketch: ScoreSketch) -> np.ndarray:
-    """Returns the new cell of each cell of a sketch."""
-    classes, sums = sketch._content
-    assert sums is not None
-    bits, groups = sketch._bits(classes or 2), sketch._spec.num_groups(classes or 2)
-    weights, score_sums = sums.weights.values, sums.score_sums.values
-    unit = weights.sum() / sums.count if sums.count else 1.0
-    cells = np.arange(len(weights))
-    for of_group in np.split(cells, groups):  # These are views, which are written to.
-        filled = np.flatnonzero(weights[of_group] > 0)
-        if not len(filled):
-            continue
-        old = of_group[filled]
-        runs = _runs(weights[old] / unit)
-        starts = np.flatnonzero(np.diff(runs, prepend=-1))
-        means = np.add.reduceat(score_sums[old], starts)
-        means = means / np.add.reduceat(weights[old], starts)
-        of_group[filled] = of_group[0] + _older_grids.cells_of(means, bits)[runs]
-    return cells
+def of_answers(sums: SketchSums, squares: SketchSums | None) -> Blocks:
+    """Returns the blocks of answers, of one group."""
+    fine = _fine(sums, squares)
+    starts = _starts(fine.sums)
+    if not len(starts):
+        raise too_few()
+    return _blocks(0, fine, starts, 0.0, None)
 
 
-def _runs(counts: np.ndarray) -> np.ndarray:
-    """Returns the number of the run of each cell. Runs hold at least `LEAST`."""
-    runs = np.empty(len(counts), np.int64)
-    run, held = 0, 0.0
-    # Where a run begins depends on all runs before it.
-    for i, count in enumerate(counts.tolist()):
-        runs[i] = run
-        held += count
-        if held >= LEAST - 1e-6:
-            run, held = run + 1, 0.0
-    if held and run:
-        runs[runs == run] = run - 1
-    return runs
+class View(NamedTuple):
+    """Sketches of a summary with K classes on one grid, and of their squared weights,
+    which are None without weights.
 
-
-def joined_classes(
-    sums: np.ndarray, counts: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """Returns sums over classes, in which classes of fewer than `LEAST` examples are
-    joined: each has its share, by weight, of what they have together.
-
-    Args:
-      sums: float64 [sums, classes].
-      counts: number of examples of each class.
-      weights: their total weight.
+    Attributes:
+      tops: scores of the decided classes; K groups, and one of mixed blocks.
+      top_squares: the same with squared weights.
+      classes: the probabilities of all classes, K groups.
+      class_squares: the same with squared weights.
+      known: the least score in each cell of `classes` if some may be less than the
+        cell, because they come from a file; else None.
+      num_classes: K.
+      bits: arguments of the grid.
     """
-    order = np.argsort(counts, kind="stable")
-    order = order[counts[order] > 0]
-    enough = np.cumsum(counts[order]) >= LEAST
-    few = int(np.count_nonzero(counts[order] < LEAST))
-    if few:  # With the next larger class, if all of them are fewer than that.
-        needed = int(np.argmax(enough)) + 1 if enough.any() else len(order)
-        few = max(few, needed)
-    joined = order[:few]
-    sums = sums.copy()
-    shares = weights[joined] / weights[joined].sum() if few else 0.0
-    sums[:, joined] = sums[:, joined].sum(axis=1, keepdims=True) * shares
-    return sums
+
+    tops: SketchSums
+    top_squares: SketchSums | None
+    classes: SketchSums
+    class_squares: SketchSums | None
+    known: np.ndarray | None
+    num_classes: int
+    bits: tuple[int, ...]
+
+
+def of_classes(view: View) -> tuple[Blocks, Blocks]:
+    """Returns the blocks of the decisions, and those of all other probabilities.
+
+    Raises:
+      ValueError: all examples together count as fewer than five.
+    """
+    size = view.num_classes
+    fine = _fine(view.tops, view.top_squares)
+    num_cells = len(view.classes.weights.values) // size
+    edges = np.searchsorted(fine.places, num_cells * np.arange(size + 2))
+    starts = {
+        k: start + _starts(fine.sums[:, start:end])
+        for k, (start, end) in enumerate(itertools.pairwise(edges))
+        if start < end
+    }
+    few = [k for k in range(size) if k in starts and not len(starts[k])]
+    pool = np.concatenate(
+        [np.zeros(0, int), *(np.arange(edges[k], edges[k + 1]) for k in few)]
+    )
+    pool = pool[np.argsort(fine.sums[1, pool] / fine.sums[0, pool], kind="stable")]
+    runs = _starts(fine.sums[:, pool])
+    if len(pool) and (size == 2 or not len(runs)):
+        pool, runs = _with_others(fine, pool, starts, edges), np.array([0])
+    bare = np.setdiff1d(np.arange(edges[size]), pool)  # Of blocks for one class.
+    tops = [
+        _blocks(k, fine.at(slice(edges[k + 1])), starts[k], 1 / size, view.known)
+        for k in starts
+        if k < size and len(starts[k])
+    ]
+    if size in starts:
+        mixed = fine.at(slice(edges[size], None))
+        tops.append(_blocks(size, mixed, starts[size] - edges[size], 0.0, None))
+    tops.append(_blocks(size, fine.at(pool), runs, 0.0, None))
+    decided = together(tops)
+    if size == 2 and view.known is None:
+        return decided, _mirrored(decided, fine.at(pool), num_cells)
+    return decided, _of_others(view, fine.places[bare], num_cells)
+
+
+def _with_others(
+    fine: _Fine, pool: np.ndarray, starts: dict[int, np.ndarray], edges: np.ndarray
+) -> np.ndarray:
+    """Returns a pool with the least confident decisions for the most frequent class, as
+    many as it needs, and removes these from their runs.
+    """
+    hosts = [k for k in starts if k < len(edges) - 2 and len(starts[k])]
+    weights = {k: fine.sums[0, edges[k] : edges[k + 1]].sum() for k in hosts}
+    for k in sorted(hosts, key=weights.__getitem__, reverse=True):
+        while len(starts[k]) and not _is_enough(fine.sums[:, pool]):
+            first, *rest = starts[k].tolist()
+            end = rest[0] if rest else edges[k + 1]
+            pool = np.append(pool, np.arange(first, end))
+            starts[k] = np.array(rest, int)
+    if not _is_enough(fine.sums[:, pool]):
+        raise too_few()
+    return pool
+
+
+def _mirrored(decided: Blocks, pool: _Fine, num_cells: int) -> Blocks:
+    """Returns the blocks of the probability of the class, of two, that was not decided:
+    of the same examples as the blocks of the decisions.
+    """
+    parts = []
+    for k in range(2):
+        block = decided.chosen(np.flatnonzero(decided.groups == 1 - k)[::-1])
+        sums = _of_other_class(block.sums)
+        means = sums[1] / sums[0]
+        least = np.append(0.0, means)[: len(means)]
+        if len(pool.places):  # Its decisions for k are as they are.
+            is_k = pool.places // num_cells == k
+            both = np.where(is_k, pool.sums, _of_other_class(pool.sums)).sum(axis=1)
+            # If it has low decisions for 1 - k, it has the largest probabilities of k.
+            hosts = np.any(~is_k) and block.groups.size > 0
+            bound = means[-1] if hosts else 0.0
+            sums, least = np.column_stack([sums, both]), np.append(least, bound)
+        least = np.clip(least * (1 - _ROUNDING), 0.0, sums[1] / sums[0])
+        parts.append(Blocks(np.full(len(least), k), sums, least))
+    return together(parts)
+
+
+def _of_other_class(sums: np.ndarray) -> np.ndarray:
+    """Returns the sums of 1 - p and 1 - y for those of the scores p and outcomes y."""
+    weights, scores, outcomes, squares, squared = sums
+    rows = [weights, weights - scores, weights - outcomes, squares, squares - squared]
+    return np.stack([rows[0], *(np.maximum(row, 0.0) for row in rows[1:])])
+
+
+def _of_others(view: View, bare: np.ndarray, num_cells: int) -> Blocks:
+    """Returns the blocks of the probabilities of all classes without those of the cells
+    `bare`, which are decisions in blocks for one class.
+    """
+    rest = _less(view.classes, view.tops, bare)
+    squares = None
+    if view.class_squares is not None and view.top_squares is not None:
+        squares = _less(view.class_squares, view.top_squares, bare)
+    fine = _fine(rest, squares)
+    edges = np.searchsorted(fine.places, num_cells * np.arange(view.num_classes + 1))
+    # Where all but two classes have no probability, the runs from the largest score on
+    # are those of the decisions from the smallest, if they may end at the same cells.
+    middles = np.mean(_grid.limits(*view.bits), axis=0)
+    mirror = _grid.index((1 - middles).astype(np.float32), *view.bits)
+    parts = []
+    for k, (start, end) in enumerate(itertools.pairwise(edges)):
+        cells = fine.at(slice(start, end))
+        places = mirror[cells.places - k * num_cells]
+        may_end = np.append(True, np.diff(places) != 0)[: len(places)]
+        down = _starts(cells.sums[:, ::-1], may_end[::-1])
+        if start < end and not len(down):
+            raise too_few()
+        starts = np.append(0, end - start - down[:0:-1])[: len(down)]
+        parts.append(_blocks(k, cells, starts, 0.0, view.known))
+    return together(parts)
+
+
+def _less(sums: SketchSums, others: SketchSums, cells: np.ndarray) -> SketchSums:
+    """Returns sums without those of some cells of others, exactly."""
+    rows = []
+    for name, row in sums.rows.items():
+        total, other = Total(row), others.rows[name]
+        for place, digit in enumerate(other.digits[:, cells], other.lowest):
+            total.add(-np.ldexp(digit.astype(np.float64), 32 * place), cells)
+        rows.append(total.sums())
+    return _cell_sums.of_rows(rows, sums.count)
+
+
+def sketch_sums(
+    blocks: Blocks, num_groups: int, bits: tuple[int, ...], count: int
+) -> tuple[SketchSums, SketchSums, np.ndarray]:
+    """Returns the sums of a sketch that has each block in the cell of its mean score,
+    those of squared weights, and the cells.
+    """
+    num_cells = _grid.num_cells(*bits)
+    means = np.clip(blocks.means, 0, 1)
+    cells = blocks.groups * num_cells + _grid.index(means.astype(np.float32), *bits)
+
+    def sums_of(*rows: np.ndarray) -> SketchSums:
+        totals = [Total(ExactSums.zeros(num_groups * num_cells)) for _ in rows]
+        for total, row in zip(totals, rows, strict=True):
+            total.add(row, cells)
+        return _cell_sums.of_rows([total.sums() for total in totals], count)
+
+    weights, scores, outcomes, squares, squared = blocks.sums
+    of_squares = sums_of(squares, squares * means, squared)
+    return sums_of(weights, scores, outcomes), of_squares, cells

@@ -38,10 +38,14 @@ class _Content(NamedTuple):
     Attributes:
       classes: number of classes; None if it is not known.
       sums: the sums over the cells; None before the first example.
+      least: the least score that each cell of all groups may hold, float64; None if it
+        is the lower end of the cell. Cells from the file of a `Summary` stand for
+        scores around them.
     """
 
     classes: int | None
     sums: SketchSums | None
+    least: np.ndarray | None = None
 
 
 class SketchState:
@@ -175,7 +179,7 @@ class SketchState:
             confidences=confidences,
         )
         examples, spec = _binning.read(data, self._spec, allow_none=True)
-        classes, sums = self._content
+        classes, sums, least = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
                 examples.name,
@@ -188,7 +192,7 @@ class SketchState:
         more = _cell_sums.of_examples(examples, spec, self._bits(classes))
         if more is not None:
             sums = more if sums is None else sums + more
-        self._content = _Content(classes, sums)
+        self._content = _Content(classes, sums, least)
 
     def reset(self) -> None:
         """Forgets all examples."""
@@ -248,11 +252,14 @@ class SketchState:
             raise _checks.plain_error(
                 "Sketches can be added only if they have the same options.", differences
             )
-        (classes, ours), (others, theirs) = self._content, other._content
+        (classes, ours, low), (others, theirs, low_too) = self._content, other._content
+        least = low if low_too is None else low_too
+        if low is not None and low_too is not None:
+            least = np.minimum(low, low_too)
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
         config = {**self.config, "num_classes": num_classes}
-        return self._with_content(config, classes or others, sums)
+        return self._with_content(config, classes or others, sums, least)
 
     def __radd__(self, other: object) -> Self:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
@@ -275,8 +282,10 @@ class SketchState:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SketchState):
             return NotImplemented
-        (classes, ours), (others, theirs) = self._content, other._content
+        (classes, ours, low), (others, theirs, low_too) = self._content, other._content
         if (self.config, classes) != (other.config, others):
+            return False
+        if (low is None) != (low_too is None) or not np.array_equal(low, low_too):
             return False
         if ours is None or theirs is None:
             return ours is theirs
@@ -296,7 +305,7 @@ class SketchState:
           path: the path of the file, to which no ending is added; or a file opened for
             writing bytes.
         """
-        classes, sums = self._content
+        classes, sums, least = self._content
         rows = {} if sums is None else sums.rows
         header = {
             "config": self.config,
@@ -305,15 +314,21 @@ class SketchState:
             "lowest": {name: row.lowest for name, row in rows.items()},
         }
         arrays = {name: row.digits for name, row in rows.items()}
+        if least is not None:
+            arrays["least"] = least
         _FORMAT.write(path, header, arrays)
 
     @classmethod
     def _with_content(
-        cls, config: dict[str, Any], classes: int | None, sums: SketchSums | None
+        cls,
+        config: dict[str, Any],
+        classes: int | None,
+        sums: SketchSums | None,
+        least: np.ndarray | None = None,
     ) -> Self:
         """Returns a sketch with these options and this content."""
         sketch = cls(**config)
-        sketch._content = _Content(classes, sums)
+        sketch._content = _Content(classes, sums, least)
         return sketch
 
     @classmethod
@@ -342,10 +357,12 @@ class SketchState:
             loaded._spec.check_classes(classes)
         if loaded.num_classes not in (None, classes):
             raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
-        sums = None
+        sums, least = None, arrays.pop("least", None)
         if arrays:
             sums = loaded._sums_of_file(header, arrays, classes or 2)
-        loaded._content = _Content(classes, sums)
+        if least is not None:
+            _check_least(least, loaded._num_cells(classes or 2))
+        loaded._content = _Content(classes, sums, least)
         return loaded
 
 
@@ -355,10 +372,19 @@ def _loads(cls: type[SketchState], data: bytes) -> SketchState:
 
 
 def _check_names(names: Collection[str]) -> None:
-    if list(names) not in ([], list(ROWS)):
+    if list(names) not in ([], list(ROWS), [*ROWS, "least"]):
         raise _checks.error(
             "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
         )
+
+
+def _check_least(least: np.ndarray, num_cells: int) -> None:
+    """Raises ValueError unless an array of a file holds a score for each cell."""
+    if least.shape != (num_cells,) or least.dtype != np.float64:
+        expected = f"float64 [{num_cells}]"
+        raise _checks.error("least", expected, f"{least.dtype} {list(least.shape)}")
+    if not np.all((least >= 0) & (least <= 1)):
+        raise _checks.error("least", "in [0, 1]", "other numbers")
 
 
 def _loaded_sums(

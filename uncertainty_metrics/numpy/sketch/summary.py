@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import itertools
+import dataclasses
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -14,31 +13,22 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _saved
-from uncertainty_metrics.numpy.scoring.scoring_rules import (
-    brier_score,
-    negative_log_likelihood,
+from uncertainty_metrics.numpy.sketch import (
+    _cell_sums,
+    _grid,
+    _private_cells,
+    _private_counts,
+    _summary_files,
+    _sums_by_class,
 )
-from uncertainty_metrics.numpy.sketch import _cell_sums, _private_cells
+from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
+from uncertainty_metrics.numpy.sketch._private_cells import Blocks
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Summary"]
-
-# The sums over the examples of a class, w the weight of an example: numbers, then
-# products of w with whether the decision was right, the confidence, the Brier score b
-# and the negative log-likelihood l, which is left out where it is infinite.
-_OF_LABELS = ("examples", "w", "ww")
-_SUMS = (
-    *_OF_LABELS,
-    *("impossible", "right", "confidence"),
-    *("w_gap", "ww_gap", "ww_gap_gap"),
-    *("w_b", "ww_b", "ww_b_b", "w_l", "ww_l", "ww_l_l"),
-)
-_SKETCHES = ("decisions", "classes", "squares")
-_FORMAT = _saved.Format("Summary", 1, ("class_names", "of_answers"))
-_MAX_NAME = 1000
 
 
 class Moments(NamedTuple):
@@ -58,6 +48,25 @@ class Moments(NamedTuple):
         return self.mean - half, self.mean, self.mean + half
 
 
+class _Sketches(NamedTuple):
+    """Sums over cells: of `decisions`, of the decisions for each class, and of
+    `classes`. The latter two are None for answers.
+    """
+
+    decisions: ScoreSketch
+    tops: SketchSums | None
+    classes: ScoreSketch | None
+
+    def plus(self, other: _Sketches) -> _Sketches:
+        tops = None
+        if self.tops is not None and other.tops is not None:
+            tops = self.tops + other.tops
+        classes = None
+        if self.classes is not None and other.classes is not None:
+            classes = self.classes + other.classes
+        return _Sketches(self.decisions + other.decisions, tops, classes)
+
+
 class Summary:
     """Sums over predictions, from which a calibration report is made.
 
@@ -71,10 +80,8 @@ class Summary:
     each class a few sums over its examples: their number and weight, how many of the
     decisions were right, and sums and sums of squares of confidence, Brier score and
     negative log-likelihood. It holds no row, no order, and nothing that links one
-    value of an example to another. In the file that `save` writes, cells of fewer than
-    five examples are joined with their neighbours, and the sums of classes of fewer
-    than five examples are joined, so that the score of no single example can be read
-    out of the file.
+    value of an example to another. The file that `save` writes has sums over blocks of
+    five examples or more, so that no difference of them is the score of one example.
 
     Args:
       class_names: names of the K classes, for the report; or none.
@@ -84,6 +91,8 @@ class Summary:
         whether it was right.
       classes: a `ScoreSketch` of the probability of every class, with a group for each
         class; None of answers with confidences.
+      private: epsilon of the differential privacy of the files that it comes from, the
+        largest of several; None without such files.
 
     Raises:
       ValueError: an argument is not as described.
@@ -102,8 +111,13 @@ class Summary:
         self.class_names = tuple(str(name) for name in class_names)
         self.decisions = ScoreSketch()
         self.classes: ScoreSketch | None = None
-        # The decisions again, weighted by the squares of their weights.
-        self._squares: ScoreSketch | None = None
+        # The decisions for each class, in the cells of `classes`, and a last group of
+        # blocks of decisions for several classes, which come from files.
+        self._tops: SketchSums | None = None
+        # The same sums again, weighted by the squares of the weights.
+        self._squares: _Sketches | None = None
+        self._is_from_file = False
+        self.private: float | None = None
         self._of_answers: bool | None = None
         self._sums: np.ndarray | None = None  # float64 [sums, classes].
 
@@ -196,7 +210,8 @@ class Summary:
         total = self + batch
         self._of_answers, self._sums = total._of_answers, total._sums
         self.decisions, self.classes = total.decisions, total.classes
-        self._squares = total._squares
+        self._tops, self._squares = total._tops, total._squares
+        self._is_from_file, self.private = total._is_from_file, total.private
 
     def _row(self, name: str) -> np.ndarray:
         """Returns the sums with this name, float64 [classes].
@@ -209,7 +224,7 @@ class Summary:
                 "There are no examples in this `Summary` yet: call `update` first.",
                 "none",
             )
-        return self._sums[_SUMS.index(name)]
+        return _sums_by_class.named(self._sums)[name]
 
     @property
     def total_weight(self) -> float:
@@ -229,7 +244,7 @@ class Summary:
     @property
     def impossible(self) -> int:
         """Number of labels whose probability was 0."""
-        return int(self._row("impossible").sum())
+        return round(self._row("impossible").sum())
 
     def means(self) -> dict[str, Moments]:
         """Returns accuracy, mean confidence and mean scores, with standard errors.
@@ -295,7 +310,7 @@ class Summary:
         """
         if self._squares is None:
             return None
-        (cells,) = self._squares._groups()
+        (cells,) = self._squares.decisions._groups()
         return np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
 
     def __add__(self, other: Self) -> Self:
@@ -312,23 +327,31 @@ class Summary:
                 "Summaries can be added only if they are of the same classes.",
                 " and ".join(each._told() for each in (self, other)),
             )
+        if (self.private is None) != (other.private is None):
+            raise _checks.plain_error(
+                "A differentially private summary can be added only to another one.",
+                f"private={self.private} and private={other.private}",
+            )
         total = type(self)(class_names=self.class_names)
+        if self.private is not None and other.private is not None:
+            total.private = max(self.private, other.private)
         total._of_answers = self._of_answers
         total._sums = self._sums + other._sums
-        total.decisions = self.decisions + other.decisions
-        if self.classes is not None and other.classes is not None:
-            total.classes = self.classes + other.classes
+        total._is_from_file = self._is_from_file or other._is_from_file
+        mine, others = self._unweighted(), other._unweighted()
+        sketches = mine.plus(others)
+        total.decisions, total._tops, total.classes = sketches
         if self._squares is not None or other._squares is not None:
-            total._squares = self._squared() + other._squared()
+            # Without weights, all are 1.
+            total._squares = (self._squares or mine).plus(other._squares or others)
         return total
 
     def __radd__(self, other: object) -> Self:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
         return self if is_start else NotImplemented
 
-    def _squared(self) -> ScoreSketch:
-        """Returns the sketch with squared weights: without weights, all are 1."""
-        return self.decisions if self._squares is None else self._squares
+    def _unweighted(self) -> _Sketches:
+        return _Sketches(self.decisions, self._tops, self.classes)
 
     def _told(self) -> str:
         """Returns what the summary is of, for a message."""
@@ -344,36 +367,87 @@ class Summary:
             f"{type(self).__name__} of {self._told()}, {self.num_examples:,} examples"
         )
 
-    def save(self, path: _saved.Path) -> None:
+    def save(self, path: _saved.Path, private: float | None = None) -> None:
         """Writes the summary as an .npz archive without pickles, which `load` reads.
 
-        Cells of fewer than five examples are joined with their neighbours: the answers
-        of the file differ from these a little, within the joined cells.
+        The file has sums over blocks of five examples or more with neighbouring scores,
+        so its answers differ from these a little. `docs/report.md` says what can be
+        learned from it. With weights, five is the effective number of examples, (sum
+        w)^2 / sum w^2.
+
+        With `private`, the file is differentially private instead: for any two data
+        sets of which one has one example more, no file is more than e^private times as
+        probable for one as for the other. All its numbers are computed from counts of
+        scores and outcomes in bins of a width of 0.01, to which discrete Laplace noise
+        of a cryptographic generator is added; for more than two classes an example is
+        in K + 1 counts, and so their noise is K + 1 times as large. Each file of the
+        same examples adds its `private` to what they spend.
 
         Args:
           path: the path of the file, to which no ending is added; or a file opened for
             writing bytes.
+          private: epsilon > 0 of differential privacy, such as 1; or None.
 
         Raises:
-          ValueError: there are no examples yet.
+          ValueError: there are fewer than 50 examples, or almost all weight is on a few
+            of them; or `private` is not as described, and needs examples without
+            weights that do not come from a file.
         """
-        sums = np.stack([self._row(name) for name in _SUMS])
-        counts, weights = self._row("examples"), self._row("w")
-        first = len(_OF_LABELS)
-        sums[first:] = _private_cells.joined_classes(sums[first:], counts, weights)
-        arrays = {"sums": sums}
-        for name, sketch in self._sketches().items():
-            like = self.decisions if name == "squares" else None
-            file = io.BytesIO()
-            _private_cells.joined(sketch, like).save(file)
-            arrays[name] = np.frombuffer(file.getvalue(), np.uint8)
-        header = {"class_names": self.class_names, "of_answers": self.of_answers}
-        _FORMAT.write(path, header, arrays)
+        if private is not None:
+            content = self._noised(_private_counts.checked_epsilon(private))
+        else:
+            if self.num_examples < _summary_files.LEAST_EXAMPLES:
+                raise _few_examples(f"{self.num_examples}")
+            decided, others = self._blocks()
+            content = _summary_files.Content(
+                *(self.class_names, bool(self.of_answers), self.private),
+                _sums_by_class.for_files(cast(np.ndarray, self._sums)),
+                *(decided, others, self.is_weighted),
+            )
+        _summary_files.write(path, content)
 
-    def _sketches(self) -> dict[str, ScoreSketch]:
-        sketches = (self.decisions, self.classes, self._squares)
-        named = zip(_SKETCHES, sketches, strict=True)
-        return {name: sketch for name, sketch in named if sketch is not None}
+    def _blocks(self) -> tuple[Blocks, Blocks | None]:
+        """Returns blocks of the decisions, and of the other probabilities."""
+        squares = self._squares
+        if self.classes is None or self._tops is None:
+            sums = _sums(self.decisions)
+            of_squares = None if squares is None else _sums(squares.decisions)
+            return _private_cells.of_answers(sums, of_squares), None
+        size = self.classes._content.classes or 2
+        view = _private_cells.View(
+            *(self._tops, None if squares is None else squares.tops),
+            *(_sums(self.classes), None),
+            *(self.classes._content.least, size, self.classes._bits(size)),
+        )
+        if squares is not None and squares.classes is not None:
+            view = view._replace(class_squares=_sums(squares.classes))
+        return _private_cells.of_classes(view)
+
+    def _noised(self, epsilon: float) -> _summary_files.Content:
+        """Returns the content of a file that is differentially private.
+
+        Raises:
+          ValueError: there are weights, or examples from a file, or too few examples.
+        """
+        if self.is_weighted or self._is_from_file or self._sums is None:
+            raise _checks.plain_error(
+                "`private` needs a summary of examples without weights, not of files.",
+                repr(self),
+            )
+        if self.classes is None or self._tops is None:
+            counts = _private_counts.of_answers(_sums(self.decisions), epsilon)
+        else:
+            size = self.classes._content.classes or 2
+            bits = self.classes._bits(size)
+            tops, classes = self._tops, _sums(self.classes)
+            counts = _private_counts.of_classes(tops, classes, size, bits, epsilon)
+        found = counts.decided.sums[0].sum() if counts is not None else 0.0
+        if counts is None or found < _summary_files.LEAST_EXAMPLES:
+            raise _few_examples("fewer, with the noise")
+        return _summary_files.Content(
+            *(self.class_names, bool(self.of_answers), epsilon),
+            *(counts.sums, counts.decided, counts.others, False),
+        )
 
     @classmethod
     def load(cls, path: _saved.Path) -> Self:
@@ -386,42 +460,53 @@ class Summary:
           ValueError: the file is not such an archive, has a later version, or is
             damaged.
         """
-        header, arrays = _FORMAT.read(path, _check_names)
-        names, of_answers = header["class_names"], header["of_answers"]
-        if not isinstance(of_answers, bool):
-            raise _FORMAT.broken(f"of_answers: {of_answers!r:.50}")
-        if not isinstance(names, list) or any(
-            not isinstance(name, str) or len(name) > _MAX_NAME for name in names
-        ):
-            raise _FORMAT.broken("names of classes that are no texts")
-        if of_answers == ("classes" in arrays):
-            raise _FORMAT.broken("the sketches of another kind of predictions")
-        loaded = cls(class_names=names)
-        loaded._of_answers = of_answers
-        loaded._sums = _checked_sums(arrays["sums"])
-        size = loaded.num_classes
-        if (names and len(names) != size) or (of_answers and size != 2):
-            raise _FORMAT.broken(f"sums of {size} classes")
-        sketches = {
-            name: ScoreSketch.load(io.BytesIO(arrays[name].tobytes()))
-            for name in arrays
-            if name != "sums"
-        }
-        for name, sketch in sketches.items():
-            _check_sketch(name, sketch, size)
-        loaded.decisions = sketches["decisions"]
-        loaded.classes = sketches.get("classes")
-        loaded._squares = sketches.get("squares")
-        if loaded.is_weighted and not loaded._have_the_same_cells():
-            raise _FORMAT.broken("sketches of different examples")
+        content = _summary_files.read(path)
+        size, decided, others = content.num_classes, content.decided, content.others
+        loaded = cls(class_names=content.class_names)
+        loaded._of_answers, loaded._is_from_file = content.of_answers, True
+        loaded._sums, loaded.private = content.sums, content.private
+        count = loaded.num_examples
+        empty = ScoreSketch()
+        of_all = decided._replace(groups=np.zeros_like(decided.groups))
+        sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
+        loaded.decisions = ScoreSketch._with_content(empty.config, 2, sums)
+        of_squares = _Sketches(
+            ScoreSketch._with_content(empty.config, 2, squares), None, None
+        )
+        if others is not None:
+            empty = ScoreSketch(max_prob=False, class_conditional=True)
+            bits = empty._bits(size)
+            loaded._tops, top_squares, _ = _private_cells.sketch_sums(
+                decided, size + 1, bits, count
+            )
+            of_one = decided.chosen(decided.groups < size)
+            of_one = _private_cells.together([of_one, others])
+            sums, squares, cells = _private_cells.sketch_sums(
+                of_one, size, bits, count * size
+            )
+            least = np.tile(_grid.rounded_limits(*bits)[0], size)
+            np.minimum.at(least, cells, of_one.least)
+            loaded.classes, of_classes = (
+                ScoreSketch._with_content(empty.config, size, each, least)
+                for each in (sums, squares)
+            )
+            of_squares = _Sketches(of_squares.decisions, top_squares, of_classes)
+        if content.is_weighted:
+            loaded._squares = of_squares
         return loaded
 
-    def _have_the_same_cells(self) -> bool:
-        ours, squared = (
-            np.asarray(sketch._groups()[0].places)
-            for sketch in (self.decisions, self._squared())
-        )
-        return np.array_equal(ours, squared)
+
+def _few_examples(received: str) -> ValueError:
+    return _checks.plain_error(
+        "A summary is saved of 50 examples or more: from fewer, the scores of single "
+        "examples can be told.",
+        received,
+    )
+
+
+def _sums(sketch: ScoreSketch) -> SketchSums:
+    """Returns the sums of a sketch that has examples."""
+    return cast(SketchSums, sketch._content.sums)
 
 
 def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
@@ -432,133 +517,45 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
       ValueError: a probability is not in [0, 1], or the weights are too large.
     """
     if of_answers:
-        confidences = examples.checked().probabilities[:, 1]
+        decided, confidences = None, examples.checked().probabilities[:, 1]
         right = examples.labels == 1
     else:
         decided, confidences = examples.decided
         right = decided == examples.labels
-    weights = examples.weights
     summary = Summary()
     summary._of_answers = of_answers
-    summary._sums = _sums_of(examples, right, confidences, of_answers)
-    summary.decisions = _sketch_of_decisions(right, confidences, weights)
-    if not of_answers:
-        summary.classes = ScoreSketch(max_prob=False, class_conditional=True)
-        summary.classes.update(cast(Any, examples))
-    if weights is not None:
-        summary._squares = _sketch_of_decisions(right, confidences, weights**2)
+    summary._sums = _sums_by_class.sums_of(examples, right, confidences, of_answers)
+    summary.decisions, summary._tops, summary.classes = _sketches_of(
+        examples, right, confidences, decided
+    )
+    if examples.weights is not None:
+        squared = dataclasses.replace(examples, weights=examples.weights**2)
+        summary._squares = _sketches_of(squared, right, confidences, decided)
     return summary
 
 
-def _sketch_of_decisions(
-    right: np.ndarray, confidences: np.ndarray, weights: np.ndarray | None
-) -> ScoreSketch:
-    """Returns the sketch that `update` makes of `correct` and `confidences`, [N], which
-    are checked already.
-    """
-    empty = ScoreSketch()
-    sums = _cell_sums.of_scores(
-        confidences[:, None], right[:, None], None, weights, 1, empty._bits(2)
-    )
-    return ScoreSketch._with_content(empty.config, 2, sums)
-
-
-def _sums_of(
+def _sketches_of(
     examples: _examples.Examples,
     right: np.ndarray,
     confidences: np.ndarray,
-    of_answers: bool,
-) -> np.ndarray:
-    """Returns the sums of a batch, float64 [sums, classes]."""
-    given: Any = examples.weighted(None)
-    b = np.asarray(brier_score(given, zero_based=True, aggregate=False), np.float64)
-    if of_answers:
-        b = b / 2  # That of one of the two classes.
-    nll = np.asarray(negative_log_likelihood(given, aggregate=False), np.float64)
-    impossible = np.flatnonzero(np.isinf(nll))
-    nll[impossible] = 0.0
-    sure = confidences.astype(np.float64)
-    gap = right - sure
-    labels, size, weights = examples.labels, examples.num_classes, examples.weights
-    total = _TotalsByClass(labels, size)
-    impossibles = np.bincount(labels[impossible], None, size)
-    if weights is None:  # Then w and w^2 are 1.
-        # A count is faster than a sum of booleans: of wrong decisions, then of right.
-        by_outcome = np.bincount(labels + size * right, minlength=2 * size)
-        by_outcome = by_outcome.reshape(2, size)
-        counts = by_outcome.sum(axis=0)
-        found = [total(each) for each in (gap, b, nll)]
-        squares = [total(each * each) for each in (gap, b, nll)]
-        pairs = zip(found, found, squares, strict=True)
-        rows = [counts, counts, counts, impossibles, by_outcome[1], total(sure)]
-        sums = np.stack([*rows, *itertools.chain(*pairs)]).astype(np.float64)
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):  # Refused below.
-            w, ww = weights, weights * weights
-            counts = np.bincount(labels, minlength=size)
-            rows = [counts, total(w), total(ww), impossibles]
-            rows += [total(w * right), total(w * sure)]
-            for each in (gap, b, nll):
-                rows += [total(w * each), total(ww * each), total(ww * each * each)]
-        sums = np.stack(rows)
-    if not np.all(np.isfinite(sums)):
-        raise _checks.error(
-            "sample_weight", "small enough to be squared", "an infinite sum"
-        )
-    return sums
+    decided: np.ndarray | None,
+) -> _Sketches:
+    """Returns the sketches of checked examples; without `decided`, of answers.
 
-
-class _TotalsByClass:
-    """Sums of the values of the examples of each class.
-
-    An addition to a sum waits for the addition before it. So that few classes do not
-    slow the additions down, every eighth example adds to the same sum.
-
-    Args:
-      labels: the class of each example, integers [N].
-      size: number of classes.
+    The sketch of the decisions is the one that `update` makes of `correct` and
+    `confidences`.
     """
-
-    def __init__(self, labels: np.ndarray, size: int):
-        self._size, self._parts = size, 8 if size <= 100 else 1
-        self._places = labels + size * (np.arange(len(labels)) & (self._parts - 1))
-
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        sums = np.bincount(self._places, values, self._parts * self._size)
-        return sums.reshape(self._parts, self._size).sum(axis=0)
-
-
-def _check_names(names: Collection[str]) -> None:
-    if list(names) not in (
-        ["sums", "decisions"],
-        ["sums", "decisions", "classes"],
-        ["sums", "decisions", "squares"],
-        ["sums", *_SKETCHES],
-    ):
-        raise _FORMAT.broken(f"the arrays {list(names)!r:.100}")
-
-
-def _checked_sums(sums: np.ndarray) -> np.ndarray:
-    """Returns the sums of a file; raises ValueError if they are not valid."""
-    if sums.dtype != np.float64 or sums.ndim != 2 or sums.shape[0] != len(_SUMS):
-        raise _FORMAT.broken(f"sums of type {sums.dtype} and shape {sums.shape}")
-    named = dict(zip(_SUMS, sums, strict=True))
-    signed = ("w_gap", "ww_gap")
-    if not np.all(np.isfinite(sums)) or any(
-        np.any(row < 0) for name, row in named.items() if name not in signed
-    ):
-        raise _FORMAT.broken("sums that are infinite or negative")
-    if sums.shape[1] < 2 or not named["w"].sum() > 0 or not named["ww"].sum() > 0:
-        raise _FORMAT.broken("sums of no examples")
-    return sums
-
-
-def _check_sketch(name: str, sketch: ScoreSketch, classes: int | None) -> None:
-    """Raises ValueError if a sketch of a file has other options than a summary has."""
-    expected = ScoreSketch()
-    size: int | None = 2
-    if name == "classes":
-        expected = ScoreSketch(max_prob=False, class_conditional=True)
-        size = classes
-    if sketch.config != expected.config or sketch._content.classes != size:
-        raise _FORMAT.broken(f"a sketch of {name} with {sketch.config}")
+    empty = ScoreSketch()
+    scores, outcomes, weights = confidences[:, None], right[:, None], examples.weights
+    sums = _cell_sums.of_scores(scores, outcomes, None, weights, 1, empty._bits(2))
+    decisions = ScoreSketch._with_content(empty.config, 2, sums)
+    if decided is None:
+        return _Sketches(decisions, None, None)
+    classes = ScoreSketch(max_prob=False, class_conditional=True)
+    classes.update(cast(Any, examples))
+    size = examples.num_classes
+    tops = _cell_sums.of_scores(
+        *(scores, outcomes, decided[:, None], weights),
+        *(size + 1, classes._bits(size)),
+    )
+    return _Sketches(decisions, tops, classes)
