@@ -1,5 +1,6 @@
 """Venn-Abers calibration against isotonic fits that include the new example."""
 
+import fractions
 import io
 
 import numpy as np
@@ -76,6 +77,52 @@ def test_many_equal_slopes_and_large_weights(rng):
     expected = um.IsotonicCalibration().fit(labels, probabilities=p)
     np.testing.assert_allclose(p0, p1, atol=1e-9)
     np.testing.assert_allclose(p0, expected.transform(probabilities=p), atol=1e-9)
+
+
+def exact_fits(weights, labels, i):
+    """Returns p0 and p1 at the distinct score i, as fractions: isotonic regression is
+    the largest, over starts, of the smallest mean, over ends, of blocks around i.
+    """
+    weights = [fractions.Fraction(weight) for weight in weights]
+    for label in (0, 1):
+        outcomes, masses = (
+            [w * y for w, y in zip(weights, labels, strict=True)],
+            list(weights),
+        )
+        outcomes[i], masses[i] = outcomes[i] + label, masses[i] + 1
+        yield max(
+            min(
+                sum(outcomes[start:end]) / sum(masses[start:end])
+                for end in range(i + 1, len(weights) + 1)
+            )
+            for start in range(i + 1)
+        )
+
+
+def test_fractional_and_extreme_weights_give_the_exact_fits(rng):
+    """Rounded sums of such weights gave fits outside [0, 1], and divisions by 0."""
+    makers = (lambda n: rng.random(n), lambda n: 10.0 ** rng.uniform(-20, 20, n))
+    weights_of_cases = [make(rng.integers(1, 9)) for make in makers * 30]
+    weights_of_cases += [np.array([1, 1e-20]), np.full(9, 0.1), np.full(2, 1e-300)]
+    for weights in weights_of_cases:
+        n = len(weights)
+        p, labels = np.sort(rng.random(n)), rng.integers(0, 2, n)
+        map = um.VennAbersCalibration()
+        map.fit(labels, probabilities=p, sample_weight=weights)
+        found = map.predict_interval(probabilities=p)
+        expected = [list(exact_fits(weights, labels.tolist(), i)) for i in range(n)]
+        expected = np.array(expected, dtype=np.float64).T
+        # The second fit has its full precision, the first that of the rounding of 1.
+        np.testing.assert_allclose(found[0], expected[0], atol=1e-15)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-14)
+        assert np.all(np.less(*found))
+        q = map.transform(probabilities=p)
+        assert np.all((q > 0) & (q < 1))
+        file = io.BytesIO()
+        map.save(file)
+        file.seek(0)
+        again = um.VennAbersCalibration.load(file)
+        np.testing.assert_array_equal(again.predict_interval(probabilities=p), found)
 
 
 def test_logits_and_probabilities_of_all_shapes_and_types(rng):

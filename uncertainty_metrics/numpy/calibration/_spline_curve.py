@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,11 +31,20 @@ _COINCIDE = 1e-6
 _ROUNDING = 2.0**-40
 # A mean square below this share of the largest mean square is rounding.
 _LEAST = 1e-14
-# The mean log-likelihood may be this far from its supremum, in nats. If a spline
-# separates the outcomes, some dozens of steps find the direction of the limit; after
-# these, each step divides the distance by e.
-_ENOUGH = 1e-11
-_MAX_STEPS = 200
+# The penalty, as a share of the information of a constant curve. Where the likelihood
+# has a maximum and no curve is 0 or 1, it changes the curve by less than 1e-7.
+_RIDGE = 1e-12
+# At the minimum the slopes are 0: below this share of the rarer outcome.
+_ENOUGH = 1e-12
+# Below this share, a step is good if it halves the slopes. It is the last if it does
+# not even do that, and the descent is below the rounding of the value.
+_NEAR = 1e-5
+_MAX_STEPS = 300
+_EPSILON = float(np.finfo(np.float64).eps)
+# A step must have this share of the descent that the slopes predict.
+_LEAST_DESCENT = 1e-4
+# If it has not, the next step is damped by so much more.
+_MORE_DAMPING = 8.0
 
 
 class IntegratedCalibrationIndex(NamedTuple):
@@ -197,8 +207,13 @@ def _knots(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def fitted(cells: Cells) -> SplineCurve:
     """Returns the curve of the largest likelihood, for at least one cell.
 
-    If a spline separates outcomes, the likelihood has no maximum. The curve is then
-    near its limit, which is 0 or 1 for these cells.
+    If a spline separates outcomes, or nearly does, the likelihood has no maximum, or
+    one for which coefficients are huge. So the curve minimises
+
+      mean negative log-likelihood + ridge / 2 r (1 - r) var(log(f / (1 - f)))
+
+    with r the mean outcome, and the variance over the examples. This does not depend on
+    the basis of the splines, and exchanging the outcomes turns f into 1 - f.
     """
     z = _likelihood_intervals.log_odds(cells.scores)
     total = cells.weights.sum()
@@ -209,8 +224,60 @@ def fitted(cells: Cells) -> SplineCurve:
     start[-1] = _likelihood_intervals.log_odds_of_rate(cells)
     if not math.isfinite(start[-1]):
         return SplineCurve(spline, start, np.zeros((len(rows), len(rows))))
-    try:
-        best = _newton.minimize(likelihood, start, enough=_ENOUGH, max_steps=_MAX_STEPS)
-    except _newton.NotConverged:
-        raise _likelihood_intervals.not_found(_MAX_STEPS) from None
-    return SplineCurve(spline, best.point, likelihood(best.point).hessian)
+    rarer = float(special.expit(-abs(start[-1])))
+    ridge = np.full(len(rows), _RIDGE * rarer * (1 - rarer))
+    ridge[-1] = 0.0
+
+    def penalised(point: np.ndarray) -> _newton.Local:
+        here, slopes = likelihood(point), ridge * point
+        return _newton.Local(
+            here.value + float(slopes @ point) / 2,
+            here.gradient + slopes,
+            hessian=here.hessian + np.diag(ridge),
+        )
+
+    return SplineCurve(spline, *_minimum(penalised, start, rarer))
+
+
+def _minimum(
+    function: Callable[[np.ndarray], _newton.Local], start: np.ndarray, rarer: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the minimum point of a penalised likelihood, and the second derivatives.
+
+    A Newton step may go so far that the curve is 0 at an event, up to rounding. The
+    curvature there has vanished, but the slope has not. So steps are damped (Levenberg
+    and Marquardt), and only slopes of 0 tell that the minimum is reached.
+
+    Args:
+      function: the function, with its derivatives.
+      start: the point before the first step.
+      rarer: share of the rarer outcome.
+    """
+    point, here, damping = start, function(start), 0.0
+    for _ in range(_MAX_STEPS):
+        slope = float(np.abs(here.gradient).max())
+        if slope <= _ENOUGH * rarer:
+            return point, here.hessian
+        values, vectors = np.linalg.eigh(here.hessian)
+        values = np.maximum(values, _EPSILON * values[-1])
+        slopes = vectors.T @ here.gradient
+        # The log-odds are sums of terms that may be large and cancel each other.
+        terms = here.value + rarer * float(np.abs(point).max())
+        rounding = 16 * _EPSILON * terms
+        while True:
+            damped = slopes / (values + damping)
+            step = -vectors @ damped
+            there, descent = function(point + step), float(slopes @ damped)
+            enough = _LEAST_DESCENT * descent - rounding
+            is_better = descent > rounding and here.value - there.value >= enough
+            if slope <= _NEAR * rarer:  # Rounding may hide the descent.
+                is_better |= float(np.abs(there.gradient).max()) < slope / 2
+                if not is_better and descent <= rounding:
+                    return point, here.hessian
+            if is_better:
+                break
+            damping = max(_MORE_DAMPING * damping, float(values[0]))
+            if not damping < math.inf:
+                raise _likelihood_intervals.not_found(_MAX_STEPS)
+        point, here, damping = point + step, there, damping / _MORE_DAMPING**2
+    raise _likelihood_intervals.not_found(_MAX_STEPS)

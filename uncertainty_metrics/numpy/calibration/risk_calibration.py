@@ -322,6 +322,19 @@ def integrated_calibration_index(
     depend on the shares of the weight only; R interpolates by default. Austin and
     Steyerberg also smooth by loess, which gives another f and another ICI.
 
+    With few events a spline often separates the labels, or nearly does. The likelihood
+    then has no maximum, or one with huge coefficients. So f is at the maximum of the
+    mean log-likelihood minus a tiny penalty,
+
+      1e-12 / 2 r (1 - r) (variance of log(f / (1 - f)) over the examples)
+
+    with r the share of events. The penalty treats both labels alike: exchanging them,
+    and p for 1 - p, turns f into 1 - f. Where a regression without the penalty
+    converges, and predicts no 0 or 1, f differs from it by less than 1e-7. Where a
+    spline separates labels, f is near 0 or 1 for these examples, and E_max may be large
+    although the risks are right. The guide shows how often this happens
+    (`studies/spline_separation.py`).
+
     The curve f follows the noise of the labels, too. So the ICI of a calibrated model
     is above 0 in finite data. `bootstrap` gives an interval; for a calibrated model it
     does not contain the true value 0, for the same reason.
@@ -338,8 +351,7 @@ def integrated_calibration_index(
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
-      calibrated. If a spline separates labels, f is the limit of the regression: 0 or 1
-      for the examples that it separates. If all labels are the same, f is this label.
+      calibrated. If all labels are the same, f is this label.
 
     Raises:
       ValueError: an argument is not as described.

@@ -74,9 +74,6 @@ def minimize(
     function: Callable[[np.ndarray], Local],
     start: np.ndarray,
     nonnegative: np.ndarray | None = None,
-    *,
-    enough: float | None = None,
-    max_steps: int = MAX_STEPS,
 ) -> Optimum:
     """Returns the minimum of a convex function.
 
@@ -89,24 +86,18 @@ def minimize(
       start: float64 [P].
       nonnegative: boolean [P], which parameters must be >= 0; needs a `hessian`.
         Parameters at the bound are exactly 0.
-      enough: if the value is above its minimum or limit by at most this gap, the step
-        is the last. For results that depend on the value alone, which converges even if
-        there is no minimum.
-      max_steps: largest number of steps.
 
     Raises:
-      NotConverged: there was no convergence in `max_steps` steps.
+      NotConverged: there was no convergence in `MAX_STEPS` steps.
     """
     point, last_size = start, 0.0
     here = function(point)
-    for _ in range(max_steps):
+    for _ in range(MAX_STEPS):
         target = _target(point, here, nonnegative)
         step = target - point
         descent = -float(here.gradient @ step)
         if not np.isfinite(descent):
             break
-        if enough is not None and descent / 2 <= enough:
-            return Optimum(target, max(descent, 0.0) / 2)
         size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
         # The direction of a descent below the rounding of the value means nothing.
         rounding = 16 * _EPSILON * abs(here.value)

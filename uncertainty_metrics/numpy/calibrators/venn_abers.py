@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from uncertainty_metrics.numpy.calibration import _pooled_scores
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 __all__ = ["VennAbersCalibration"]
+
+# p0 is at most this, so that p1 / (1 - p0 + p1) is below 1.
+_MOST = 1 - 2.0**-52
 
 
 class VennAbersCalibration(_calibrator.Calibrator):
@@ -94,8 +97,10 @@ class VennAbersCalibration(_calibrator.Calibrator):
         cells = _pooled_scores.pooled(p, examples.labels == 1, examples.weights)
         hits, misses = cells.outcome_sums, cells.weights - cells.outcome_sums
         # p0 is 1 minus the p1 of the problem with reversed classes and order.
-        lower = 1 - _with_a_hit(cells.weights[::-1], misses[::-1])[::-1]
         upper = _with_a_hit(cells.weights, hits)
+        lower = 1 - _with_a_hit(cells.weights[::-1], misses[::-1])[::-1]
+        # With large weights p0 may round to p1, or to 1.
+        lower = np.minimum(lower, np.minimum(np.nextafter(upper, 0.0), _MOST))
         return {"scores": cells.scores, "lower": lower, "upper": upper}
 
     def _ends(self, name: str, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,18 +146,20 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
       weights: weights of J scores in ascending order, > 0, [J].
       hits: the part of these weights that are hits, [J].
     """
-    x: list[Any] = np.append(0.0, np.cumsum(weights)).tolist()
-    y: list[Any] = np.append(0.0, np.cumsum(hits)).tolist()
+    x, y, one = _running_sums(weights, hits)
     last = len(x) - 1
 
-    def slope(left: int, right: int, moved: int = 0) -> float:
-        return (y[right] + moved - y[left]) / (x[right] + moved - x[left])
+    def line(left: int, right: int, moved: int = 0) -> tuple[int, int]:
+        """Returns the rise and the run between two points."""
+        return y[right] + moved - y[left], x[right] + moved - x[left]
 
     # For each point, the next vertex of the convex minorant of all points from it on.
     following = [last] * (last + 1)
     for point in range(last - 2, -1, -1):
         right = point + 1
-        while right < last and slope(point, right) >= slope(right, following[right]):
+        while right < last and _as_steep(
+            line(point, right), line(right, following[right])
+        ):
             right = following[right]
         following[point] = right
     # The vertices of the convex minorant of the points that have not moved. The line
@@ -163,18 +170,49 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
         right = max(right, point)
         while True:
             left = before[first]
-            while right < last and slope(left, following[right], 1) <= slope(
-                left, right, 1
+            while right < last and _as_steep(
+                line(left, right, one), line(left, following[right], one)
             ):
                 right = following[right]
-            fit = slope(left, right, 1)
-            if first + 1 == len(before) or slope(left, before[first + 1]) >= fit:
+            fit = line(left, right, one)
+            if first + 1 == len(before) or _as_steep(
+                line(left, before[first + 1]), fit
+            ):
                 break
             first += 1
-        fits.append(fit)
-        while len(before) > first + 1 and slope(before[-2], before[-1]) >= slope(
-            before[-1], point
+        fits.append(fit[0] / fit[1])
+        while len(before) > first + 1 and _as_steep(
+            line(before[-2], before[-1]), line(before[-1], point)
         ):
             before.pop()
         before.append(point)
     return np.array(fits)
+
+
+def _as_steep(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Says if the first slope is at least the second; each is a rise and a run."""
+    slopes = first[0] / first[1], second[0] / second[1]
+    if slopes[0] != slopes[1]:
+        return slopes[0] > slopes[1]
+    # Slopes that differ by less than rounding matter, because they may be near 1.
+    return first[0] * second[1] >= second[0] * first[1]
+
+
+def _running_sums(
+    weights: np.ndarray, hits: np.ndarray
+) -> tuple[list[int], list[int], int]:
+    """Returns the running sums of the weights and of the hits, from 0 on, and 1, in a
+    unit in which all of them are whole numbers.
+
+    Sums of fractions of very different sizes would have rounding errors of the size of
+    the largest, and slopes outside [0, 1]. Python's whole numbers have any length, and
+    their quotients are rounded once.
+    """
+    ratios = [[x.as_integer_ratio() for x in each.tolist()] for each in (weights, hits)]
+    # The denominators are powers of 2.
+    unit = max(denominator for each in ratios for _, denominator in each)
+    x, y = (
+        [0, *itertools.accumulate(n * (unit // denominator) for n, denominator in each)]
+        for each in ratios
+    )
+    return x, y, unit

@@ -37,12 +37,19 @@ def check_times(times: np.ndarray) -> np.ndarray:
     return times
 
 
-def check_event(event: np.ndarray) -> np.ndarray:
-    """Returns booleans, True for events; raises ValueError unless all are 0 or 1."""
+def check_event(event: np.ndarray, of_causes: str) -> np.ndarray:
+    """Returns booleans, True for events; raises ValueError unless all are 0 or 1.
+
+    Args:
+      event: finite, [n].
+      of_causes: what the error says about codes above 1, of events of other causes.
+    """
     bad = (event != 0) & (event != 1)
     if np.any(bad):
         raise _checks.error(
-            "event", "0 (censored) or 1 (event)", _inputs.first(bad, event)
+            "event",
+            f"0 (censored) or 1 (event); {of_causes}",
+            _inputs.first(bad, event),
         )
     return event == 1
 

@@ -15,17 +15,57 @@ from uncertainty_metrics.numpy.survival._conditional_curves import (
     column,
 )
 
+_NAME_THE_CAUSE = (
+    "if codes above 1 are events of other causes (competing events), name the cause "
+    "that the forecasts are about, as in cause=1"
+)
+
 
 def follow_up(
-    times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
+    times: ArrayLike,
+    event: ArrayLike,
+    sample_weight: ArrayLike | None,
+    of_causes: str = _NAME_THE_CAUSE,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns checked times, booleans for events, and weights, [n] each."""
+    times, codes, weights = _columns(times, event, sample_weight)
+    return times, check_event(codes, of_causes), weights
+
+
+def follow_up_of_cause(
+    times: ArrayLike,
+    event: ArrayLike,
+    sample_weight: ArrayLike | None,
+    cause: int | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns checked times, booleans for events of any cause, booleans for events of
+    this cause, and weights, [n] each. Without a cause there is only one.
+    """
+    if cause is None:
+        times, seen, weights = follow_up(times, event, sample_weight)
+        return times, seen, seen, weights
+    cause = _checks.positive_integer("cause", cause)
+    times, codes, weights = _columns(times, event, sample_weight)
+    bad = (codes < 0) | (codes != np.floor(codes))
+    if np.any(bad):
+        expected = "0 (censored) or the code of a cause: 1, 2, ..."
+        raise _checks.error("event", expected, _inputs.first(bad, codes))
+    if not np.any(codes == cause):
+        found = ", ".join(f"{code:g}" for code in np.unique(codes)[:9])
+        raise _checks.error("cause", f"a code in `event`: {found}", cause)
+    return times, codes > 0, codes == cause, weights
+
+
+def _columns(
+    times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns checked times, finite codes of events, and weights, [n] each."""
     array = _inputs.as_array("times", times)
     if array.ndim != 1 and array.shape[1:] != (1,):
         raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
     times = check_times(column("times", array, "times", array.shape))
-    event = check_event(column("event", event, "times", times.shape))
-    return times, event, weights_of(sample_weight, times.shape)
+    codes = column("event", event, "times", times.shape)
+    return times, codes, weights_of(sample_weight, times.shape)
 
 
 def weights_of(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
@@ -74,9 +114,15 @@ class Followed:
         """Returns G(t) at each time t; raises ValueError if it is 0 at one of them."""
         shares = self.shares[np.searchsorted(self.times, at, "right")]
         if np.any(shares == 0):
+            end = float(self.times[-1])
             raise _checks.error(
                 "at",
-                f"below {self.times[-1]}, when the last of `times` was censored",
+                f"below {end}, when the last of `times` was censored (the end of "
+                "follow-up). Take a time just below it, which is "
+                f"{np.nextafter(end, 0.0)}; or, if everybody censored at {end} was "
+                "followed until then, weights of 1[T >= at] / G(at-): pass "
+                f"at={end} and np.where((event == 0) & (times == {end}), "
+                f"np.nextafter({end}, np.inf), times)",
                 at.max(),
             )
         return shares

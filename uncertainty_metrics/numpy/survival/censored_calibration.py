@@ -49,6 +49,11 @@ DEFAULT_RANGE = (0.0, 0.1)
 # For c_hat the bandwidth of the least error is divided by n^(UNDERSMOOTHING / 2).
 UNDERSMOOTHING = 0.08
 
+_OF_CAUSES = (
+    "with events of other causes (codes above 1) this error is not defined: take a "
+    "calibration error with the labels and weights of survival_at(times, event, at, "
+    "cause=1) instead"
+)
 _LEAST_BANDWIDTH = 1e-12  # Far below the distance of neighbours.
 
 
@@ -66,7 +71,7 @@ def _follow_up(
     """Returns the follow-up until the end time, of checked data."""
     probs = _crossfit.check_probs(probs)
     times = check_times(column("times", times, "probs", probs.shape))
-    happened = check_event(column("event", event, "probs", probs.shape))
+    happened = check_event(column("event", event, "probs", probs.shape), _OF_CAUSES)
     if end_time > times.max():
         raise _checks.error(
             "end_time", f"at most the largest of `times`, {times.max()}", end_time

@@ -15,6 +15,11 @@ from uncertainty_metrics.numpy.survival._follow_up import Followed, follow_up
 
 __all__ = ["concordance_index"]
 
+_OF_CAUSES = (
+    "with events of other causes (codes above 1) take `auroc` with the labels and "
+    "weights of survival_at(times, event, at, cause=1) instead"
+)
+
 
 def concordance_index(
     times: ArrayLike,
@@ -86,7 +91,7 @@ def concordance_index(
     horizon = _checks.number(at)
     if not horizon > 0:
         raise _checks.error("at", "a time > 0", repr(at))
-    ends, seen, weights = follow_up(times, event, sample_weight)
+    ends, seen, weights = follow_up(times, event, sample_weight, _OF_CAUSES)
     risks = column("risk_scores", risk_scores, "times", ends.shape)
     weights = weights / weights.max()
     counted = weights > 0

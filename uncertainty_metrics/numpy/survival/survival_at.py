@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.survival._follow_up import Followed, follow_up
+from uncertainty_metrics.numpy.survival._follow_up import Followed, follow_up_of_cause
 
 __all__ = ["survival_at"]
 
@@ -32,6 +32,7 @@ def survival_at(
     event: ArrayLike,
     at: float,
     *,
+    cause: int | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> SurvivalAt:
     """Labels and weights at one time, with which every metric of this package evaluates
@@ -55,6 +56,19 @@ def survival_at(
     `ipcw_brier_score(times, event, S, at)`. `auroc` compares the examples with an event
     by `at` with the examples without one.
 
+    If an event of another cause can come first (a competing event, such as death before
+    a relapse), pass the codes of the causes as `event`, and the cause that the
+    forecasts are about. Then
+
+      label_i = 1[T_i <= at, event of this cause],
+      weight_i = 1[T_i <= at, event of any cause] / G(T_i-) + 1[T_i > at] / G(at)
+
+    An example with a competing event by `at` has label 0 and keeps its weight: it will
+    not have the event of interest. The forecast is the cumulative incidence, the
+    probability of an event of this cause by `at`; it is not 1 - Kaplan-Meier with the
+    competing events censored. Brier score and AUROC with these labels and weights are
+    those that riskRegression's `Score` defines, with a marginal estimate of G.
+
     The intervals of functions such as `calibration_slope` and `auroc_interval` count a
     weight as a number of examples. With the weights from this function they are too
     narrow, because an example with a large weight is still only one example. For an
@@ -64,9 +78,11 @@ def survival_at(
     Args:
       times: time of the event or of the censoring, whichever came first; finite and
         >= 0, shape [n].
-      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
-        events come before censorings.
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]; with `cause` the
+        code of the event: 1, 2, and so on. At equal times events come before
+        censorings.
       at: a finite time >= 0; below the largest of `times` if that is a censoring.
+      cause: the code of the event of interest; None if `event` is 0 or 1.
       sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
         the estimate of G. The returned weights are multiplied by it, and have its sum.
 
@@ -86,6 +102,8 @@ def survival_at(
       >>> risks = [0.8, 0.4, 0.8, 0.4]
       >>> round(um.auroc(labels, risks, sample_weight=weights), 6)
       1.0
+      >>> um.survival_at(times, [1, 0, 2, 1], 3.5, cause=1).labels.tolist()
+      [1, 0, 0, 0]
 
     References:
       Graf, Schmoor, Sauerbrei and Schumacher (1999), Assessment and Comparison of
@@ -96,13 +114,17 @@ def survival_at(
     horizon = _checks.number(at)
     if not 0 <= horizon < math.inf:
         raise _checks.error("at", "a finite time >= 0", repr(at))
-    return _labelled(*follow_up(times, event, sample_weight), horizon)
+    ends, seen, of_cause, weights = follow_up_of_cause(
+        times, event, sample_weight, cause
+    )
+    labels = (of_cause & (ends <= horizon)).astype(np.int64)
+    return SurvivalAt(labels, _reweighted(ends, seen, weights, horizon))
 
 
-def _labelled(
+def _reweighted(
     times: np.ndarray, event: np.ndarray, weights: np.ndarray, at: float
-) -> SurvivalAt:
-    """Returns the labels and weights for checked arguments."""
+) -> np.ndarray:
+    """Returns the weights for checked arguments; events are those of any cause."""
     relative = weights / weights.max()
     counted = relative > 0
     followed = Followed.of(times[counted], event[counted], relative[counted])
@@ -110,4 +132,4 @@ def _labelled(
     probabilities = np.full(len(times), np.inf)  # A weight is divided by them.
     probabilities[counted] = np.where(came[counted], followed.before, np.inf)
     probabilities[counted & (times > at)] = followed.until(np.array(at))
-    return SurvivalAt(came.astype(np.int64), weights / probabilities)
+    return weights / probabilities

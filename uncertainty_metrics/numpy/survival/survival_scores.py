@@ -16,12 +16,17 @@ from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.survival._conditional_curves import check_event, column
 from uncertainty_metrics.numpy.survival._follow_up import (
     Followed,
-    follow_up,
+    follow_up_of_cause,
     weights_of,
 )
 
 __all__ = ["d_calibration", "integrated_brier_score", "ipcw_brier_score"]
 
+_OF_CAUSES = (
+    "with events of other causes (codes above 1) distribution calibration is not "
+    "defined, because the probability of no event of one cause does not fall to 0: "
+    "take metrics with the labels and weights of survival_at(times, event, at, cause=1)"
+)
 _ROUNDING = 1e-3  # Survival must not rise by more from one time to the next.
 
 
@@ -84,19 +89,23 @@ def _scores(
     event: ArrayLike,
     survival: ArrayLike,
     at: np.ndarray,
+    cause: int | None,
     sample_weight: ArrayLike | None,
 ) -> np.ndarray:
     """Returns the scores [T], or [] for one time."""
-    ends, seen, weights = follow_up(times, event, sample_weight)
+    ends, seen, of_cause, weights = follow_up_of_cause(
+        times, event, sample_weight, cause
+    )
     weights = weights / weights.max()
     curves = _curves(survival, len(ends), at)
     counted = weights > 0
-    ends, seen, curves = ends[counted], seen[counted], curves[counted]
-    weights = weights[counted]
+    ends, seen, of_cause = ends[counted], seen[counted], of_cause[counted]
+    curves, weights = curves[counted], weights[counted]
 
     followed = Followed.of(ends, seen, weights)
     by_row = (slice(None), None)[: 1 + at.ndim]  # Adds the axis of `at`.
-    gone = np.where(seen, weights / followed.before, 0.0)[by_row] * curves**2
+    gone = np.where(seen, weights / followed.before, 0.0)[by_row]
+    gone = gone * (~of_cause[by_row] - curves) ** 2
     left = weights[by_row] / followed.until(at) * (1 - curves) ** 2
     losses = np.where(ends[by_row] > at, left, gone)
     return losses.sum(axis=0) / weights.sum()
@@ -108,6 +117,7 @@ def ipcw_brier_score(
     survival: ArrayLike,
     at: ArrayLike,
     *,
+    cause: int | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Brier score of survival curves under right censoring, at one time or several.
@@ -121,14 +131,21 @@ def ipcw_brier_score(
     estimate of the mean of (1[event later than t] - S(t))^2, consistent if censoring
     depends neither on the time of the event nor on the forecasts.
 
+    If an event of another cause can come first (a competing event), S_i(t) is the
+    probability of no event of this cause by t, and an example with a competing event
+    by t has the term (1 - S_i(t))^2 / G(T_i-): it will not have the event of interest.
+
     Args:
       times: time of the event or of the censoring, whichever came first; finite and
         >= 0, shape [n].
-      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
-        events come before censorings.
-      survival: forecasts S_i(t) = P(no event by t), shape [n, T], or [n] for one time.
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]; with `cause` the
+        code of the event: 1, 2, and so on. At equal times events come before
+        censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T], or [n] for one time;
+        with `cause` 1 - the cumulative incidence of this cause.
       at: the time t, >= 0, or ascending times [T]; below the largest of `times` if
         that is a censoring.
+      cause: the code of the event of interest; None if `event` is 0 or 1.
       sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
         the estimate of G.
 
@@ -153,7 +170,7 @@ def ipcw_brier_score(
       Right-Censored Event Times.
     """
     points = _at(at)
-    scores = _scores(times, event, survival, points, sample_weight)
+    scores = _scores(times, event, survival, points, cause, sample_weight)
     return scores if points.ndim else float(scores)
 
 
@@ -163,6 +180,7 @@ def integrated_brier_score(
     survival: ArrayLike,
     at: ArrayLike,
     *,
+    cause: int | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Brier score of survival curves under right censoring, averaged over time.
@@ -174,10 +192,13 @@ def integrated_brier_score(
     Args:
       times: time of the event or of the censoring, whichever came first; finite and
         >= 0, shape [n].
-      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
-        events come before censorings.
-      survival: forecasts S_i(t) = P(no event by t), shape [n, T].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]; with `cause` the
+        code of the event: 1, 2, and so on. At equal times events come before
+        censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T]; with `cause` 1 - the
+        cumulative incidence of this cause.
       at: ascending times t_1, ..., t_T, at least two; see `ipcw_brier_score`.
+      cause: the code of the event of interest; None if `event` is 0 or 1.
       sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
         the estimate of G.
 
@@ -201,7 +222,7 @@ def integrated_brier_score(
     points = _at(at)
     if points.size < 2:
         raise _checks.error("at", "at least two ascending times", repr(at), verb="hold")
-    scores = _scores(times, event, survival, points, sample_weight)
+    scores = _scores(times, event, survival, points, cause, sample_weight)
     steps = np.diff(points / points[-1])  # Differences of large times may overflow.
     return float(np.sum(steps * (scores[1:] + scores[:-1])) / (2 * steps.sum()))
 
@@ -262,7 +283,7 @@ def d_calibration(
         raise _checks.error(
             "survival", "of shape [n], one for each example", f"shape {shape}"
         )
-    seen = check_event(column("event", event, "survival", scores.shape))
+    seen = check_event(column("event", event, "survival", scores.shape), _OF_CAUSES)
     scores = scores.reshape(-1)
     weights = weights_of(sample_weight, seen.shape)
 
