@@ -439,16 +439,18 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     Raises:
       ValueError: neither names nor options say which label is class 1.
     """
-    if choice.classes:
+    positive = choice.positive_class
+    if positive is not None and labels.dtype.kind == "b":
+        positive = positive.title()
+    # The names where several labels are not the positive class.
+    of_many = (f"not {positive}", positive)
+    if choice.classes and choice.classes != of_many:
         if len(choice.classes) != 2:
             raise ValueError(
                 "predictions of class 1 alone need the names of two classes. Received: "
                 f"{listed(choice.classes)}"
             )
         return Two(encoded(labels, choice.classes), choice.classes)
-    positive = choice.positive_class
-    if positive is not None and labels.dtype.kind == "b":
-        positive = positive.title()
     if positive is None and not is_text(labels):
         return Two(labels)
     found, inverse = np.unique(labels, return_inverse=True)
@@ -459,12 +461,13 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
             "with --positive-class, or in Python with `classes`, class 1 second. "
             f"Received: {listed(values)}"
         )
-    if positive not in values:
+    if positive not in values and not choice.classes:
         raise ValueError(
             f"the positive class `{positive}` must be one of the labels. Received: "
             f"{listed(values)}"
         )
     others = [value for value in values if value != positive]
-    names = (others[0] if len(others) == 1 else f"not {positive}", positive)
+    one_other = len(others) == 1 and not choice.classes
+    names = (others[0], positive) if one_other else of_many
     right = np.array([value == positive for value in values])
     return Two(right[inverse].reshape(labels.shape).astype(np.int64), names)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
-from uncertainty_metrics._report import _arrow_tables
+from uncertainty_metrics._report import _arrow_tables, _tables
 from uncertainty_metrics._report._files import TABLES
 from uncertainty_metrics._report._predictions import silent
 from uncertainty_metrics._report._tables import CsvTable, Table
-from uncertainty_metrics._report._text_files import TextFile
+from uncertainty_metrics._report._text_files import TextFile, readable
 from uncertainty_metrics._report._value_tables import RecordTable
 
 # The most numbers in a part of a table, and about the most characters of text.
@@ -34,56 +35,71 @@ def parts(
         rows = max(1, _NUMBERS // (len(columns) if columns else 100))
         yield from _arrow_tables.parts(file, kind, rows, columns)
     elif kind == "csv":
-        yield from _text_parts(CsvTable, "CSV", file, True)
-    elif kind == "json" and not _is_list(file):
-        yield from _text_parts(RecordTable, "JSON", file, False)
+        yield from _csv_parts(file)
+    elif kind == "json" and TextFile(file).first_character("JSON") != "[":
+        # JSON escapes the ends of lines in text, so that each line is a record.
+        blocks = TextFile(file).blocks("JSON")
+        texts = (("".join(block), len(block)) for block in blocks)
+        yield from _text_parts(RecordTable, "", texts, lambda text: not text.strip())
     else:  # A copy, since the file may be closed when the part is read.
         file.seek(0)
         yield TABLES[kind](io.BytesIO(file.read()), silent)
 
 
-def _is_list(file: IO[bytes]) -> bool:
-    lines = (line.strip() for line in TextFile(file).lines("JSON"))
-    return next(filter(None, lines), "").startswith("[")
+def _csv_parts(file: IO[bytes]) -> Iterator[Table]:
+    """Yields tables that all have the header of the file."""
+    if not TextFile(file).first_character("CSV"):
+        return
+    whole = CsvTable(file, silent)
+    blocks = TextFile(file).blocks("CSV")
+    header: list[str] = []
+    while len(header) < whole.header_lines:
+        header += next(blocks)
+    header, rest = header[: whole.header_lines], header[whole.header_lines :]
+    rows = itertools.chain([rest] if rest else [], blocks)
+    # A single "\r" would make one end of a line with a "\n" that follows.
+    title = "".join(header).rstrip("\r\n") + "\n"
+    with readable("CSV"):
+        yield from _text_parts(
+            CsvTable,
+            title,
+            _tables.whole_records(rows, whole.delimiter, len(header)),
+            lambda text: _tables.is_blank(text, whole.delimiter),
+        )
 
 
 def _text_parts(
-    table: Callable[..., Table], kind: str, file: IO[bytes], has_header: bool
+    table: Callable[..., Table],
+    header: str,
+    texts: Iterator[tuple[str, int]],
+    is_blank: Callable[[str], bool],
 ) -> Iterator[Table]:
-    """Yields tables of some lines each, every one with the header of the file."""
-    lines = TextFile(file).lines(kind)
-    header = _header(lines) if has_header else []
-    before = 0
-    while block := _block(lines):
-        content = io.BytesIO("".join([*header, *block]).encode())
-        yield table(content, silent, before)
-        before += len(block)
+    """Yields tables of some records each.
 
-
-def _header(lines: Iterator[str]) -> list[str]:
-    """Returns the lines up to the end of the names of columns."""
-    header: list[str] = []
-    for line in lines:
-        header.append(line)
-        is_name = line.strip() and not line.startswith("sep=")
-        if is_name and not _is_open(header):
-            break
-    return header
-
-
-def _block(lines: Iterator[str]) -> list[str]:
-    """Returns the next lines: whole rows, of which quoted text may have several."""
+    Args:
+      table: makes a table of a file.
+      header: text before the records of each table.
+      texts: text of whole records, and how many lines they have.
+      is_blank: says whether a text has no example. Every table has an example.
+    """
+    before = lines = size = 0
     block: list[str] = []
-    size, quotes = 0, 0
-    for line in lines:
-        block.append(line)
-        size += len(line)
-        quotes += line.count('"')
-        if size >= _CHARACTERS and quotes % 2 == 0:
-            break
-    return block
 
+    def part() -> Table:
+        # With a mark of the byte order, as a first character may be one, too.
+        content = io.BytesIO("".join([header, *block]).encode("utf-8-sig"))
+        return table(content, silent, before)
 
-def _is_open(lines: list[str]) -> bool:
-    """Says if a quoted text goes on after these lines."""
-    return sum(line.count('"') for line in lines) % 2 == 1
+    for text, number in texts:
+        if not block and is_blank(text):
+            before += number
+            continue
+        block.append(text)
+        lines += number
+        size += len(text)
+        if size >= _CHARACTERS:
+            yield part()
+            before += lines
+            block, lines, size = [], 0, 0
+    if block:
+        yield part()

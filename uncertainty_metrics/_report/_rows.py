@@ -42,7 +42,7 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             changed[name] = values if alone else values[rows]
     if not isinstance(model, Regression | Survival):
         changed["groups"] = {
-            name: np.asarray(values)[rows] for name, values in model.groups.items()
+            name: _column(values)[rows] for name, values in model.groups.items()
         }
     if isinstance(model, Confidences):
         if model.samples is not None:
@@ -53,6 +53,15 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             chosen = np.arange(len(values))[rows].tolist()
             changed["questions"] = Questions(name, [values[i] for i in chosen])
     return dataclasses.replace(model, **changed)
+
+
+def _column(values: Any) -> np.ndarray:
+    """Returns the values of an attribute as an array.
+
+    In an array of text each value would be as wide as the longest one.
+    """
+    is_list = isinstance(values, list | tuple)
+    return np.asarray(values, object if is_list else None)
 
 
 def joined(models: Sequence[RowModel]) -> RowModel:
@@ -71,16 +80,19 @@ def joined(models: Sequence[RowModel]) -> RowModel:
             )
     if not isinstance(first, Regression | Survival):
         changed["groups"] = {
-            name: np.concatenate([np.asarray(model.groups[name]) for model in models])
+            name: np.concatenate([_column(model.groups[name]) for model in models])
             for name in first.groups
         }
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
         samples = [each.samples for each in answers if each.samples is not None]
-        if samples:
+        if len(samples) == len(models):
             changed["samples"] = SampledAgreement(
                 *(np.concatenate(fields) for fields in zip(*samples, strict=True))
             )
+        else:  # A part without them has a note that says why.
+            notes = (note for each in answers for note in each.notes)
+            changed |= {"samples": None, "notes": tuple(dict.fromkeys(notes))}
         questions = [each.questions for each in answers if each.questions]
         if questions:
             values = [value for asked in questions for value in asked.values]

@@ -10,14 +10,15 @@ import os
 import pathlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report import _files, _parts, _rows
+from uncertainty_metrics._report._classes import classified
 from uncertainty_metrics._report._decisions import examples_of
-from uncertainty_metrics._report._names import Choice
+from uncertainty_metrics._report._names import Choice, existing
 from uncertainty_metrics._report._predictions import (
     Confidences,
     ExampleError,
@@ -29,10 +30,19 @@ from uncertainty_metrics._report._predictions import (
     silent,
 )
 from uncertainty_metrics._report._sections_regression import forecasts_of
-from uncertainty_metrics._report._table_models import Plan, model_of_table, plan_of
+from uncertainty_metrics._report._table_models import (
+    Plan,
+    all_labels,
+    labels_in,
+    model_of_table,
+    plan_of,
+)
 from uncertainty_metrics._report._tables import Table
+from uncertainty_metrics._report._value_tables import RecordTable
 from uncertainty_metrics.numpy import _threads
 from uncertainty_metrics.numpy.sketch.summary import Summary, summary_of
+
+Item = TypeVar("Item")
 
 # Rows of the sample: as many, or fewer where these have so many numbers together.
 _MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
@@ -265,7 +275,7 @@ def read_stream(
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     progress = _Progress(sum(sizes), tell)
     before = dict(zip(paths, itertools.accumulate([0, *sizes]), strict=False))
-    pieces = _pieces(paths, choice or Choice())
+    pieces = _pieces(paths, choice or Choice(), tell)
     for piece, part in _threads.map_ahead(_read_piece, pieces):
         with _files.errors_of(_files.source_of(piece.path)):
             accumulator._add(part)
@@ -289,7 +299,9 @@ class _Piece(NamedTuple):
     end: int
 
 
-def _pieces(paths: Iterable[pathlib.Path], choice: Choice) -> Iterator[_Piece]:
+def _pieces(
+    paths: Sequence[pathlib.Path], choice: Choice, tell: Callable[[str], None]
+) -> Iterator[_Piece]:
     """Yields the parts of files, whose tables all have the plan of the first.
 
     Raises:
@@ -305,9 +317,11 @@ def _pieces(paths: Iterable[pathlib.Path], choice: Choice) -> Iterator[_Piece]:
                 yield _Piece(path, read, _example, path.stat().st_size)
                 continue
             with open(path, "rb") as file:
-                plan = plan or _plan(kind, file, name, choice)
                 if plan is None:
-                    continue  # There are no examples in this file.
+                    first = next(_parts.parts(kind, file), None)
+                    if first is None:
+                        continue  # There are no examples in this file.
+                    plan = _plan(first, name, paths, choice, tell)
                 for table in _parts.parts(kind, file, plan.used):
                     read = functools.partial(_model_of_table, name, table, plan)
                     yield _Piece(path, read, table.place, file.tell())
@@ -344,17 +358,69 @@ def _source_of_all(paths: Sequence[pathlib.Path]) -> str:
     return f"{_files.source_of(paths[0])}{more}"
 
 
-def _plan(kind: str, file: IO[bytes], name: str, choice: Choice) -> Plan | None:
-    """Returns the plan of a file by its first part; None without examples."""
-    first = next(_parts.parts(kind, file), None)
-    if first is None:
-        return None
-    plan = plan_of(first, choice)
-    return plan.with_classes_of(model_of_table(name, first, plan))
+def _plan(
+    first: Table,
+    name: str,
+    paths: Sequence[pathlib.Path],
+    choice: Choice,
+    tell: Callable[[str], None],
+) -> Plan:
+    """Returns how to read all parts of files, of which `first` is the first.
+
+    What depends on the labels depends on those of all parts, because the files may be
+    sorted by label.
+    """
+
+    @functools.cache
+    def labels_of(column: str) -> np.ndarray:
+        tell(f"reads the different values of {column}")
+        return all_labels(
+            _of_all_tables(paths, [column], lambda table: labels_in(table, column))
+        )
+
+    if isinstance(first, RecordTable) and not {*choice.groups} <= {*first.header}:
+        # The first records may lack a field of the groups.
+        headers = _of_all_tables(paths, None, lambda table: table.header)
+        first.header = list(dict.fromkeys(itertools.chain(first.header, *headers)))
+    plan = plan_of(first, choice, labels_of)
+    columns = plan.columns
+    if columns is None or choice.positive_class is None or choice.classes:
+        return plan.with_classes_of(model_of_table(name, first, plan))
+    labels = labels_of(plan.label)
+    # Any predictions do: the classes depend on the names and on the labels alone.
+    size = len(columns.names)
+    values = np.full((len(labels), size), 1 / size)
+    model = classified(
+        name,
+        labels,
+        columns.kind,
+        values[:, 0] if columns.alone else values,
+        columns.classes,
+        choice,
+    )
+    return plan.with_classes_of(model)
+
+
+def _of_all_tables(
+    paths: Iterable[pathlib.Path],
+    columns: Sequence[str] | None,
+    function: Callable[[Table], Item],
+) -> Iterator[Item]:
+    """Yields a function of each part of files, with these columns; None reads all."""
+    for path in paths:
+        with _files.errors_of(_files.source_of(path)):
+            kind = _files.kind_of(path)
+            if kind == "npz":
+                continue
+            with open(path, "rb") as file:
+                for table in _parts.parts(kind, file, columns):
+                    for name in columns or ():
+                        existing(name, table.header, "column")
+                    yield function(table)
 
 
 def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
-    plan.check_header(table.header)
+    plan.check_header(table)
     try:
         return model_of_table(name, table, plan)
     except ExampleError:

@@ -7,7 +7,8 @@ first part of one that is read part by part, and then each part is read by it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from uncertainty_metrics._report._survival_models import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report._tables import Table
+from uncertainty_metrics._report._value_tables import RecordTable
 
 # If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
@@ -87,9 +89,14 @@ class Plan:
         names = [self.label, *self.numbers, *named, *self.choice.groups]
         return list(dict.fromkeys(names))
 
-    def check_header(self, header: Sequence[str]) -> None:
-        """Raises ValueError unless a further part has these columns and weights."""
-        for name in self.used:
+    def check_header(self, table: Table) -> None:
+        """Raises ValueError unless a further part has these columns and weights.
+
+        In JSON the records of a part may lack a field that others have.
+        """
+        header = table.header
+        is_json = isinstance(table, RecordTable)
+        for name in [self.label, *self.numbers] if is_json else self.used:
             existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
@@ -99,7 +106,7 @@ class Plan:
             )
 
     def with_classes_of(self, model: Model) -> Plan:
-        """Returns the plan for further parts, whose classes are those of the first."""
+        """Returns the plan for parts, all of which have the classes of a model."""
         classes = getattr(model, "classes", ())
         if not classes:
             return self
@@ -121,17 +128,42 @@ def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
     )
 
 
-def plan_of(table: Table, choice: Choice) -> Plan:
+def labels_in(table: Table, name: str) -> np.ndarray:
+    """Returns the different labels in a column."""
+    return np.unique(_names.text_array(table.read(name, [])[0]))
+
+
+def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Returns the different labels in the parts of a column: text if some are text."""
+    found = list(parts)
+    kinds = {labels.dtype.kind for labels in found}
+    if "U" in kinds or {"b"} < kinds:
+        found = [np.array(_names.texts(labels)) for labels in found]
+    return np.unique(np.concatenate(found))
+
+
+def plan_of(
+    table: Table,
+    choice: Choice,
+    labels_of: Callable[[str], np.ndarray] | None = None,
+) -> Plan:
     """Returns how to read a table.
+
+    Args:
+      table: the table, or the first part of it.
+      choice: what the user says.
+      labels_of: returns the different labels in a column of all parts; by default those
+        in the table.
 
     Raises:
       ValueError: names leave open what is meant, or a column is missing.
     """
     header = table.header
+    labels_of = labels_of or functools.partial(labels_in, table)
 
     def is_binary(name: str) -> bool:
         try:
-            return bool(np.all(np.isin(table.read(name, [])[0], [0, 1])))
+            return bool(np.all(np.isin(labels_of(name), [0, 1])))
         except ValueError:  # One is missing, or is no number.
             return False
 
@@ -149,8 +181,7 @@ def plan_of(table: Table, choice: Choice) -> Plan:
     regression = None if choice.probabilities else _names.regression_of(header)
 
     def values() -> list[str]:
-        labels, _ = table.read(label, [])
-        return _names.texts(np.unique(_names.text_array(labels)))
+        return _names.texts(labels_of(label))
 
     # The labels of a regression name no columns.
     columns = _names.columns_of(header, label, choice, None if regression else values)
@@ -245,8 +276,12 @@ def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
         return {}
     found = {}
     for name, values in zip(names, table.columns(names), strict=True):
+        texts: dict[str, str] = {}  # Rows with equal text share it, which saves memory.
         found[name] = np.empty(len(values), object)
-        found[name][:] = values
+        found[name][:] = [
+            texts.setdefault(value, value) if isinstance(value, str) else value
+            for value in values
+        ]
     return found
 
 

@@ -15,8 +15,9 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
+from uncertainty_metrics._report import _text_files
 from uncertainty_metrics._report._predictions import ExampleError
-from uncertainty_metrics._report._text_files import TextFile, readable
+from uncertainty_metrics._report._text_files import LongLineError, TextFile, readable
 
 # Number of cells in the lines that are read at once.
 _CELLS = 200_000
@@ -81,23 +82,32 @@ class CsvTable:
       tell: called with the progress of reading.
       before: if the table is a part of a file, the number of lines between the header
         and this part; messages count them.
+
+    Attributes:
+      delimiter: what separates the cells.
+      header_lines: number of lines up to the end of the header.
     """
 
     others: tuple[str, ...] = ()
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
-        first = next((line for line in self._lines() if line.strip()), "")
-        separator = re.fullmatch(r"sep=(.)\s*", first)  # Excel writes such a line.
-        self._skipped = 1 if separator else 0
-        unquoted = re.sub('"[^"]*"', "", first)
-        self._delimiter = (
+        first = [""]
+        for line in self._lines():
+            first.append(line)
+            if line.strip():
+                break
+        separator = re.fullmatch(r"sep=(.)\s*", first[-1])  # Excel writes such a line.
+        self._skipped = len(first) - 1 if separator else 0
+        unquoted = re.sub('"[^"]*"', "", first[-1])
+        self.delimiter = (
             separator[1] if separator else max(_DELIMITERS, key=unquoted.count)
         )
         reader, rows = self._rows()
         with readable("CSV"):
             self.header = [name.strip() for name in next(rows, [])]
         self._plain = reader.line_num == 1  # The header is the first line.
+        self.header_lines = reader.line_num + self._skipped
         if not self.header:
             raise ValueError(_EMPTY)
 
@@ -108,7 +118,7 @@ class CsvTable:
     def _rows(self) -> tuple[Any, Iterator[list[str]]]:
         """Returns a reader, and its rows without empty ones, the header first."""
         lines = itertools.islice(self._lines(), self._skipped, None)
-        reader = csv.reader(lines, delimiter=self._delimiter)
+        reader = csv.reader(lines, delimiter=self.delimiter)
         return reader, _not_blank(reader)
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +177,7 @@ class CsvTable:
             table = module.read_csv(
                 io.BytesIO(self._file.read()),
                 module.ReadOptions(column_names=all_names, skip_rows=1 + self._skipped),
-                module.ParseOptions(delimiter=self._delimiter),
+                module.ParseOptions(delimiter=self.delimiter),
                 module.ConvertOptions(
                     column_types=kinds, include_columns=[*kinds], null_values=[]
                 ),
@@ -191,7 +201,7 @@ class CsvTable:
         lines = itertools.islice(self._lines(), self._skipped, None)
         most = max(16, _CELLS // len(self.header))
         with readable("CSV"):
-            reader = csv.reader(lines, delimiter=self._delimiter)
+            reader = csv.reader(lines, delimiter=self.delimiter)
             next(_not_blank(reader), None)  # Skips the header.
             line = reader.line_num + self._skipped + self._before
             while block := list(itertools.islice(lines, most)):
@@ -202,17 +212,18 @@ class CsvTable:
                     )
                     return
                 plain = [text for text in block if text.strip(" \r\n")]
-                if plain:
-                    yield self._fast(plain, line + len(block), label, places) or next(
-                        self._slow(block, line, label, places)
-                    )
+                quick = plain and self._fast(plain, line + len(block), label, places)
+                if quick:
+                    yield quick
+                else:
+                    yield from self._slow(block, line, label, places)
                 line += len(block)
 
     def _fast(
         self, lines: list[str], last: int, label: int, places: list[int]
     ) -> tuple[list[str], np.ndarray, int] | None:
         """Returns a block of lines without quotes; None if the lines are not valid."""
-        delimiter, width = self._delimiter, len(self.header)
+        delimiter, width = self.delimiter, len(self.header)
         if any(text.count(delimiter) != width - 1 for text in lines):
             return None
         numbers = np.empty((len(lines), 0))
@@ -230,7 +241,7 @@ class CsvTable:
         self, lines: Iterable[str], line: int, label: int, places: list[int]
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
         """Yields blocks of any lines; an error says which line or cell is wrong."""
-        reader = csv.reader(lines, delimiter=self._delimiter)
+        reader = csv.reader(lines, delimiter=self.delimiter)
         rows, width = _not_blank(reader), len(self.header)
         while True:
             cells: list[str] = []
@@ -253,7 +264,7 @@ class CsvTable:
 
     def _number(self, cell: str, name: str, line: int) -> float:
         text = cell
-        if self._delimiter != "," and "." not in cell:  # A comma marks decimals here.
+        if self.delimiter != "," and "." not in cell:  # A comma marks decimals here.
             text = cell.replace(",", ".")
         try:
             if "_" not in text:
@@ -265,6 +276,68 @@ class CsvTable:
             f"line {line}, column `{name}` must be a number{hint}. Received: "
             f"{reprlib.repr(cell)}"
         )
+
+
+def whole_records(
+    blocks: Iterator[list[str]], delimiter: str, before: int
+) -> Iterator[tuple[str, int]]:
+    """Yields the text of some whole records, and how many lines they have.
+
+    A quoted cell may have several lines. `csv.reader` says which quotes begin and end
+    one: a block of lines goes on for as long as it asks for further lines.
+
+    Args:
+      blocks: lists of lines, not empty.
+      delimiter: the delimiter of the cells.
+      before: number of lines of the file before these.
+
+    Raises:
+      ValueError: a record is too long.
+    """
+    rest: list[str] = []
+    while block := rest or next(blocks, []):
+        rest = []
+        if any('"' in line for line in block):
+            end = _end_of_records(block, blocks, delimiter, before)
+            block, rest = block[:end], block[end:]
+        before += len(block)
+        yield "".join(block), len(block)
+
+
+def _end_of_records(
+    block: list[str], blocks: Iterator[list[str]], delimiter: str, before: int
+) -> int:
+    """Returns at which line the last record of a block ends.
+
+    Further blocks are added to the block until the record ends.
+    """
+    size, taken, end, added = len(block), 0, 0, 0
+
+    def asked() -> Iterator[str]:
+        nonlocal taken, added
+        while True:
+            if taken == len(block):
+                more = next(blocks, [])
+                if not more:
+                    return
+                added += sum(map(len, more))
+                if added > _text_files.LONGEST:
+                    raise LongLineError(before + end + 1)
+                block.extend(more)
+            taken += 1
+            yield block[taken - 1]
+
+    for _ in csv.reader(asked(), delimiter=delimiter):
+        end = taken
+        if end >= size:
+            break
+    return end
+
+
+def is_blank(text: str, delimiter: str) -> bool:
+    """Says whether records are all empty, or single cells of spaces."""
+    lines = io.StringIO(text, newline="")
+    return next(_not_blank(csv.reader(lines, delimiter=delimiter)), None) is None
 
 
 def _not_blank(rows: Iterable[list[str]]) -> Iterator[list[str]]:

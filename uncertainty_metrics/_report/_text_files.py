@@ -14,8 +14,60 @@ from typing import IO, Any
 from uncertainty_metrics.numpy import _archive
 
 GZIP = b"\x1f\x8b"
-# The size that was unpacked is checked after so many lines.
-_LINES_PER_CHECK = 1000
+# The most bytes of a line, and characters of an example in a file that is read part by
+# part. A longer one is damaged or hostile, and would fill the memory.
+LONGEST = 64 * 2**20
+# Number of characters that are read at once.
+_BLOCK = 2**16
+
+
+class LongLineError(ValueError):
+    """A line, or an example of several lines, is longer than `LONGEST`."""
+
+    def __init__(self, line: int):
+        super().__init__(
+            f"line {line} begins an example of more than {LONGEST / 2**20:g} MiB: the "
+            "file is damaged, or no table with an example in each line"
+        )
+
+
+class _Counted(io.BufferedIOBase):
+    """The bytes of a file, counted as they are read.
+
+    Args:
+      file: opened for reading bytes.
+      packed_size: number of bytes of the file, if it is packed; else None.
+      any_length: whether lines may be longer than `LONGEST`.
+    """
+
+    def __init__(self, file: Any, packed_size: int | None, any_length: bool):
+        self._file, self._packed_size = file, packed_size
+        self._any_length = any_length
+        self._lines = self._of_line = 0  # Whole lines, and bytes of the next line.
+        self._last = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1) -> bytes:
+        found: bytes = self._file.read1(size)
+        if self._packed_size is not None:
+            _archive.check_growth(self._file.tell(), self._packed_size)
+        if not self._any_length:
+            self._count(found)
+        return found
+
+    def _count(self, found: bytes) -> None:
+        """Raises LongLineError if a line is too long."""
+        ends = found.count(b"\n") + found.count(b"\r") - found.count(b"\r\n")
+        if self._last == b"\r" and found.startswith(b"\n"):
+            ends -= 1
+        self._lines += ends
+        self._last = found[-1:]
+        end = max(found.rfind(b"\n"), found.rfind(b"\r"))
+        self._of_line = len(found) - end - 1 + (self._of_line if end < 0 else 0)
+        if self._of_line > LONGEST:
+            raise LongLineError(self._lines + 1)
 
 
 class TextFile:
@@ -26,44 +78,63 @@ class TextFile:
 
     Attributes:
       size: number of bytes of the file.
-      packed: whether the file is packed by gzip; known after `lines` was called.
+      packed: whether the file is packed by gzip.
     """
 
     def __init__(self, file: IO[bytes]):
         self._file = file
         self.size = file.seek(0, os.SEEK_END)
-        self._unzipped: gzip.GzipFile | None = None
-
-    @property
-    def packed(self) -> bool:
-        return self._unzipped is not None
+        file.seek(0)
+        self.packed = file.read(len(GZIP)) == GZIP
 
     def read(self) -> bytes:
         """Returns the bytes of the file as they are."""
         self._file.seek(0)
         return self._file.read()
 
-    def lines(self, kind: str) -> Iterator[str]:
-        """Yields the lines of the file from its start; errors name the kind of file.
+    def lines(self, kind: str, any_length: bool = False) -> Iterator[str]:
+        """Yields the lines of the file, as `blocks` reads them."""
+        for block in self.blocks(kind, any_length):
+            yield from block
+
+    def blocks(self, kind: str, any_length: bool = False) -> Iterator[list[str]]:
+        """Yields lists of lines of the file from its start.
+
+        Args:
+          kind: the kind of file, which errors name.
+          any_length: whether lines may be longer than `LONGEST`.
 
         Raises:
-          ValueError: the file is no text, or unpacks to suspiciously many bytes.
+          ValueError: the file is no text, a line is too long, or the file unpacks to
+            suspiciously many bytes.
         """
+        with readable(kind), _as_text(self._counted(any_length)) as text:
+            while block := text.readlines(_BLOCK):
+                yield block
+
+    def first_character(self, kind: str) -> str:
+        """Returns the first character that is no space, or "" if there is none."""
+        with readable(kind), _as_text(self._counted(any_length=True)) as text:
+            while found := text.read(_BLOCK):
+                if found.strip():
+                    return found.lstrip()[0]
+        return ""
+
+    def _counted(self, any_length: bool) -> _Counted:
         self._file.seek(0)
-        packed = self._file.read(len(GZIP)) == GZIP
-        self._file.seek(0)
-        raw: Any = self._file
-        if packed:
-            raw = self._unzipped = gzip.GzipFile(fileobj=self._file)
-        lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
-        try:
-            with readable(kind):
-                for number, line in enumerate(lines):
-                    if self._unzipped is not None and number % _LINES_PER_CHECK == 0:
-                        _archive.check_growth(self._unzipped.tell(), self.size)
-                    yield line
-        finally:
-            lines.detach()  # Otherwise the file, still needed, would be closed.
+        if self.packed:
+            unpacked = gzip.GzipFile(fileobj=self._file)
+            return _Counted(unpacked, self.size, any_length)
+        return _Counted(self._file, None, any_length)
+
+
+@contextlib.contextmanager
+def _as_text(file: _Counted) -> Iterator[io.TextIOWrapper]:
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()  # Otherwise the file, still needed, would be closed.
 
 
 @contextlib.contextmanager

@@ -124,10 +124,9 @@ class RecordTable(ValueTable):
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
-        first = next((line for line in self._lines() if line.strip()), "")
         self._list: list[Any] | None = None
-        if first.lstrip().startswith("["):
-            text = "".join(self._lines())
+        if not before and self._file.first_character("JSON") == "[":
+            text = "".join(self._file.lines("JSON", any_length=True))
             self._list = _parsed(text, _WHOLE)
         names: dict[str, None] = {}
         for place, record in self._records():
@@ -141,16 +140,13 @@ class RecordTable(ValueTable):
             raise ValueError(_EMPTY)
         self.header = list(names)
 
-    def _lines(self) -> Iterator[str]:
-        return self._file.lines("JSON")
-
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields the place of each record, and its values by the names of columns."""
         if self._list is not None:
             for number, value in enumerate(self._list, 1):
                 yield f"record {number}", _columns(value, f"record {number}")
             return
-        for number, line in enumerate(self._lines(), 1 + self._before):
+        for number, line in enumerate(self._file.lines("JSON"), 1 + self._before):
             if line.strip():
                 place = f"line {number}"
                 yield place, _columns(_parsed(line, place), place)

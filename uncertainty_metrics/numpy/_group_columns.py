@@ -42,7 +42,9 @@ def group_column(name: str, values: Any) -> GroupColumn:
       TypeError: the values are neither strings, integers nor booleans.
     """
     try:
-        array = np.asarray(values)
+        # In an array of text each value would be as wide as the longest one.
+        is_text = isinstance(values, list | tuple) and {*map(type, values)} == {str}
+        array = np.asarray(values, object if is_text else None)
     except ValueError as ragged:
         raise _checks.error(name, "a rectangular array", str(ragged)) from None
     flat = array.reshape(-1)
@@ -66,10 +68,10 @@ def group_column(name: str, values: Any) -> GroupColumn:
         integers = (bool, int, np.bool_, np.integer)
         if kinds != {str} and not all(issubclass(kind, integers) for kind in kinds):
             raise _wrong_type(name, ", ".join(sorted(kind.__name__ for kind in kinds)))
-        distinct, index_of_present = np.unique(np.array(present), return_inverse=True)
+        distinct, index_of_present = _distinct(present, kinds == {str})
         index = np.zeros(len(flat), np.int64)
         index[~missing] = index_of_present.reshape(-1)
-        column = _with_missing(distinct.tolist(), index, missing)
+        column = _with_missing(distinct, index, missing)
     elif array.dtype.kind in "biuU":
         distinct, index = np.unique(flat, return_inverse=True)
         column = GroupColumn(index.reshape(-1), distinct.tolist())
@@ -83,6 +85,19 @@ def group_column(name: str, values: Any) -> GroupColumn:
             verb="hold",
         )
     return column
+
+
+def _distinct(values: list[Any], are_words: bool) -> tuple[list[Any], np.ndarray]:
+    """Returns the distinct values in ascending order, and which of them each value is.
+
+    In an array of words each would be as wide as the longest one.
+    """
+    if not are_words:
+        numbers, index = np.unique(np.array(values), return_inverse=True)
+        return numbers.tolist(), index
+    words = sorted({str(value) for value in values})
+    codes = {word: code for code, word in enumerate(words)}
+    return words, np.array([codes[value] for value in values], np.int64)
 
 
 def _wrong_type(name: str, received: str) -> TypeError:

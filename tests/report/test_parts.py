@@ -1,0 +1,202 @@
+"""Parts of text files: they hold the rows of the file, whatever stands in the cells."""
+
+import csv
+import gzip
+import io
+import json
+import tracemalloc
+
+import pytest
+
+from tests.report.reports import fails
+from uncertainty_metrics._report import _parts, _streams, _tables, _text_files
+from uncertainty_metrics._report._predictions import ReportError, silent
+from uncertainty_metrics._report._tables import CsvTable
+from uncertainty_metrics._report._value_tables import RecordTable
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+# Pieces of a text in a cell, and of what may stand between two rows.
+_PIECES = [
+    *('"', '""', "a", " ", "\n", "\r", "\r\n", ",", ";"),
+    *("\x0b", "\u2028", "\ufeff", "'", "\\"),
+]
+_BETWEEN = ["", "\n", "  \r\n", '" "\n', '""', "\t\n", " \x0b\n", '"\n"\n']
+
+
+def rows_of(tables):
+    """Returns labels, numbers, texts and places of all rows, or the error."""
+    rows = []
+    try:
+        for table in tables:
+            labels, numbers = table.read("label", ["p"])
+            (texts,) = table.columns(["text"])
+            for i, text in enumerate(texts):
+                rows.append((labels[i], numbers[i, 0], text, table.place(i)))
+    except ValueError as wrong:
+        return str(wrong)
+    return rows
+
+
+def by_csv(text, delimiter):
+    """Returns the rows by Python's own reader; None if they are not valid."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows, is_header = [], True
+    for row in reader:
+        if not row or (len(row) == 1 and row[0].isspace()):
+            continue
+        if not is_header:
+            try:
+                label, p, cell = row
+                numbers = float(label), float(p)
+            except ValueError:
+                return None
+            rows.append((*numbers, cell.strip() or None, f"line {reader.line_num}"))
+        is_header = False
+    return rows
+
+
+def nasty_csv(rng, delimiter):
+    """Returns a file of quoted texts, and of some that are written as people do."""
+    end = str(rng.choice(["\n", "\r", "\r\n"]))
+    names = ["label", "p", str(rng.choice(["text", '"text"']))]
+    text = f"{rng.choice(['', ' ' + end, chr(0xFEFF)])}{delimiter.join(names)}{end}"
+    for _ in range(rng.integers(1, 12)):
+        cell = "".join(rng.choice(_PIECES, rng.integers(0, 6)))
+        if rng.random() < 0.8:
+            cell = cell.replace('"', '""').join('""')
+        text += f"{rng.integers(2)}{delimiter}0.5{delimiter}{cell}{end}"
+        if rng.random() < 0.2:
+            text += str(rng.choice(_BETWEEN))
+    return text
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("large", [False, True])
+def test_parts_of_csv_have_the_rows_of_the_file(rng, monkeypatch, delimiter, large):
+    if large:  # pyarrow reads large files.
+        pytest.importorskip("pyarrow.csv")
+        monkeypatch.setattr(_tables, "_LARGE", 0)
+    counts = {"read": 0, "refused": 0, "of several lines": 0}
+    for _ in range(200):
+        monkeypatch.setattr(_parts, "_CHARACTERS", int(rng.integers(1, 60)))
+        monkeypatch.setattr(_text_files, "_BLOCK", int(rng.integers(1, 60)))
+        text = nasty_csv(rng, delimiter)
+        file = io.BytesIO(text.encode())
+        found = rows_of(_parts.parts("csv", file))
+        assert found == rows_of([CsvTable(file, silent)]), text
+        expected = by_csv(text.removeprefix("\ufeff"), delimiter)
+        if expected is None:
+            assert isinstance(found, str)
+            counts["refused"] += 1
+        else:
+            assert found == expected, text
+            counts["read"] += 1
+            counts["of several lines"] += any("\n" in (row[2] or "") for row in found)
+    assert min(counts.values()) > 5
+
+
+def test_parts_of_json_have_the_rows_of_the_file(rng, monkeypatch):
+    for _ in range(100):
+        monkeypatch.setattr(_parts, "_CHARACTERS", int(rng.integers(1, 200)))
+        monkeypatch.setattr(_text_files, "_BLOCK", int(rng.integers(1, 60)))
+        text, rows = "", []
+        for _ in range(rng.integers(1, 12)):
+            cell = "".join(rng.choice([*_PIECES, "[", "{"], rng.integers(0, 6)))
+            text += str(rng.choice(["", "\n", "  \n", "\t\r\n"]))
+            row = {"label": int(rng.integers(2)), "p": 0.5, "text": cell}
+            text += json.dumps(row, ensure_ascii=False) + "\n"
+            rows.append((row["label"], 0.5, cell, f"line {text.count(chr(10))}"))
+        file = io.BytesIO(text.encode())
+        found = rows_of(_parts.parts("json", file))
+        assert found == rows_of([RecordTable(file, silent)]) == rows
+
+
+def test_a_stray_quote_opens_no_text(monkeypatch):
+    """A quote within a cell, such as of inches, is a character."""
+    monkeypatch.setattr(_parts, "_CHARACTERS", 2**16)
+    with open("p.csv", "w") as file:
+        file.write('label,p,text\n0,0.1,5" pipe\n')
+        file.writelines(f'{i % 2},0.{i % 9 + 1},"a, b\n{i}"\n' for i in range(20_000))
+    assert _streams.read_stream(_streams.files_of(["p.csv"])).rows == 20_001
+
+
+def test_a_line_that_begins_a_list_is_refused_by_every_part(monkeypatch):
+    good = '{"correct": 1, "confidence": 0.5}\n'
+    with open("p.jsonl", "w") as file:
+        file.write(f"{good}[{good.strip()}]\n")
+    for size in (1, 2**20):
+        monkeypatch.setattr(_parts, "_CHARACTERS", size)
+        monkeypatch.setattr(_text_files, "_BLOCK", size)
+        with pytest.raises(ReportError, match=r"p\.jsonl: line 2 must be a record"):
+            _streams.read_stream(_streams.files_of(["p.jsonl"]))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz"])
+def test_a_long_line_is_refused_before_it_fills_the_memory(
+    ending, whole, monkeypatch, capsys
+):
+    monkeypatch.setattr(_text_files, "LONGEST", 2**20)
+    opened = gzip.open if ending.endswith(".gz") else open
+    start = b"label,p\n1,0." if "csv" in ending else b'{"label": 1, "p": 0.5}\n'
+    with opened(f"p.{ending}", "wb") as file:
+        file.write(start)
+        for _ in range(64):
+            file.write(b"5" * 2**20)
+    files = _streams.files_of([f"p.{ending}"])
+    tracemalloc.start()
+    try:
+        if whole:
+            line = fails(capsys, f"p.{ending}")
+        else:
+            with pytest.raises(ReportError) as refused:
+                _streams.read_stream(files)
+            line = str(refused.value)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert f"p.{ending}: line 2 begins an example of more than 1 MiB: the" in line
+
+
+def test_a_packed_list_on_one_line_is_counted_as_it_comes(monkeypatch, capsys):
+    monkeypatch.setattr(_text_files._archive, "MAX_BYTES", 2**20)
+    with gzip.open("p.json.gz", "wb") as file:
+        file.write(b"[" + b" " * 2**26)
+    tracemalloc.start()
+    try:
+        assert "more than 128 times" in fails(capsys, "p.json.gz")
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_example_of_many_lines_is_refused_before_it_fills_the_memory(monkeypatch):
+    monkeypatch.setattr(_text_files, "LONGEST", 2**16)
+    with open("p.csv", "w") as file:
+        file.write('label,p,text\n0,0.5,a\n0,0.5,"\n')
+        for _ in range(2**14):
+            file.write('a long text\n","\n')  # A cell ends, and the next one begins.
+    with pytest.raises(ReportError, match=r"p\.csv: line 3 begins an example of more"):
+        _streams.read_stream(_streams.files_of(["p.csv"]))
+
+
+def test_a_block_of_lines_of_spaces_has_no_example():
+    for text in ("label,p\n\t\n", "label,p\n" + 100_000 * "0,0.5\n" + "\t\n"):
+        table = CsvTable(io.BytesIO(text.encode()), silent)
+        rows = text.count("0.5")
+        if rows:
+            assert len(table.read("label", ["p"])[0]) == rows
+        else:
+            with pytest.raises(ValueError, match="at least one example"):
+                table.read("label", ["p"])
+
+
+def test_an_excel_line_may_follow_blank_ones():
+    text = "\n\nsep=;\nlabel;p\n1;0,5\n"
+    for table in (
+        CsvTable(io.BytesIO(text.encode()), silent),
+        *_parts.parts("csv", io.BytesIO(text.encode())),
+    ):
+        labels, numbers = table.read("label", ["p"])
+        assert (labels, numbers, table.place(0)) == ([1], [[0.5]], "line 5")
