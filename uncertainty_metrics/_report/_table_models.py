@@ -44,7 +44,8 @@ _OFF = 0.01
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The columns of a table that are used; one of the last four is not None.
+    """The columns of a table that are used: of a classifier, a regression, answers or a
+    survival model.
 
     Attributes:
       choice: what the user says.
@@ -54,6 +55,7 @@ class Plan:
       regression: names of mean and spread.
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
+      notes: on what a first part decides for all parts, for the reader of the report.
     """
 
     choice: Choice
@@ -63,6 +65,7 @@ class Plan:
     regression: tuple[str, str] | None = None
     answers: AnswerNames | None = None
     survival: SurvivalNames | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> list[str]:
@@ -106,7 +109,8 @@ class Plan:
         event = getattr(model, "event_class", None)
         positive = None if event is None else classes[event]
         choice = self.choice._replace(classes=classes, positive_class=positive)
-        return dataclasses.replace(self, choice=choice)
+        notes = getattr(model, "notes", ())
+        return dataclasses.replace(self, choice=choice, notes=notes)
 
 
 def weights_in(header: Iterable[str]) -> list[str]:
@@ -204,6 +208,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             plan.choice,
             sample_weight=weight,
             left_out=left_out,
+            notes=plan.notes,
             groups=_columns(table, plan.choice.groups),
         )
     assert plan.regression is not None
