@@ -19,6 +19,7 @@ from uncertainty_metrics._report._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report._risks import has_risks, risks_of
+from uncertainty_metrics._report._row_notes import notes_on_rows
 from uncertainty_metrics._report._sections_ensemble import ensemble
 from uncertainty_metrics._report._sections_groups import groups
 from uncertainty_metrics._report._sections_intervals import intervals
@@ -53,6 +54,8 @@ def sections(
         report = _sections_confidences.own_sections(model, num_bins)
     else:
         report = _sections_classifier.own_sections(model, num_bins)
+    if rows is not None:
+        report["notes"] += notes_on_rows(rows)
     weights = decisions.weights
     total = float(len(decisions.correct) if weights is None else weights.sum())
     is_weighted = weights is not None

@@ -522,9 +522,13 @@ def _of_survival(report: dict[str, Any]) -> Iterator[Tile]:
         share = scaled["value"]
         constant = brier["estimate"] / (1 - share)
         value, level = "Not clearly better", "unclear"
-        if side := _side(brier, constant):
-            value = f"{abs(share):.0%} {'better' if side < 0 else 'worse'}"
-            level = "good" if side < 0 else "bad"
+        # The best constant of these data fits their noise: its square error is less
+        # than that of the true rate by up to about this share.
+        fitted = 1 + 4 / report["data"]["effective_examples"]
+        if _side(brier, constant) < 0:
+            value, level = f"{share:.0%} better", "good"
+        elif _side(brier, fitted * constant) > 0:
+            value, level = f"{-share:.0%} worse", "bad"
         yield Tile(
             "Against a constant forecast",
             value,
