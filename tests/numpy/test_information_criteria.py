@@ -420,3 +420,21 @@ def test_bad_comparisons_raise():
     ):
         with pytest.raises(ValueError, match=said):
             compare(logps)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_chains_taken_for_instances_bring_a_warning(name):
+    logp = np.random.default_rng(0).normal(size=(4, 100, 20)) / 10
+    words = (
+        r"`logp` of shape \[4, 100, 20\] is read as 4 instances with 100 members each, "
+        r"20 times.*pass `np.moveaxis\(logp, -1, 0\).reshape\(20, -1\)`"
+    )
+    with pytest.warns(UserWarning, match=words):
+        FUNCTIONS[name](logp)
+    fixed = np.moveaxis(logp, -1, 0).reshape(20, -1)
+    assert fixed.shape == (20, 400)
+    np.testing.assert_array_equal(fixed[3], logp[:, :, 3].reshape(-1))
+    for other in (fixed, logp[:, :99], logp[:, :, :4], np.repeat(logp, 5, axis=0)):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "`logp` of shape", UserWarning)
+            FUNCTIONS[name](other)

@@ -15,7 +15,7 @@ _SURE = ("confidence", "confidences", "conf", "certainty")
 # In a file with labels, "probability" is the probability of class 1 instead.
 CONFIDENCES = (*_SURE, "probability")
 _SAMPLES = ("answers",)
-_QUESTIONS = ("question_id", "doc_id", "id", "question", "prompt")
+IDS = ("question_id", "doc_id", "id", "question", "prompt")
 
 
 class AnswerNames(NamedTuple):
@@ -94,7 +94,7 @@ def names_of(
             "how sure each answer is", "confidence", CONFIDENCES, header, sure, choice,
             kind,
         )  # fmt: skip
-    questions = [name for known in _QUESTIONS for name in among(header, (known,))]
+    questions = [name for known in IDS for name in among(header, (known,))]
     return AnswerNames(
         correct, confidence, samples, likelihoods, next(iter(questions), None)
     )

@@ -104,10 +104,7 @@ def model_of(
                 f"{values.shape[-1]} classes: pass `classes`, the names of all classes "
                 f"in the order of the columns. Received: {listed(found)}"
             )
-        notes.append(
-            "The columns are taken for the classes in sorted order, as in "
-            f"scikit-learn: {listed(found)}."
-        )
+        notes.append(_names.note_on_order(found))
     return classified(
         name,
         labels,

@@ -57,7 +57,8 @@ def classified(
                 "--positive-class needs predictions of two classes: leave it out. "
                 f"Received: {size} columns"
             )
-    if alone or (positive is not None and not names):
+    notes = others.pop("notes", ())
+    if alone:
         two = _names.of_two(labels, choice._replace(classes=names or None))
         return Predictions(
             source,
@@ -66,8 +67,14 @@ def classified(
             values,
             classes=two.classes,
             event_class=1,
+            notes=(*notes, *_notes_on_column(labels, names, positive)),
             **others,
         )
+    if positive is not None and not names and labels.dtype.kind in "bU":
+        # Numbers need no names: column k is class k.
+        names = _names.sorted_classes(labels)
+        if _names.is_text(labels):
+            notes = (*notes, _names.note_on_order(names))
     if names and len(names) != size:
         raise ValueError(
             f"there must be {size} names of classes, one for each column of "
@@ -79,12 +86,35 @@ def classified(
             "labels are text: name the class of each column of predictions, in the "
             f"order of the columns, with --classes A,B,... Received: {listed(found)}"
         )
-    event = None if positive is None else _names.position(positive, names, labels)
+    event = None
+    if positive is not None:
+        event = _names.position(positive, names or ("0", "1"), labels)
     if names:
         labels = _names.encoded(labels, names)
     return Predictions(
-        source, labels, kind, values, classes=names, event_class=event, **others
+        source,
+        labels,
+        kind,
+        values,
+        classes=names,
+        event_class=event,
+        notes=notes,
+        **others,
     )
+
+
+def _notes_on_column(
+    labels: np.ndarray, names: tuple[str, ...], positive: str | None
+) -> list[str]:
+    """Returns a note if the positive class makes one column P(0), not P(1)."""
+    if names or positive is None or _names.is_text(labels):
+        return []
+    if positive.title() not in ("0", "False"):
+        return []
+    return [
+        f"The column of predictions is taken for the probability of {positive}, the "
+        "positive class."
+    ]
 
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:

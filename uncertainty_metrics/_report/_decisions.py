@@ -4,10 +4,14 @@ A classifier decides for its most probable class, and its confidence is the prob
 of this class. For answers, the user gives correctness and confidence. The sections on
 calibration, on mending and on selective prediction need only these two, so they are the
 same for classifiers and for answers.
+
+The calibration of two classes is judged by the probability of one of them, the event: a
+decision does not show that this probability is too low everywhere (`judged_of`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +24,11 @@ from uncertainty_metrics._report._predictions import (
     Stream,
     is_of_answers,
     remembered,
+    rows_of,
 )
 from uncertainty_metrics._report._sections_ensemble import averaged
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
 
 class Words(NamedTuple):
@@ -48,11 +54,12 @@ _OF_ANSWERS = Words("answer", "answer", "answering", "answered", "outcomes")
 
 
 class Decisions(NamedTuple):
-    """Decisions or answers of positive weight.
+    """Decisions or answers of positive weight; or, as `judged_of` returns them, the
+    forecasts of an event.
 
     Attributes:
-      correct: whether each decision is right, boolean [n].
-      confidences: the probability that each decision is right, [n].
+      correct: whether each decision is right, or the event came, boolean [n].
+      confidences: the probability of this, [n].
       weights: positive [n], or None.
       squares: the sum of the squared weights of the examples that each decision stands
         for, [n]; None if each stands for one example.
@@ -141,6 +148,91 @@ def _decisions_of_stream(model: Stream) -> Decisions:
         np.tile(scores, 2)[some],
         weights[some],
         weights[some] if squares is None else squares.reshape(-1)[some],
+    )
+
+
+def event_of(model: Decided) -> int | None:
+    """Returns the class by whose probability the calibration of two classes is judged:
+    the event that the user names, or class 1. None for more classes, and for answers.
+    """
+    if is_of_answers(model):
+        return None
+    rows = rows_of(model)
+    if isinstance(model, Stream):
+        classes = model.summary.num_classes
+    else:
+        classes = examples_of(model).num_classes
+    if classes != 2:
+        return None
+    event: int | None = getattr(rows, "event_class", None)
+    return 1 if event is None else event
+
+
+def name_of_event(model: Decided) -> str | None:
+    """Returns what a report calls the class of `event_of`; None if there is none."""
+    event = event_of(model)
+    if event is None:
+        return None
+    names = getattr(rows_of(model), "classes", ())
+    if isinstance(model, Stream):
+        names = model.summary.class_names
+    return str(names[event]) if names else f"class {event}"
+
+
+def examples_of_event(model: Rows) -> Any:
+    """Returns the examples of two classes with the event as class 1."""
+    examples = examples_of(model)
+    if event_of(model) != 0:
+        return examples
+    return dataclasses.replace(
+        examples,
+        labels=1 - examples.labels,
+        predictions=np.ascontiguousarray(examples.predictions[:, ::-1]),
+    )
+
+
+@remembered
+def judged_of(model: Decided) -> Decisions:
+    """Returns the forecasts by which calibration is judged: for two classes the
+    probabilities of the event, else decisions or answers.
+    """
+    event = event_of(model)
+    if event is None:
+        return decisions_of(model)
+    if isinstance(model, Stream):
+        return _events_of_stream(model, event)
+    examples = examples_of(model)
+    probabilities = examples.checked().probabilities[:, event]
+    return Decisions(examples.labels == event, probabilities, examples.weights)
+
+
+def event_cells(model: Stream) -> Cells:
+    """Returns the cells of the probability of the event, for two classes."""
+    event, classes = event_of(model), model.summary.classes
+    assert event is not None
+    assert classes is not None
+    return classes._groups()[event]
+
+
+def _events_of_stream(model: Stream, event: int) -> Decisions:
+    """Returns an example with the event and one without for each cell of the sketch.
+
+    Of weighted examples a summary knows the squared weights of each label, but not of
+    each cell. They are shared out by weight.
+    """
+    cells, summary = event_cells(model), model.summary
+    weights = np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
+    squares = None
+    if summary.is_weighted:
+        means = summary.squared_weights_by_label()
+        squares = (weights * means[[1 - event, event], None]).reshape(-1)
+    weights = weights.reshape(-1)
+    some = weights > 0
+    return Decisions(
+        np.repeat([False, True], len(cells.scores))[some],
+        np.tile(cells.scores, 2)[some],
+        weights[some],
+        weights[some] if squares is None else squares[some],
     )
 
 

@@ -33,6 +33,7 @@ from uncertainty_metrics._report._document_risk import (
     survival_chapters,
 )
 from uncertainty_metrics._report._sections_rows import of_sample
+from uncertainty_metrics._report._terms import capitalized, terms_in
 
 # If there are more groups, the table shows the groups with the smallest p-values.
 _SHOWN_GROUPS = 40
@@ -65,15 +66,18 @@ def _chapters_of_decisions(report: dict[str, Any]) -> list[Chapter]:
     shown = [
         _calibration(report),
         _posterior(report),
-        _scoring_rules(report["scoring_rules"]),
+        _scoring_rules(report),
         intervals_chapter(report["intervals"]),
         *([_mending(report)] if "mending" in report else []),
-        _selective_prediction(report),
     ]
-    if "risk" in report:
-        shown.append(risk_chapter(report, _sampled(report)))
+    of_decisions, of_groups = [_selective_prediction(report)], []
     if "groups" in report:
-        shown.append(_groups(report))
+        of_groups.append(_groups(report))
+    if "risk" in report:  # What is of decisions comes last.
+        of_risk = risk_chapter(report, _sampled(report))
+        shown = [of_risk, *shown, *of_groups, *of_decisions]
+    else:
+        shown += [*of_decisions, *of_groups]
     if "sampled_answers" in report:
         shown.append(_sampled_answers(report["sampled_answers"]))
     if "ensemble" in report:
@@ -92,6 +96,12 @@ def _data(report: dict[str, Any]) -> Chapter:
             facts["questions by"] = data["questions"]
     if "basis" in report and report["basis"]["sample"]:  # A summary has no rows.
         facts["rows of the sample"] = f"{report['basis']['sample']:,}"
+    if calibration["event"] is not None:
+        terms = terms_in(report)
+        facts |= {
+            terms.outcome: number(calibration["share"]),
+            f"mean {terms.score}": number(calibration["mean_probability"]),
+        }
     facts |= {
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
@@ -115,6 +125,15 @@ def _calibration(report: dict[str, Any]) -> Chapter:
             "examples tend to make the errors too large."
         ),
     ]
+    if section["event"] is not None:
+        terms = terms_in(report)
+        blocks.append(
+            Text(
+                f"ece, mce and rmsce compare {terms.score} with the {terms.outcome}. "
+                "The confidence of decisions would hide a probability that is too low "
+                "everywhere."
+            )
+        )
     if section["classes"]:
         columns = ("share", "sce", "ace")
         rows = [
@@ -134,7 +153,8 @@ def _posterior(report: dict[str, Any]) -> Chapter:
     return Chapter("Posterior of the ECE", [verdict, picture])
 
 
-def _scoring_rules(section: dict[str, Any]) -> Chapter:
+def _scoring_rules(report: dict[str, Any]) -> Chapter:
+    section = report["scoring_rules"]
     parts = [
         (f"{row['sign']} {name}", number(row["value"]), row["meaning"])
         for name, row in section["brier_parts"].items()
@@ -144,6 +164,13 @@ def _scoring_rules(section: dict[str, Any]) -> Chapter:
     blocks: list[Block] = [
         metrics_table("Proper scoring rules", "score", section["metrics"])
     ]
+    if report["calibration"]["event"] is not None:
+        blocks.append(
+            Text(
+                "The Brier score of the event, the mean of (event - probability)^2 "
+                "from 0 to 1, is half of brier_score_zero_based."
+            )
+        )
     if parts:
         blocks += [
             Text("The Brier score is made up of:"),
@@ -228,7 +255,10 @@ def _sampled(report: dict[str, Any]) -> list[Text]:
 
 
 def _groups(report: dict[str, Any]) -> Chapter:
-    section = report["groups"]
+    section, terms = report["groups"], terms_in(report)
+    of_means = ("confidence", "accuracy")
+    if report["calibration"]["event"] is not None:
+        of_means = ("probability", "share")
     rows = [
         (
             row["name"],
@@ -244,9 +274,9 @@ def _groups(report: dict[str, Any]) -> Chapter:
         Text(section["verdict"]),
         _picture_table.GROUPS.block(report),
         Table(
-            "Accuracy less confidence of each group",
+            f"{capitalized(terms.gap)} of each group",
             "group",
-            ("gap", "p (Holm)", "from", "to", "confidence", "accuracy", "size"),
+            ("gap", "p (Holm)", "from", "to", *of_means, "size"),
             rows,
         ),
     ]
@@ -299,14 +329,14 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     yield Text(section["examples"])
     for note in section["other"]["notes"]:
         yield Text(f"Note on the second model: {note}")
-    rows = dict(section["numbers"])
-    if "probability_of_lower_calibration_error" in section:
-        rows["P(lower ece)"] = section["probability_of_lower_calibration_error"]
     yield Table(
         "Both models",
         "metric",
         SIDES,
-        [(name, *(show(row[side]) for side in SIDES)) for name, row in rows.items()],
+        [
+            (name, *(show(row[side]) for side in SIDES))
+            for name, row in section["numbers"].items()
+        ],
     )
     if report["task"] == "classification":
         yield from comparison_of_risks(report)
@@ -323,16 +353,17 @@ def _comparison(report: dict[str, Any]) -> Iterator[Block]:
             "The differences", "first - second", section["differences"], show
         )
     if "groups" in report and "groups" in section["other"]:
-        yield _groups_of_two(report["groups"], section["other"]["groups"])
+        gap = terms_in(report).gap
+        yield _groups_of_two(report["groups"], section["other"]["groups"], gap)
 
 
 def _drift(report: dict[str, Any]) -> Iterator[Block]:
-    section = report["comparison"]["drift"]
+    section, terms = report["comparison"]["drift"], terms_in(report)
     yield Text(section["verdict"])
     yield _picture_table.DRIFT.block(report)
     yield Table(
-        "Accuracy less confidence in each bin",
-        "confidence",
+        f"{capitalized(terms.gap)} in each bin",
+        terms.score,
         ("first", "second", "z"),
         [
             (
@@ -346,14 +377,14 @@ def _drift(report: dict[str, Any]) -> Iterator[Block]:
     )
 
 
-def _groups_of_two(first: dict[str, Any], second: dict[str, Any]) -> Table:
+def _groups_of_two(first: dict[str, Any], second: dict[str, Any], gap: str) -> Table:
     """Returns a table of the gaps of the groups that both models have."""
     others = {row["name"]: row for row in second["rows"]}
     pairs = [
         (row, others[row["name"]]) for row in first["rows"] if row["name"] in others
     ]
     return Table(
-        "Accuracy less confidence of each group, and p (Holm)",
+        f"{capitalized(gap)} of each group, and p (Holm)",
         "group",
         ("first", "p", "second", "p"),
         [

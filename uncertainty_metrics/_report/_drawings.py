@@ -14,7 +14,13 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
-from uncertainty_metrics._report._decisions import decisions_of, examples_of
+from uncertainty_metrics._report._decisions import (
+    decisions_of,
+    event_of,
+    examples_of,
+    examples_of_event,
+    name_of_event,
+)
 from uncertainty_metrics._report._predictions import (
     Confidences,
     Decided,
@@ -25,7 +31,7 @@ from uncertainty_metrics._report._predictions import (
     Survival,
     rows_of,
 )
-from uncertainty_metrics._report._risks import has_risks, risks_of
+from uncertainty_metrics._report._risks import Risks, has_risks, risks_of
 from uncertainty_metrics._report._sections_drift import statistics_of
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
@@ -35,7 +41,8 @@ from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
-from uncertainty_metrics._report._sections_risk import THRESHOLDS
+from uncertainty_metrics._report._sections_risk import THRESHOLDS, amount, if_defined
+from uncertainty_metrics._report._terms import Terms, terms_of
 from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
@@ -45,6 +52,8 @@ from uncertainty_metrics.numpy.calibration.calibration_by_group import (
 _WIDTH = 4.5
 # Of the histogram of risks; rare events have most risks near 0.
 _BINS_OF_RISKS = 50
+# Groups of equal size that are drawn on the calibration curve of risks.
+_GROUPS_OF_RISKS = 10
 # Most letters in the name of a group: a longer name leaves no room for the gap.
 _LONGEST = 28
 
@@ -81,10 +90,19 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
+    arguments = _arguments(models)
+    if all(event_of(model) is not None for model in models.values()):
+        # All are rows, as no model is a stream.
+        rows = {name: rows_of(model) for name, model in models.items()}
+        of_event = {
+            name: examples_of_event(each) for name, each in rows.items() if each
+        }
+        arguments = _by_argument({k: {"labels": each} for k, each in of_event.items()})
+        arguments["positive_class"] = True
     return _drawn(
         6.2,
         um.reliability_diagram,
-        **_arguments(models),
+        **arguments,
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
@@ -96,7 +114,10 @@ def _curve_of(model: Decided, num_bins: int) -> Any:
     """Returns the reliability curve of all rows of a stream, with error bars."""
     from uncertainty_metrics.visualization import reliability_curves
 
-    curve = reliability_curves.curve_from_statistics(statistics_of(model, num_bins))
+    statistics = statistics_of(model, num_bins)
+    curve = reliability_curves.curve_from_statistics(
+        statistics, y_axis="accuracy" if event_of(model) is None else "frequency"
+    )
     sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
     ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
     bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
@@ -169,17 +190,82 @@ def draw_posteriors(models: dict[str, Decided], num_bins: int) -> Any:
 
 def draw_risk_curve(models: dict[str, Any], num_bins: int) -> Any:
     """Draws the calibration curve of risks, of all models that give risks in one."""
-    data = _risks_by_argument(models)
     return _drawn(
         6.2,
-        um.reliability_diagram,
-        **data,
+        _draw_risk_curve,
+        models=models,
         num_bins=max(num_bins, _BINS_OF_RISKS),
+    )
+
+
+def _draw_risk_curve(ax: Any, models: dict[str, Any], num_bins: int) -> None:
+    from uncertainty_metrics.visualization import _series
+
+    um.reliability_diagram(
+        **_risks_by_argument(models),
+        num_bins=num_bins,
         method="spline",
         error_bars=INTERVAL_LEVEL,
         positive_class=True,
         title="Calibration curve of the risks",
+        ax=ax,
     )
+    having = [risks_of(model) for model in models.values() if has_risks(model)]
+    for i, risks in enumerate(having):
+        _draw_grouped(ax, risks, _series.color(i), _series.marker(i))
+    if len(models) == 1:
+        legend = _optional.require("matplotlib.legend")
+        (box,) = (each for each in ax.artists if isinstance(each, legend.Legend))
+        (text,) = box.get_texts()
+        text.set(text=_numbers_of_risks(having[0]), fontsize="small")
+
+
+def _draw_grouped(ax: Any, risks: Risks, color: str, marker: str) -> None:
+    """Draws how often the event came in groups of equal size, with intervals."""
+    from uncertainty_metrics.visualization import _series
+
+    bins = um.bin_statistics(
+        **risks.arguments,
+        binning_scheme="adaptive",
+        num_bins=_GROUPS_OF_RISKS,
+        positive_class=True,
+    )
+    some = bins.counts[0] > 0
+    sizes = bins.counts[0, some] * (risks.sample_size / risks.total)
+    means, shares = bins.confidences[0, some], bins.accuracies[0, some]
+    low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
+    ax.vlines(means, low, high, color=color, linewidth=1, zorder=3)
+    style = {"facecolor": "white", "edgecolor": color, "marker": marker, "zorder": 4}
+    drawn = ax.scatter(means, shares, s=24, clip_on=False, **style)
+    _series.set_tips(
+        drawn,
+        *(
+            f"mean risk {x:.3f}, came in {y:.3f} ({a:.3f} to {b:.3f}), n = {n:.6g}"
+            for x, y, a, b, n in zip(means, shares, low, high, sizes, strict=True)
+        ),
+    )
+
+
+def _numbers_of_risks(risks: Risks) -> str:
+    """Returns lines with the numbers of a calibration curve."""
+    index = um.integrated_calibration_index(**risks.arguments)
+    values = {
+        "O/E": if_defined(um.observed_expected_ratio, **risks.arguments),
+        "Intercept": if_defined(um.calibration_intercept, **risks.arguments),
+        "Slope": if_defined(um.calibration_slope, **risks.arguments),
+        "AUROC": if_defined(
+            um.auroc, risks.labels, risks.scores, sample_weight=risks.weights
+        ),
+        "ICI": index.ici,
+    }
+    lines = [
+        f"{len(risks.labels):,} examples",
+        f"{amount(risks.events)} with the event",
+    ]
+    for name, value in values.items():
+        if value is not None:
+            lines.append(f"{name} = {getattr(value, 'estimate', value):.3f}")
+    return "\n".join(lines)
 
 
 def draw_decision_curve(models: dict[str, Any]) -> Any:
@@ -224,21 +310,26 @@ def draw_groups(models: dict[str, Decided]) -> Any:
     alone = attributes.pop() if len(attributes) == 1 else ""
     mended_models = {name: table_of(each) for name, each in rows.items() if each.groups}
     most = max(len(table) for table in mended_models.values())
+    terms = terms_of(name_of_event(next(iter(rows.values()))))
     return _panels(
         1.7 + 0.27 * min(most, MOST_GROUPS),
-        lambda table, **options: _draw_groups(table, f"{alone}=", **options),
+        lambda table, **options: _draw_groups(table, f"{alone}=", terms, **options),
         mended_models,
         f"Calibration by {_shortened(alone) or 'group'}",
     )
 
 
-def _draw_groups(table: CalibrationByGroup, prefix: str, ax: Any, title: str) -> None:
+def _draw_groups(
+    table: CalibrationByGroup, prefix: str, terms: Terms, ax: Any, title: str
+) -> None:
     um.calibration_by_group_diagram(table, ax=ax, title=title)
     # Names of groups leave little width to the Axes, so the label is aligned right, and
     # its start is below the names.
+    what = "Accuracy less mean confidence"
+    if terms.of_event:
+        what = "Share of the event less its probability"
     ax.set_xlabel(
-        "Accuracy less mean confidence\n"
-        r"overconfident $\leftarrow$   $\rightarrow$ underconfident",
+        f"{what}\n" + rf"{terms.over} $\leftarrow$   $\rightarrow$ {terms.under}",
         loc="right",
     )
     names = [text.get_text().removeprefix(prefix) for text in ax.get_yticklabels()]

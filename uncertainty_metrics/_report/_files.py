@@ -38,6 +38,7 @@ from uncertainty_metrics._report._table_models import (
     reals,
     refuse_groups,
     weights_in,
+    with_note_on_ids,
 )
 from uncertainty_metrics._report._tables import CsvTable, Table
 from uncertainty_metrics._report._text_files import GZIP
@@ -236,7 +237,8 @@ def _read(
     if kind == "npz":
         return read_npz(source, file, choice)
     table = TABLES[kind](file, tell)
-    return model_of_table(source, table, plan_of(table, choice))
+    plan = plan_of(table, choice)
+    return with_note_on_ids(model_of_table(source, table, plan), table, plan)
 
 
 # Archives.

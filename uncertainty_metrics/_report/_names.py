@@ -426,6 +426,33 @@ def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
     return names.index(positive)
 
 
+def sorted_classes(labels: np.ndarray) -> tuple[str, ...]:
+    """Returns the names of two classes without names: of text the labels in sorted
+    order, as in scikit-learn; of booleans False and True.
+
+    Raises:
+      ValueError: there are not two different labels of text.
+    """
+    if labels.dtype.kind == "b":
+        return ("False", "True")
+    names = tuple(np.unique(labels).tolist())
+    if len(names) != 2:
+        raise ValueError(
+            "predictions have two columns, but labels are text and not of two kinds: "
+            "name the class of each column with --classes A,B. Received: "
+            f"{listed(names)}"
+        )
+    return names
+
+
+def note_on_order(names: Sequence[str]) -> str:
+    """Returns a note for predictions whose columns do not name the classes."""
+    return (
+        "The columns are taken for the classes in sorted order, as in scikit-learn: "
+        f"{listed(names)}."
+    )
+
+
 class Two(NamedTuple):
     """Labels 0 and 1 of two classes, and the names of the classes, if they have any."""
 

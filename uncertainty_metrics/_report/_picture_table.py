@@ -16,6 +16,7 @@ from uncertainty_metrics._report._predictions import Predictions, rows_of
 from uncertainty_metrics._report._risks import has_risks
 from uncertainty_metrics._report._sections_comparison import drifts
 from uncertainty_metrics._report._sections_mending import mended
+from uncertainty_metrics._report._terms import capitalized, terms_in
 
 
 class ReportPicture(NamedTuple):
@@ -61,17 +62,23 @@ def _both(report: dict[str, Any]) -> str:
     return " Both models are drawn." if _compares(report) else ""
 
 
+def _against(report: dict[str, Any]) -> str:
+    terms = terms_in(report)
+    return f"{capitalized(terms.outcome)} against {terms.score}"
+
+
 def _caption_of_reliability(report: dict[str, Any]) -> str:
     other = report["comparison"]["other"] if _compares(report) else {}
+    terms = terms_in(report)
     if "basis" in report or "basis" in other:  # Not all rows are in memory.
         return (
-            "Bars below the diagonal are overconfident, bars above it underconfident. "
+            f"Bars below the diagonal are {terms.over}, bars above it {terms.under}. "
             "The error bars tell how sure each bar is."
         )
     marks = "Points" if _compares(report) else "Bars"
     return (
-        f"{marks} below the diagonal are overconfident, {marks.lower()} above it "
-        "underconfident. The band shows where chance alone puts a calibrated model; "
+        f"{marks} below the diagonal are {terms.over}, {marks.lower()} above it "
+        f"{terms.under}. The band shows where chance alone puts a calibrated model; "
         "the error bars show how uncertain each "
         f"{marks.lower()[:-1]} is.{_both(report)}"
     )
@@ -79,10 +86,12 @@ def _caption_of_reliability(report: dict[str, Any]) -> str:
 
 RELIABILITY = ReportPicture(
     "reliability_diagram.png",
-    "accuracy against confidence, with error bars, and a band for a calibrated model",
+    "accuracy against confidence, of two classes the share of the event against its "
+    "probability, with error bars, and a band for a calibrated model",
     _drawings.draw_reliability,
     alt=lambda report: (
-        "Reliability diagram: accuracy against confidence in "
+        f"Reliability diagram: {terms_in(report).outcome} against "
+        f"{terms_in(report).score} in "
         f"{report['options']['num_bins']} bins. {report['calibration']['verdict']}"
     ),
     caption=_caption_of_reliability,
@@ -115,7 +124,10 @@ def _alt_of_posteriors(report: dict[str, Any]) -> str:
 def _caption_of_posteriors(report: dict[str, Any]) -> str:
     caption = "Where the ECE of the model may lie, given the data."
     if _compares(report):
-        caption += " The less the two curves overlap, the surer is the comparison."
+        caption += (
+            " The curves do not tell which model is better calibrated: noise raises "
+            "the curve of a model that fills more bins, or has fewer examples."
+        )
     return caption
 
 
@@ -136,7 +148,7 @@ MENDED = ReportPicture(
         f"{report['mending']['verdict']}"
     ),
     caption=lambda report: (
-        "Accuracy against confidence, before and after, on examples that the map was "
+        f"{_against(report)}, before and after, on examples that the map was "
         "not fitted to. The band shows where chance alone puts a calibrated model."
     ),
     is_drawn=lambda models, num_bins: _has_map(rows_of(models[0]), num_bins),
@@ -144,16 +156,17 @@ MENDED = ReportPicture(
 
 GROUPS = ReportPicture(
     "calibration_by_group_diagram.png",
-    "accuracy less confidence in each group, with its interval",
+    "accuracy less confidence in each group, of two classes the share of the event "
+    "less its probability, with its interval",
     lambda models, num_bins: _drawings.draw_groups(models),
     alt=lambda report: (
-        "Accuracy less mean confidence of each group, with its interval. "
+        f"{capitalized(terms_in(report).gap)} of each group, with its interval. "
         f"{report['groups']['verdict']}"
     ),
     caption=lambda report: (
-        "A group left of 0 is overconfident: the model is right less often than it "
-        "says. Groups in color are miscalibrated by more than chance, although many "
-        "groups are tested. Each interval is for one group by itself."
+        f"In a group left of 0 the model is {terms_in(report).over}. Groups in color "
+        "are miscalibrated by more than chance, although many groups are "
+        "tested. Each interval is for one group by itself."
     ),
     is_drawn=lambda models, num_bins: _has_groups(rows_of(models[0])),
 )
@@ -167,8 +180,9 @@ ENSEMBLE = ReportPicture(
         f"{report['ensemble']['verdict']}"
     ),
     caption=lambda report: (
-        "Points above 0 are underconfident, points below 0 overconfident. Averaging "
-        "lowers confidence: this mends members below 0 and harms members above 0."
+        "Confidence and accuracy of the decisions, and the ECE of these: points above "
+        "0 are underconfident, points below 0 overconfident. Averaging lowers "
+        "confidence: this mends members below 0 and harms members above 0."
     ),
     is_drawn=lambda models, num_bins: (
         isinstance(models[0], Predictions) and models[0].members > 1
@@ -180,11 +194,11 @@ DRIFT = ReportPicture(
     "if the second file has other examples, the bins where calibration differs",
     _drawings.draw_drift,
     alt=lambda report: (
-        "Accuracy against confidence in both files, with intervals. "
+        f"{_against(report)} in both files, with intervals. "
         f"{report['comparison']['drift']['verdict']}"
     ),
     caption=lambda report: (
-        "Accuracy against confidence, with intervals, for both sets of examples. The "
+        f"{_against(report)}, with intervals, for both sets of examples. The "
         "shaded bins differ by more than chance."
     ),
     is_drawn=lambda models, num_bins: len(models) > 1 and drifts(models[0], models[1]),
@@ -195,7 +209,8 @@ def _caption_of_risk_curve(report: dict[str, Any]) -> str:
     caption = (
         "How often the event came, against its risk: a logistic regression on a "
         "spline of the risk, with its 95% band. Above the diagonal risks are too low, "
-        "below it too high."
+        "below it too high. The hollow points are ten groups of equal size, by risk, "
+        "with 95% intervals of how often the event came."
     )
     if _compares(report):
         return f"{caption}{_both(report)}"
@@ -228,9 +243,10 @@ DECISIONS = ReportPicture(
     ),
     caption=lambda report: (
         "Net benefit, in true positives for each example, of treating where the risk "
-        "is at least the threshold. The model helps where its curve is above both "
-        "others. Choose the threshold by the harm of a needless and of a missed "
-        "treatment, before you look at the curve."
+        "is at least the threshold. On these examples, acting on the risks had the "
+        "larger net benefit where its curve is above both others; there is no interval "
+        "that tells this from chance. Choose the threshold by the harm of a needless "
+        "and of a missed treatment, before you look at the curve."
         f"{_both(report)}"
     ),
     is_drawn=lambda models, num_bins: has_risks(models[0]),

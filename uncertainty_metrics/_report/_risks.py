@@ -16,7 +16,6 @@ from uncertainty_metrics._report._decisions import examples_of
 from uncertainty_metrics._report._predictions import (
     Predictions,
     Regression,
-    Stream,
     Survival,
     remembered,
     rows_of,
@@ -72,6 +71,18 @@ class Risks(NamedTuple):
             return float(len(self.labels))
         return _wilson.effective_size(self.weights)
 
+    @property
+    def smaller_class(self) -> float:
+        """Number of examples with the event, or of those without it if they are fewer;
+        of weighted examples Kish's effective number.
+        """
+        return min(self._size_of(self.labels == 1), self._size_of(self.labels == 0))
+
+    def _size_of(self, some: np.ndarray) -> float:
+        if self.weights is None or not np.any(some):
+            return float(np.sum(some))
+        return _wilson.effective_size(self.weights[some])
+
     def _sum(self, values: np.ndarray) -> float:
         values = values.astype(np.float64)
         return float(values.sum() if self.weights is None else self.weights @ values)
@@ -85,13 +96,6 @@ def has_risks(model: Any) -> bool:
         return False
     rows = rows_of(model)
     return isinstance(rows, Predictions) and rows.event_class is not None
-
-
-def name_of_event(model: Predictions | Stream) -> str:
-    """Returns what a report calls the class that is the event."""
-    rows: Any = rows_of(model)
-    event = rows.event_class
-    return str(rows.classes[event]) if rows.classes else f"class {event}"
 
 
 @remembered

@@ -17,8 +17,11 @@ def classifier_scores(
       size: number of labels.
     """
     return {
-        "brier_score": (brier - 1, "In [-1, 1], -1 is best."),
-        "brier_score_zero_based": (brier, "The same plus 1: in [0, 2], 0 is best."),
+        "brier_score": (brier - 1, "Mean of sum_k p_k^2 - 2 p_label: -1 (best) to 1."),
+        "brier_score_zero_based": (
+            brier,
+            "Plus 1: mean of sum_k (p_k - y_k)^2, 0 (best) to 2.",
+        ),
         "negative_log_likelihood": (nll, _likelihood(nll, impossible, size, "label")),
     }
 

@@ -140,7 +140,7 @@ def _of_model(
         elif isinstance(predictions, Survival):
             tell("computes the metrics at the horizon, and their intervals")
             of_task = _sections_survival.sections(predictions)
-            notes += predictions.notes
+            notes += [*predictions.notes, *of_task["notes"]]
         else:
             of_task = _sections_decisions.sections(predictions, num_bins, tell)
             rows = rows_of(predictions)

@@ -15,7 +15,12 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationKey,
     CalibrationSpec,
 )
-from uncertainty_metrics._report._decisions import decisions_of, examples_of
+from uncertainty_metrics._report._decisions import (
+    decisions_of,
+    event_of,
+    examples_of,
+    name_of_event,
+)
 from uncertainty_metrics._report._predictions import Predictions
 from uncertainty_metrics._report._score_meanings import classifier_scores
 from uncertainty_metrics._report._sections_calibration import (
@@ -115,15 +120,34 @@ def _calibration(model: Predictions, num_bins: int) -> dict[str, Any]:
     names = ("ece", "mce", "rmsce", "sce", "ace")
     values = {name: grid[_key(spec)] for name, spec in zip(names, presets, strict=True)}
     values["tace"] = _binning.calibration_error(of_tace, tace.norm)
+    diagram = statistics["even", True, False]
+    event = event_of(model)
+    if event is not None:  # The probability of each class is in bins of its own.
+        even, adaptive = (
+            _of_class(statistics[scheme, False, True], event)
+            for scheme in ("even", "adaptive")
+        )
+        values |= {
+            "ece": float(even.errors("l1")[0]),
+            "mce": float(even.errors("max")[0]),
+            "rmsce": float(adaptive.errors("l2")[0]),
+        }
+        diagram = even
     by_class = [statistics[scheme, False, True] for scheme in ("even", "adaptive")]
     classes = model.classes or map(str, itertools.count())
     return {
-        **means_of(decisions_of(model)),
-        "metrics": errors_of(values),
+        **means_of(model),
+        "metrics": errors_of(values, name_of_event(model)),
         "classes": dict(zip(classes, class_errors(*by_class), strict=False)),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
-        "diagram": diagram_of(statistics["even", True, False]),
+        "diagram": diagram_of(diagram),
     }
+
+
+def _of_class(statistics: BinStatistics, k: int) -> BinStatistics:
+    """Returns the bins of one class."""
+    sums = (statistics.counts, statistics.score_sums, statistics.outcome_sums)
+    return BinStatistics(statistics.edges[[k]], *(each[[k]] for each in sums))
 
 
 def _key(spec: CalibrationSpec) -> CalibrationKey:

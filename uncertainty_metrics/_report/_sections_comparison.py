@@ -29,11 +29,11 @@ from uncertainty_metrics._report._predictions import (
 from uncertainty_metrics._report._sections_drift import can_drift, drift
 from uncertainty_metrics._report._sections_intervals import differences
 from uncertainty_metrics._report._sections_posterior import ece_draws
-from uncertainty_metrics._report._sections_rows import is_clear
-
-# With at least this probability, a comparison names the better model.
-_CLEAR = 0.95
-
+from uncertainty_metrics._report._sections_rows import (
+    is_borderline,
+    is_clear,
+    shown_p_value,
+)
 
 # The numbers of each model that a comparison shows, with their place in its report: the
 # section of a metric, or a path.
@@ -100,14 +100,12 @@ def comparison(
     drifted = {}
     if not same_examples and can_drift(predictions, other):
         drifted["drift"] = drift((predictions, other), num_bins)
-    by_chance = {
-        side: not is_clear(model[tested]["p_value"]) for side, model in models.items()
-    }
+    tests = {side: model[tested] for side, model in models.items()}
     return {
         "same_examples": same_examples,
         "examples": examples,
         "numbers": numbers,
-        **compared((predictions, other), numbers, by_chance, same_examples, num_bins),
+        **compared((predictions, other), numbers, tests, same_examples, num_bins),
         **drifted,
         "other": models["second"],
     }
@@ -179,13 +177,13 @@ def _of_task(
 def _compared_classifiers(
     models: tuple[Predictions, Predictions],
     numbers: dict[str, dict[str, Any]],
-    by_chance: dict[str, bool],
+    tests: dict[str, dict[str, Any]],
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
     of_risks = _sections_risk.difference(*models) if same_examples else {}
     return {
-        **_calibrated_better(models, numbers, by_chance, num_bins),
+        **_posteriors_of_two(models, tests, num_bins),
         "differences": differences(*models, num_bins) if same_examples else {},
         "quality": _quality(numbers, same_examples),
         **({"risk": of_risks} if of_risks else {}),
@@ -195,47 +193,42 @@ def _compared_classifiers(
 def _compared_confidences(
     models: tuple[Confidences, Confidences],
     numbers: dict[str, dict[str, Any]],
-    by_chance: dict[str, bool],
+    tests: dict[str, dict[str, Any]],
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
     of_differences = differences(*models, num_bins) if same_examples else {}
     return {
-        **_calibrated_better(models, numbers, by_chance, num_bins),
+        **_posteriors_of_two(models, tests, num_bins),
         "differences": of_differences,
+        "more_often_right": _more_often_right(of_differences),
         "quality": _quality_of_confidences(numbers, of_differences),
     }
 
 
-def _calibrated_better(
-    models: tuple[Decided, Decided],
-    numbers: dict[str, dict[str, Any]],
-    by_chance: dict[str, bool],
-    num_bins: int,
+def _posteriors_of_two(
+    models: tuple[Decided, Decided], tests: dict[str, dict[str, Any]], num_bins: int
 ) -> dict[str, Any]:
-    """Returns which model is calibrated better, as a part of the section.
+    """Returns the probability that the posterior of each model gives it the lower
+    calibration error, as a part of the section, and the verdict.
 
-    The part has the probability that each model has the lower calibration error, the
-    model that clearly has the lower one, or None, and the verdict.
+    The posteriors of two calibrated models differ by noise alone, so the verdict does
+    not say which model is better calibrated.
     """
     draws = [ece_draws(model, num_bins) for model in models]
-    lower = {
-        "first": um.probability_of_lower_calibration_error(*draws),
-        "second": um.probability_of_lower_calibration_error(*draws[::-1]),
-    }
-    better, worse = sorted(SIDES, key=lambda side: -lower[side])
-    clear = lower[better] >= _CLEAR and not by_chance[worse]
     return {
-        "probability_of_lower_calibration_error": lower,
-        "better_calibrated": better if clear else None,
-        "verdict": _verdict_of_two(lower, by_chance, numbers["examples"]),
+        "probability_of_lower_calibration_error": {
+            "first": um.probability_of_lower_calibration_error(*draws),
+            "second": um.probability_of_lower_calibration_error(*draws[::-1]),
+        },
+        "verdict": _verdict_of_two(tests),
     }
 
 
 def _compared_regressions(
     models: tuple[Regression, Regression],
     numbers: dict[str, dict[str, Any]],
-    by_chance: dict[str, bool],
+    tests: dict[str, dict[str, Any]],
     same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
@@ -244,7 +237,7 @@ def _compared_regressions(
         of_differences = _sections_regression.differences(*models, num_bins)
     return {
         "differences": of_differences,
-        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, of_differences),
+        "verdict": _verdict_of_regressions(numbers["ece"], tests, of_differences),
         "quality": _quality_of_regressions(of_differences),
     }
 
@@ -330,32 +323,19 @@ def _same_weights(first: np.ndarray | None, second: np.ndarray | None) -> bool:
     return bool(np.all(first == second))  # A single weight holds for every example.
 
 
-def _verdict_of_two(
-    lower: dict[str, float], by_chance: dict[str, bool], sizes: dict[str, int]
-) -> str:
-    """Says which of two models has the lower calibration error, if the data show it."""
-    better, worse = sorted(SIDES, key=lambda side: -lower[side])
-    chances = f"with probability {_probability(lower[better])}"
-    if lower[better] < _CLEAR:
-        return f"{_UNKNOWN}: it is the {better} model {chances}."
-    if by_chance[worse]:
-        # Two calibrated models that differ in accuracy or in the number of examples
-        # have different posteriors by noise alone.
-        return (
-            f"{_UNKNOWN}: the posterior of the {better} model is lower, {chances}, but "
-            "chance alone gives a calibrated model an error as large as the error of "
-            f"the {worse} model."
-        )
-    verdict = f"The {better} model has the lower calibration error, {chances}."
-    if sizes[worse] < 0.8 * sizes[better]:
-        verdict += (
-            " But this model has more examples, and few examples make an ECE larger."
-        )
-    return verdict
-
-
-def _probability(value: float) -> str:
-    return f"{value:.3f}" if value < 0.9995 else "over 0.999"
+def _verdict_of_two(tests: dict[str, dict[str, Any]]) -> str:
+    """Says what the test of calibration finds for each of two models."""
+    found = []
+    for side, test in tests.items():
+        p = test["p_value"]
+        what = "is borderline" if is_borderline(p) else "may be calibrated"
+        if is_clear(p):
+            what = "is miscalibrated"
+        found.append(f"the {side} model {what} (p {shown_p_value(p)})")
+    return (
+        f"By the test of its calibration error, {' and '.join(found)}. Which of the "
+        "two is better calibrated is not tested here."
+    )
 
 
 def _lower_for(second: bool) -> str:
@@ -401,6 +381,14 @@ def _quality_of_confidences(
     return f"{_NO_BETTER}{accuracy}, and {aurc}."
 
 
+def _more_often_right(of_differences: dict[str, dict[str, Any]]) -> str | None:
+    """Returns the model that is clearly right more often, or None."""
+    interval = of_differences.get("accuracy")
+    if interval is None or _holds_zero(interval):
+        return None
+    return SIDES[interval["estimate"] < 0]
+
+
 def _which(
     predicate: str,
     name: str,
@@ -419,14 +407,14 @@ def _which(
 
 def _verdict_of_regressions(
     errors: dict[str, Any],
-    by_chance: dict[str, bool],
+    tests: dict[str, dict[str, Any]],
     of_differences: dict[str, dict[str, Any]],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
     if not of_differences:
         return f"{_UNKNOWN}: the models do not have the same examples."
-    if by_chance[worse]:
+    if not is_clear(tests[worse]["p_value"]):
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
     if _holds_zero(of_differences["ece"]):
         return f"{_UNKNOWN}: the interval of the difference holds 0."

@@ -63,7 +63,7 @@ def _calibration(model: Confidences, num_bins: int) -> dict[str, Any]:
     }
     curve = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
     return {
-        **means_of(decisions),
+        **means_of(model),
         "means": _means(decisions),
         "metrics": errors_of(values),
         "classes": {},

@@ -10,7 +10,7 @@ from uncertainty_metrics._report import (
     _sections_confidences,
     _sections_stream,
 )
-from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._report._decisions import decisions_of, event_of
 from uncertainty_metrics._report._predictions import (
     Confidences,
     Decided,
@@ -18,17 +18,21 @@ from uncertainty_metrics._report._predictions import (
     Stream,
     rows_of,
 )
-from uncertainty_metrics._report._risks import has_risks
+from uncertainty_metrics._report._risks import has_risks, risks_of
+from uncertainty_metrics._report._row_notes import notes_on_rows
 from uncertainty_metrics._report._sections_ensemble import ensemble
 from uncertainty_metrics._report._sections_groups import groups
 from uncertainty_metrics._report._sections_intervals import intervals
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_posterior import bayesian_ece, num_draws
-from uncertainty_metrics._report._sections_risk import risk
+from uncertainty_metrics._report._sections_risk import notes_on, risk
 from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )
+
+# What a report says of its data, before the sections.
+_FIRST = ("data", "notes", "basis")
 
 
 def options(num_bins: int) -> dict[str, Any]:
@@ -50,6 +54,8 @@ def sections(
         report = _sections_confidences.own_sections(model, num_bins)
     else:
         report = _sections_classifier.own_sections(model, num_bins)
+    if rows is not None:
+        report["notes"] += notes_on_rows(rows)
     weights = decisions.weights
     total = float(len(decisions.correct) if weights is None else weights.sum())
     is_weighted = weights is not None
@@ -76,12 +82,25 @@ def sections(
     if not isinstance(model, Confidences) and has_risks(model):
         tell("computes what is asked of risks")
         report["risk"] = risk(model)
+        report["notes"] += notes_on(risks_of(model))
     if rows is not None and rows.groups:
         tell("computes the calibration of groups")
         report["groups"] = groups(rows)
     if isinstance(model, Predictions) and model.members > 1:
         chance = report["bayesian_ece"]["ece_by_chance"]
-        report["ensemble"] = ensemble(model, chance, num_bins)
+        report["ensemble"] = ensemble(model, ece, chance, num_bins, event_of(model))
     if isinstance(model, Confidences) and model.samples is not None:
         report["sampled_answers"] = _sections_confidences.sampled_answers(model)
-    return report
+    return report if "risk" not in report else _risk_first(report)
+
+
+def _risk_first(report: dict[str, Any]) -> dict[str, Any]:
+    """Returns the sections in the order for risks: what is of decisions comes last."""
+    for section in (report["calibration"], report["intervals"]["metrics"]):
+        for name in ("accuracy", "mean_confidence"):
+            if name in section:
+                section[name] = section.pop(name)
+    first = [name for name in (*_FIRST, "risk") if name in report]
+    last = [name for name in ("selective_prediction", "ensemble") if name in report]
+    between = [name for name in report if name not in (*first, *last)]
+    return {name: report[name] for name in (*first, *between, *last)}

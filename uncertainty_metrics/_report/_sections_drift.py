@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._report._decisions import judged_of, name_of_event
 from uncertainty_metrics._report._predictions import (
     Decided,
     Model,
@@ -19,6 +19,7 @@ from uncertainty_metrics._report._sections_rows import (
     is_clear,
     shown_p_value,
 )
+from uncertainty_metrics._report._terms import Terms, capitalized, terms_of
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # Standard errors by which the gap of a bin must differ to be named.
@@ -27,10 +28,12 @@ _LEAST_EXAMPLES = 5
 
 
 def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
-    """Returns the bins of the decisions; of weighted ones with effective numbers."""
-    decisions = decisions_of(model)
-    bins = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
-    scale = decisions.sample_size / bins.counts.sum()
+    """Returns the bins of the scores by which calibration is judged; of weighted ones
+    with effective numbers.
+    """
+    judged = judged_of(model)
+    bins = um.bin_statistics(**judged.arguments, num_bins=num_bins)
+    scale = judged.sample_size / bins.counts.sum()
     sums = (bins.counts, bins.score_sums, bins.outcome_sums)
     return BinStatistics(bins.edges, *(scale * each for each in sums))
 
@@ -39,7 +42,7 @@ def can_drift(first: Model, second: Model) -> bool:
     """Says if both are classifiers or answers, of enough examples for the test."""
     return all(
         not isinstance(model, Regression | Survival)
-        and decisions_of(model).sample_size >= _LEAST_EXAMPLES
+        and judged_of(model).sample_size >= _LEAST_EXAMPLES
         for model in (first, second)
     )
 
@@ -64,12 +67,12 @@ def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
         "statistic": found.statistic,
         "degrees_of_freedom": found.degrees_of_freedom,
         "ece_difference": found.ece_difference,
-        "verdict": _verdict(found.p_value, rows),
+        "verdict": _verdict(found.p_value, rows, terms_of(name_of_event(models[0]))),
         "bins": rows,
     }
 
 
-def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
+def _verdict(p: float, rows: list[dict[str, Any]], terms: Terms) -> str:
     """Says whether calibration has changed, and in which bins most."""
     shown = f"p {shown_p_value(p)}"
     if is_borderline(p):
@@ -87,7 +90,7 @@ def _verdict(p: float, rows: list[dict[str, Any]]) -> str:
         if abs(row["z"] or 0.0) > _FAR
     ]
     most = (
-        f" Accuracy less confidence differs most {', '.join(where)}." if where else ""
+        f" {capitalized(terms.gap)} differs most {', '.join(where)}." if where else ""
     )
     return f"Calibration differs between both sets ({shown}).{most}"
 

@@ -10,7 +10,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _inputs, _rows
 from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibration
 
 
@@ -60,32 +60,45 @@ def _log_mean(logits: np.ndarray) -> np.ndarray:
 
 
 def ensemble(
-    predictions: Predictions, ece_by_chance: float, num_bins: int
+    predictions: Predictions,
+    ece: float,
+    ece_by_chance: float,
+    num_bins: int,
+    event: int | None,
 ) -> dict[str, Any]:
     """Returns the section.
 
     Args:
       predictions: the predictions of several members.
+      ece: the calibration error of their mean.
       ece_by_chance: an ECE that a calibrated model rarely exceeds on such data.
       num_bins: number of bins of every ECE.
+      event: the class by whose probability calibration is judged, for two classes; None
+        if it is judged by the decisions.
     """
     data = predictions.arguments
     calibration = um.ensemble_calibration(**data, num_bins=num_bins)
+    eces, verdict = calibration.member_eces, calibration.verdict
+    if event is not None:
+        eces = _eces_of_event(predictions, event, num_bins)
+        verdict = (
+            "The ECE of the probabilities of the event is "
+            f"{np.mean(eces):.3f} for a member on average, and {ece:.3f} for the "
+            "ensemble."
+        )
     return {
         "members": predictions.members,
         "verdict": " ".join(
             [
                 _accuracy_verdict(calibration, _accuracy_noise(predictions)),
-                _calibration_verdict(calibration, ece_by_chance),
+                _calibration_verdict(float(np.mean(eces)), ece, ece_by_chance, verdict),
             ]
         ),
         "metrics": {
             "accuracy": _members_and_ensemble(
                 calibration.member_overall_accuracies, calibration.ensemble_accuracy
             ),
-            "ece": _members_and_ensemble(
-                calibration.member_eces, calibration.ensemble_ece
-            ),
+            "ece": _members_and_ensemble(eces, ece),
             "negative_log_likelihood": {
                 "mean": float(um.gibbs_cross_entropy(**data)),
                 "ensemble": float(um.ensemble_cross_entropy(**data)),
@@ -93,6 +106,26 @@ def ensemble(
         },
         "uncertainty": _uncertainty(predictions),
     }
+
+
+def _eces_of_event(predictions: Predictions, event: int, num_bins: int) -> np.ndarray:
+    """Returns the calibration error of each member's probability of the event."""
+    found = []
+    for member in np.moveaxis(predictions.values, 1, 0):
+        examples = _examples.examples(
+            predictions.labels,
+            **{predictions.kind: member},
+            sample_weight=predictions.sample_weight,
+        )
+        found.append(
+            um.ece(
+                correct=examples.labels == event,
+                confidences=examples.probabilities[:, event],
+                sample_weight=examples.weights,
+                num_bins=num_bins,
+            )
+        )
+    return np.array(found)
 
 
 def _members_and_ensemble(members: np.ndarray, ensemble: float) -> dict[str, Any]:
@@ -194,11 +227,14 @@ def _accuracy_verdict(calibration: EnsembleCalibration, noise: float) -> str:
     )
 
 
-def _calibration_verdict(calibration: EnsembleCalibration, ece_by_chance: float) -> str:
-    """Says in a sentence whether the data show that averaging helps calibration."""
-    before, after = np.mean(calibration.member_eces), calibration.ensemble_ece
+def _calibration_verdict(
+    before: float, after: float, ece_by_chance: float, verdict: str
+) -> str:
+    """Returns the verdict on the mean ECE of a member and the ECE of the ensemble, if
+    the data can tell them from those of calibrated models.
+    """
     if max(before, after) > ece_by_chance:
-        return calibration.verdict
+        return verdict
     return (
         "The data cannot tell whether averaging helps calibration: the ECEs are "
         f"{before:.3f} for a member on average and {after:.3f} for the ensemble, and "

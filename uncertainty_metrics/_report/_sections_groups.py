@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import examples_of
+from uncertainty_metrics._report._decisions import (
+    event_of,
+    examples_of_event,
+    name_of_event,
+)
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report._terms import Terms, terms_of
 from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
     GroupCalibration,
@@ -23,10 +28,10 @@ _COLUMNS = (
 def table_of(model: Rows) -> CalibrationByGroup:
     """Returns the calibration of each group of a model that has groups."""
     return um.calibration_by_group(
-        examples_of(model),
+        examples_of_event(model),
         groups=model.groups,
         level=INTERVAL_LEVEL,
-        positive_class=isinstance(model, Confidences),
+        positive_class=isinstance(model, Confidences) or event_of(model) is not None,
     )
 
 
@@ -39,7 +44,7 @@ def groups(model: Rows) -> dict[str, Any]:
         "min_examples": table.min_examples,
         "tested": tested,
         "miscalibrated": found,
-        "verdict": _verdict(table),
+        "verdict": _verdict(table, terms_of(name_of_event(model))),
         "rows": [_row(row) for row in table],
     }
 
@@ -50,7 +55,7 @@ def _row(group: GroupCalibration) -> dict[str, Any]:
     return {name: None if value != value else value for name, value in row.items()}
 
 
-def _verdict(table: CalibrationByGroup) -> str:
+def _verdict(table: CalibrationByGroup, terms: Terms) -> str:
     """Says in a sentence which groups the data show to be miscalibrated."""
     tested, found = table.tested, table.miscalibrated
     if not tested:
@@ -62,13 +67,13 @@ def _verdict(table: CalibrationByGroup) -> str:
         )
     else:
         worst = found[0]
-        side = "overconfident" if worst.gap < 0 else "underconfident"
+        side = terms.over if worst.gap < 0 else terms.under
         verb = "is" if len(found) == 1 else "are"
         verdict = (
             f"{len(found)} of {len(tested)} tested group{'s' * (len(tested) > 1)} "
             f"{verb} miscalibrated. The clearest case is "
             f"{worst.name}, {side} by {100 * abs(worst.gap):.1f} percentage points: "
-            f"mean confidence {worst.mean_score:.3f}, accuracy "
+            f"mean {terms.score} {worst.mean_score:.3f}, {terms.outcome} "
             f"{worst.mean_outcome:.3f}."
         )
     few = len(table) - len(tested)

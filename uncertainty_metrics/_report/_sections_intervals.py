@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import decisions_of, examples_of
+from uncertainty_metrics._report._decisions import (
+    decisions_of,
+    event_cells,
+    event_of,
+    examples_of,
+    judged_of,
+)
 from uncertainty_metrics._report._predictions import (
     Confidences,
     Decided,
@@ -17,6 +23,7 @@ from uncertainty_metrics._report._predictions import (
     remembered,
 )
 from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy.calibration import _error_interval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
@@ -86,8 +93,9 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
     else:
         rows = _each_metric(bootstrap, size, _metrics(model))
     if size > 1:
+        judged = judged_of(model).with_small_weights()
         ends = um.calibration_error_interval(
-            **decisions.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
+            **judged.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
         rows = {"calibration_error": row(*ends), **rows}
     return section(rows, size, _NOTE_ON_CALIBRATION_ERROR, is_drawn=size <= _MOST_DRAWN)
@@ -104,11 +112,22 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
         name: row(*means[key].interval(Z)) for name, key in names.items() if size > 1
     }
     if size > 1:
-        ends = model.summary.decisions.calibration_error_interval(
-            level=INTERVAL_LEVEL, num_bins=num_bins
-        )
+        ends = _error_of_stream(model, num_bins)
         rows = {"calibration_error": row(*ends), **rows}
     return section(rows, size, is_drawn=False)
+
+
+def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
+    """Returns the interval of the calibration error of all rows of a stream."""
+    if event_of(model) is None:
+        return model.summary.decisions.calibration_error_interval(
+            level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+    sums = _error_interval.grouped(
+        _error_interval.of_cells(event_cells(model)), num_bins
+    )
+    size, total = model.summary.num_examples, model.summary.total_weight
+    return _error_interval.interval(sums, max(1.0, size / total), INTERVAL_LEVEL)
 
 
 def _interval_of_mean(
@@ -177,10 +196,11 @@ def differences(
 def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
     """Returns the metrics that a comparison of models shows, and their arguments."""
     decisions = decisions_of(model).with_small_weights()
+    judged = judged_of(model).with_small_weights()
     as_two_classes = {
-        "labels": decisions.correct,
-        "probabilities": decisions.confidences,
-        "sample_weight": decisions.weights,
+        "labels": judged.correct,
+        "probabilities": judged.confidences,
+        "sample_weight": judged.weights,
         "positive_class": True,
         "num_bins": num_bins,
     }

@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import decisions_of, examples_of, words_of
+from uncertainty_metrics._report._decisions import (
+    decisions_of,
+    event_of,
+    examples_of,
+    words_of,
+)
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
@@ -55,7 +60,8 @@ class Mended(NamedTuple):
       kind: the argument of the metrics that takes the forecasts: "logits",
         "probabilities" or "confidences".
       forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
-        for classes, [N] for answers.
+        for more than two classes, else the confidences or the probabilities of the
+        event, [N].
     """
 
     section: dict[str, Any]
@@ -125,15 +131,24 @@ def mended(model: Rows, num_bins: int) -> Mended:
     forecasts = {AS_IT_IS: given, **_mapped(model, data, {kind: given}, folds, section)}
     if weights is not None:
         weights = weights / weights.max()
-    scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
-    if of_answers:
-        scored = {"correct": labels == 1, "sample_weight": weights}
-    found = Mended(section, scored, "confidences" if of_answers else kind, forecasts)
     each = {
         name: _scores(labels, kind, of_map, of_answers)
         for name, of_map in forecasts.items()
     }
-    for name, of_map in forecasts.items():
+    scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
+    found = Mended(section, scored, kind, forecasts)
+    if of_answers:
+        scored = {"correct": labels == 1, "sample_weight": weights}
+        found = Mended(section, scored, "confidences", forecasts)
+    elif (event := event_of(model)) is not None:
+        of_event = (labels == event).astype(np.int64)
+        scored |= {"labels": of_event, "positive_class": True}
+        forecasts = {
+            name: _probabilities(kind, of_map)[:, event]
+            for name, of_map in forecasts.items()
+        }
+        found = Mended(section, scored, "probabilities", forecasts)
+    for name, of_map in found.forecasts.items():
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
@@ -142,9 +157,12 @@ def mended(model: Rows, num_bins: int) -> Mended:
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)
     if not of_answers:
-        p = _rows.softmax(given) if kind == "logits" else given
-        section["sets"] = _sets(labels, p, folds)
+        section["sets"] = _sets(labels, _probabilities(kind, given), folds)
     return found
+
+
+def _probabilities(kind: str, values: np.ndarray) -> np.ndarray:
+    return _rows.softmax(values) if kind == "logits" else values
 
 
 def _mapped(
@@ -282,6 +300,8 @@ def _judge(
     section["needs_mending"] = _is_clear(ends[best])
     title = _MAPS[best][1]
     score = "negative log-likelihood" if finite else "Brier score"
+    if criterion == "brier_score_zero_based":
+        score = "Brier score (0 to 2)"
     before, after = (section["scores"][name][criterion] for name in (AS_IT_IS, best))
     if section["needs_mending"]:
         verdict = (

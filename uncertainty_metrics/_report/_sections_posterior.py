@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import Decisions, decisions_of
+from uncertainty_metrics._report._decisions import Decisions, judged_of
 from uncertainty_metrics._report._predictions import Decided, remembered
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_rows import (
@@ -43,7 +43,7 @@ def ece_draws(model: Decided, num_bins: int) -> np.ndarray:
     """Draws from the posterior of the ECE, the same on every call."""
     return um.bayesian_expected_calibration_error(
         num_bins,
-        **decisions_of(model).arguments,
+        **judged_of(model).arguments,
         num_ece_samples=num_draws(num_bins),
         seed=SEED,
     )
@@ -55,7 +55,7 @@ def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
     tail = (1 - INTERVAL_LEVEL) / 2
     low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
     mean = float(draws.mean())
-    variances = _variances_by_chance(decisions_of(model), num_bins)
+    variances = _variances_by_chance(judged_of(model), num_bins)
     chance = _ece_by_chance(variances)
     p = _p_value(model, ece, variances, num_bins)
     verdict = (
@@ -84,7 +84,7 @@ def _p_value(model: Decided, ece: float, variances: np.ndarray, num_bins: int) -
     The p-value is exact, except with many examples or with weights: then the sum in
     each bin is taken as Normal, to save time.
     """
-    decisions = decisions_of(model)
+    decisions = judged_of(model)
     if decisions.weights is None and len(decisions.correct) <= _MAX_EXACT:
         return um.calibration_test(
             correct=decisions.correct,

@@ -8,19 +8,26 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._decisions import name_of_event
 from uncertainty_metrics._report._predictions import Predictions, Stream
 from uncertainty_metrics._report._risks import (
     Risks,
     has_risks,
-    name_of_event,
     risks_of,
 )
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, row
 from uncertainty_metrics._report._sections_rows import shown_p_value
+from uncertainty_metrics.numpy.calibration import risk_calibration
 
-# Intervals of fewer events, or of fewer examples without one, tend to be too short.
-_FEW_EVENTS = 20
+# With fewer examples of either outcome there is no verdict; and up to the second number
+# a note says that estimates are rough (Vergouwe et al., 2005; Collins et al., 2016).
+_TOO_FEW, _FEW = 10, 100
 THRESHOLDS = np.arange(1, 100) / 100
+_ON_ACTIONS = (
+    "The decision curve shows the net benefit of acting on the risks on these data. It "
+    "has no interval: by chance the curve of risks without any information often lies "
+    "above both others somewhere."
+)
 MEANINGS: dict[str, str] = {
     "observed_expected_ratio": "Events/expected; 1 is calibrated.",
     "calibration_intercept": "In log-odds; 0 is calibrated.",
@@ -29,8 +36,8 @@ MEANINGS: dict[str, str] = {
     "ici": "Mean distance of the risks from the curve.",
     "e50": "Median of these distances.",
     "e90": "90th percentile of these distances.",
-    "brier_score": "Mean of (event - risk)^2; smaller is better.",
-    "scaled_brier_score": "1 - Brier score / that of the share of events.",
+    "brier_score_of_event": "Mean of (event - risk)^2: 0 (best) to 1.",
+    "scaled_brier_score": "1 - this score / that of the share of events.",
 }
 
 
@@ -43,10 +50,10 @@ def risk(model: Predictions | Stream) -> dict[str, Any]:
         "calibration_slope": um.calibration_slope,
     }
     found = {
-        name: _if_defined(function, **data.arguments, level=INTERVAL_LEVEL)
+        name: if_defined(function, **data.arguments, level=INTERVAL_LEVEL)
         for name, function in of_events.items()
     }
-    found["auroc"] = _if_defined(
+    found["auroc"] = if_defined(
         um.auroc_interval,
         data.labels,
         data.scores,
@@ -64,7 +71,7 @@ def risk(model: Predictions | Stream) -> dict[str, Any]:
     }
     event = name_of_event(model)
     section = common(data, f"The event ({event}) came", intervals)
-    return {"event": event, **section, **_tested(intervals, p_values)}
+    return {"event": event, **section, **_tested(data, intervals, p_values)}
 
 
 def common(
@@ -79,8 +86,9 @@ def common(
         "total_weight": data.total,
         "events": data.events,
         "expected_events": data.expected,
+        "smaller_class": data.smaller_class,
         "level": INTERVAL_LEVEL,
-        "verdict": _verdict(data, came, intervals, curve),
+        "verdict": _verdict(data, came, intervals),
         "intervals": intervals,
         "metrics": _metrics(data),
         "decision_curve": {
@@ -90,7 +98,7 @@ def common(
     }
 
 
-def _if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
+def if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
     """Returns what a metric gives; None if it is not defined for these data, as the
     slope of risks that are all the same.
     """
@@ -108,8 +116,8 @@ def _metrics(data: Risks) -> dict[str, dict[str, Any]]:
         "e50": index.e50,
         "e90": index.e90,
         # Half of the sum over both classes.
-        "brier_score": um.brier_score(**data.arguments, zero_based=True) / 2,
-        "scaled_brier_score": _if_defined(um.scaled_brier_score, **data.arguments),
+        "brier_score_of_event": (um.brier_score(**data.arguments, zero_based=True) / 2),
+        "scaled_brier_score": if_defined(um.scaled_brier_score, **data.arguments),
     }
     return {
         name: {
@@ -121,17 +129,45 @@ def _metrics(data: Risks) -> dict[str, dict[str, Any]]:
 
 
 def _tested(
-    intervals: Mapping[str, dict[str, Any]], p_values: Mapping[str, float]
+    data: Risks,
+    intervals: Mapping[str, dict[str, Any]],
+    p_values: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Returns the p-values of intercept and slope, one for both (Bonferroni's), and in
-    words what the clearer of the two finds.
+    """Returns the p-values of intercept and slope, and of both together, and in words
+    what the clearer of the two finds: nothing if there are too few examples.
+
+    Risks that are all the same have no slope; then the intercept alone is tested.
     """
     name = min(p_values, key=lambda key: p_values[key])
+    joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
+    found = finding(name, float(intervals[name]["estimate"]))
     return {
         "p_values": dict(p_values),
-        "p_value": min(1.0, len(p_values) * p_values[name]),
-        "finding": finding(name, float(intervals[name]["estimate"])),
+        "p_value": p_values[name] if joint is None else joint,
+        "finding": None if is_too_few(data.smaller_class) else found,
     }
+
+
+def is_too_few(smaller_class: float) -> bool:
+    """Says if there are too few examples of an outcome for a verdict."""
+    return smaller_class < _TOO_FEW
+
+
+def notes_on(data: Risks) -> list[str]:
+    """Returns a note if there are few examples with the event, or without it."""
+    if data.smaller_class >= _FEW:
+        return []
+    some = data.events <= data.total / 2
+    number = data.events if some else data.total - data.events
+    effective = ""
+    if data.weights is not None:
+        effective = f", in effect {data.smaller_class:.1f} because of the weights"
+    return [
+        f"Only {amount(number)} of {amount(data.total)} examples "
+        f"{'had' if some else 'did not have'} the event{effective}. With fewer than "
+        f"{_FEW} examples with the event, or without it, the calibration curve and "
+        "the numbers of the risks are rough."
+    ]
 
 
 def finding(name: str, estimate: float) -> str:
@@ -141,27 +177,41 @@ def finding(name: str, estimate: float) -> str:
     return "too low" if estimate > 0 else "too high"
 
 
-def _verdict(
-    data: Risks, came: str, intervals: Mapping[str, dict[str, Any]], curve: Any
-) -> str:
+def _verdict(data: Risks, came: str, intervals: Mapping[str, dict[str, Any]]) -> str:
     """Says what the numbers say, where the data show it."""
-    sentences = [
-        f"{came} {_amount(data.events)} times in {_amount(data.total)} examples, and "
-        f"the risks expect {_amount(data.expected)}.",
-        _of_level(intervals["observed_expected_ratio"]),
-        _of_spread(data, intervals["calibration_slope"]),
-        _of_ranking(intervals["auroc"]),
-        _of_actions(curve),
-    ]
-    if min(data.events, data.total - data.events) < _FEW_EVENTS:
-        sentences.append(
-            f"There are fewer than {_FEW_EVENTS} examples with the event, or without "
-            "it: the intervals of so few tend to be too short."
-        )
+    counts = (
+        f"{came} {amount(data.events)} times in {amount(data.total)} examples, and "
+        f"the risks expect {amount(data.expected)}."
+    )
+    ratio, slope = (
+        intervals[name] for name in ("observed_expected_ratio", "calibration_slope")
+    )
+    if is_too_few(data.smaller_class):
+        undefined = [
+            _of_level(ratio) if ratio["estimate"] is None else "",
+            _of_spread(data, slope) if slope["estimate"] is None else "",
+        ]
+        sentences = [
+            f"Too few to say: {_uncapitalized(counts)} A verdict needs at least "
+            f"{_TOO_FEW} examples with the event and {_TOO_FEW} without it.",
+            *undefined,
+        ]
+    else:
+        sentences = [
+            counts,
+            _of_level(ratio),
+            _of_spread(data, slope),
+            _of_ranking(intervals["auroc"]),
+            _ON_ACTIONS,
+        ]
     return " ".join(filter(None, sentences))
 
 
-def _amount(number: float) -> str:
+def _uncapitalized(words: str) -> str:
+    return words[:1].lower() + words[1:]
+
+
+def amount(number: float) -> str:
     """Returns a number of examples, which has a fraction if they are weighted."""
     whole = abs(number - round(number)) < 1e-6
     return f"{number:,.0f}" if whole else f"{number:,.1f}"
@@ -220,26 +270,6 @@ def _of_ranking(interval: Mapping[str, Any]) -> str:
     )
 
 
-def _of_actions(curve: Any) -> str:
-    """Says where acting on the risks is better than to act on all or on none."""
-    is_better = curve.net_benefit > np.maximum(curve.treat_all, curve.treat_none)
-    edges = np.flatnonzero(np.diff(np.pad(is_better.astype(int), 1)))
-    if not len(edges):
-        return (
-            "At no threshold from 1% to 99% is it better to act on the risks than to "
-            "treat all or none."
-        )
-    starts, ends = edges[::2], edges[1::2] - 1
-    longest = np.argmax(ends - starts)
-    first, last = THRESHOLDS[starts[longest]], THRESHOLDS[ends[longest]]
-    where = "the threshold" if first == last else "thresholds from"
-    to = "" if first == last else f" to {last:.0%}"
-    return (
-        f"At {where} {first:.0%}{to} it is better on these data to act on the risks "
-        "than to treat all or none."
-    )
-
-
 def difference(first: Any, second: Any) -> dict[str, Any]:
     """Returns the difference of the AUROCs of two models of the same examples that give
     risks of the same event; empty if there is none.
@@ -249,7 +279,7 @@ def difference(first: Any, second: Any) -> dict[str, Any]:
     one, other = risks_of(first), risks_of(second)
     if not np.array_equal(one.labels, other.labels):
         return {}
-    found = _if_defined(
+    found = if_defined(
         um.auroc_difference,
         one.labels,
         one.scores,

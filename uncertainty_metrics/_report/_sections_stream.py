@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics._report._decisions import decisions_of
+from uncertainty_metrics._calibration_spec import BinningScheme, CalibrationSpec
+from uncertainty_metrics._report._decisions import (
+    event_cells,
+    event_of,
+    name_of_event,
+)
 from uncertainty_metrics._report._predictions import Stream
 from uncertainty_metrics._report._score_meanings import (
     answer_scores,
@@ -26,6 +31,8 @@ from uncertainty_metrics._report._sections_classifier import MAX_CLASSES, class_
 from uncertainty_metrics._report._sections_confidences import parts_of_brier
 from uncertainty_metrics._report._sections_intervals import Z, row
 from uncertainty_metrics._report._sections_rows import gain_over_constant, rows
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+from uncertainty_metrics.numpy.sketch import _bins_and_ranks
 
 
 def own_sections(model: Stream, num_bins: int) -> dict[str, Any]:
@@ -45,13 +52,15 @@ def own_sections(model: Stream, num_bins: int) -> dict[str, Any]:
 
 def _calibration(model: Stream, num_bins: int) -> dict[str, Any]:
     summary = model.summary
-    sketch = summary.decisions
+    even, adaptive = (
+        _statistics(model, scheme, num_bins) for scheme in ("even", "adaptive")
+    )
     values = {
-        "ece": sketch.ece(num_bins=num_bins),
-        "mce": sketch.mce(num_bins=num_bins),
-        "rmsce": sketch.rmsce(num_bins=num_bins),
+        "ece": float(even.errors("l1")[0]),
+        "mce": float(even.errors("max")[0]),
+        "rmsce": float(adaptive.errors("l2")[0]),
     }
-    section: dict[str, Any] = {**means_of(decisions_of(model)), "classes": {}}
+    section: dict[str, Any] = {**means_of(model), "classes": {}}
     of_classes = summary.classes
     if of_classes is None:
         section["means"] = _means(model)
@@ -62,16 +71,27 @@ def _calibration(model: Stream, num_bins: int) -> dict[str, Any]:
             "tace": of_classes.tace(num_bins=num_bins),
         }
         if (summary.num_classes or 0) <= MAX_CLASSES:
-            even, adaptive = (
+            of_each = (
                 of_classes.bin_statistics(binning_scheme=scheme, num_bins=num_bins)
                 for scheme in ("even", "adaptive")
             )
             names = summary.class_names or map(str, itertools.count())
-            found = class_errors(even, adaptive)
+            found = class_errors(*of_each)
             section["classes"] = dict(zip(names, found, strict=False))
-    section["metrics"] = errors_of(values)
-    section["diagram"] = diagram_of(sketch.bin_statistics(num_bins=num_bins))
+    section["metrics"] = errors_of(values, name_of_event(model))
+    section["diagram"] = diagram_of(even)
     return section
+
+
+def _statistics(model: Stream, scheme: BinningScheme, num_bins: int) -> BinStatistics:
+    """Returns the bins of the scores by which calibration is judged."""
+    if event_of(model) is None:
+        decisions = model.summary.decisions
+        return decisions.bin_statistics(binning_scheme=scheme, num_bins=num_bins)
+    spec = CalibrationSpec(
+        scheme, True, False, "l1", num_bins=num_bins, positive_class=True
+    )
+    return _bins_and_ranks.bin_statistics([event_cells(model)], spec)
 
 
 def _means(model: Stream) -> dict[str, dict[str, Any]]:

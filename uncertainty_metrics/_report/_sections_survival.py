@@ -57,7 +57,7 @@ def sections(model: Survival) -> dict[str, Any]:
     came = f"By time {model.at:g}, with weights for censoring, the event came"
     risk = _sections_risk.common(data, came, intervals)
     risk["intervals"]["brier_score"] = of_brier
-    del risk["metrics"]["brier_score"]
+    del risk["metrics"]["brier_score_of_event"]
     times, event_came = np.ravel(model.times), np.ravel(model.event) == 1
     return {
         "data": {
@@ -68,6 +68,7 @@ def sections(model: Survival) -> dict[str, Any]:
             "weighted": model.sample_weight is not None,
             "effective_examples": data.sample_size,
         },
+        "notes": _sections_risk.notes_on(data),
         "risk": risk,
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._report import _names, _tables
-from uncertainty_metrics._report._answer_names import AnswerNames, names_of
+from uncertainty_metrics._report._answer_names import IDS, AnswerNames, names_of
 from uncertainty_metrics._report._answers import answers_of
 from uncertainty_metrics._report._classes import classified
 from uncertainty_metrics._report._names import (
@@ -27,9 +27,11 @@ from uncertainty_metrics._report._names import (
 from uncertainty_metrics._report._predictions import (
     Confidences,
     Model,
+    Predictions,
     Questions,
     Regression,
 )
+from uncertainty_metrics._report._row_notes import note_on_repeats
 from uncertainty_metrics._report._survival_models import (
     SurvivalNames,
     survival_of,
@@ -40,13 +42,18 @@ from uncertainty_metrics._report._survival_models import (
 from uncertainty_metrics._report._tables import Table
 from uncertainty_metrics._report._value_tables import RecordTable
 
+# The column of lm-evaluation-harness that says how an answer was read from the text.
+_FILTER = "filter"
+# Ids of more rows are not read, which would take long in a file of text.
+_MOST_IDS = 200_000
 # If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The columns of a table that are used; one of the last four is not None.
+    """The columns of a table that are used: of a classifier, a regression, answers or a
+    survival model.
 
     Attributes:
       choice: what the user says.
@@ -56,6 +63,9 @@ class Plan:
       regression: names of mean and spread.
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
+      filters: name of the column that tells several readings of one answer apart, or
+        None.
+      notes: on what a first part decides for all parts, for the reader of the report.
     """
 
     choice: Choice
@@ -65,6 +75,8 @@ class Plan:
     regression: tuple[str, str] | None = None
     answers: AnswerNames | None = None
     survival: SurvivalNames | None = None
+    filters: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> list[str]:
@@ -85,6 +97,7 @@ class Plan:
         others: Sequence[str | None] = ()
         if answers := self.answers:
             others = (answers.samples, answers.likelihoods, answers.questions)
+            others = (*others, self.filters)
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
         return list(dict.fromkeys(names))
@@ -113,7 +126,8 @@ class Plan:
         event = getattr(model, "event_class", None)
         positive = None if event is None else classes[event]
         choice = self.choice._replace(classes=classes, positive_class=positive)
-        return dataclasses.replace(self, choice=choice)
+        notes = getattr(model, "notes", ())
+        return dataclasses.replace(self, choice=choice, notes=notes)
 
 
 def weights_in(header: Iterable[str]) -> list[str]:
@@ -174,7 +188,8 @@ def plan_of(
         _tables.check_once(header, plan.used)
         return plan
     if answers := names_of(header, choice, "column", is_binary):
-        plan = Plan(choice, answers.correct, weights, answers=answers)
+        filters = _FILTER if answers.questions and _FILTER in header else None
+        plan = Plan(choice, answers.correct, weights, answers=answers, filters=filters)
         _tables.check_once(header, plan.used)
         return plan
     label = _names.label_of(header, choice)
@@ -235,6 +250,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             plan.choice,
             sample_weight=weight,
             left_out=left_out,
+            notes=plan.notes,
             groups=_columns(table, plan.choice.groups),
         )
     assert plan.regression is not None
@@ -249,8 +265,10 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     choice = plan.choice
     correct, numbers = table.read(names.correct, plan.numbers)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
-    others = [name for name in (samples, likelihoods, questions) if name]
+    others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
+    if questions and plan.filters and plan.filters not in choice.groups:
+        _check_filters(columns[questions].tolist(), columns[plan.filters].tolist())
     confidence = names.confidence
     return answers_of(
         source,
@@ -267,6 +285,17 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
             Questions(questions, columns[questions].tolist()) if questions else None
         ),
     )
+
+
+def _check_filters(questions: list[Any], filters: list[Any]) -> None:
+    """Raises ValueError if a file holds several readings of the same answers."""
+    names = dict.fromkeys(map(str, filters))
+    if len(names) > 1 and len(set(map(str, questions))) < len(questions):
+        raise ValueError(
+            f"the column `{_FILTER}` holds several readings of the same answers, so "
+            "each answer would count several times: keep the rows of one of them. "
+            f"Received: {listed(names)}"
+        )
 
 
 def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
@@ -288,6 +317,20 @@ def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
 def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
     used = set(plan.used)
     return (*(name for name in table.header if name not in used), *table.others)
+
+
+def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
+    """Returns a classifier with a note if a column of ids has some ids twice."""
+    names = [name for known in IDS for name in among(table.header, (known,))]
+    names = [name for name in names if name not in plan.used]
+    if not isinstance(model, Predictions) or not names:
+        return model
+    if np.size(model.labels) > _MOST_IDS:
+        return model
+    note = note_on_repeats(names[0], table.columns(names[:1])[0])
+    if note is None:
+        return model
+    return dataclasses.replace(model, notes=(*model.notes, note))
 
 
 def refuse_groups(groups: Sequence[str]) -> None:

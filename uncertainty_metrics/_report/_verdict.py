@@ -17,13 +17,14 @@ import numpy as np
 
 from uncertainty_metrics._report._blocks import SIDES, model, number, significant
 from uncertainty_metrics._report._predictions import visible
-from uncertainty_metrics._report._sections_risk import finding
+from uncertainty_metrics._report._sections_risk import finding, is_too_few
 from uncertainty_metrics._report._sections_rows import (
     decimals,
     is_borderline,
     is_clear,
     shown_p_value,
 )
+from uncertainty_metrics._report._terms import capitalized, terms_in
 from uncertainty_metrics.numpy import _wilson
 
 # With fewer examples a verdict means almost nothing. Mending needs as many.
@@ -31,6 +32,8 @@ LEAST = 50
 _TOO_FEW = "Too few to say"
 _LEVEL = 0.95
 _WIDTH = 88
+# There are Brier scores of several ranges; the tables of scores define them.
+_BRIER_OF_CLASSES = "Brier score (0 to 2)"
 
 
 class Tile(NamedTuple):
@@ -68,7 +71,7 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     score, name, show = {
         "regression": ("crps", "CRPS", significant),
         "survival": ("brier_score", "Brier score", number),
-    }.get(task, ("brier_score_zero_based", "Brier score", number))
+    }.get(task, ("brier_score_zero_based", _BRIER_OF_CLASSES, number))
     title = f"Beside {source}"
     if "drift" in comparison:
         return _drift(comparison["drift"], title)._asdict()
@@ -105,18 +108,18 @@ def _drift(section: dict[str, Any], title: str) -> Tile:
 def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
     """Returns the tile of two models that say how sure they are.
 
-    A model that is never right and says so has the best Brier score. So the tile shows
-    calibration, order and accuracy separately.
+    A model that is never right and says so has the best Brier score, so the tile does
+    not show it.
     """
-    better = comparison["better_calibrated"]
-    value, level = "No clear difference in calibration", "unclear"
+    better = comparison["more_often_right"]
+    value, level = "No clear difference in accuracy", "unclear"
     if better is not None:
-        value = f"The {better} is better calibrated"
+        value = f"The {better} is right more often"
         level = "good" if better == "first" else "bad"
     tile = Tile(
         f"Beside {source}",
         value,
-        f"{comparison['verdict']} {comparison['quality']}",
+        f"{comparison['quality']} {comparison['verdict']}",
         level,
     )
     size = comparison["other"]["data"]["effective_examples"]
@@ -133,20 +136,53 @@ def _unless_few(tile: Tile, size: float) -> Tile:
 
 
 def _of_classifier(report: dict[str, Any]) -> Iterator[Tile]:
+    if "risk" in report:
+        yield from _of_risks(report)
+        return
     yield _accuracy(report)
     yield _calibration(report)
     yield _against_constant(
         report["scoring_rules"]["constant"],
-        "Brier score",
+        _BRIER_OF_CLASSES,
         "the class frequencies",
         number,
     )
     if "mending" in report:
         yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
-    if "risk" in report:
-        yield _risks(report["risk"])
     if "groups" in report:
         yield _groups(report["groups"])
+
+
+def _of_risks(report: dict[str, Any]) -> Iterator[Tile]:
+    """Yields the tiles of a classifier whose event is named: its decisions come last.
+
+    All tiles on calibration are about the probability of the event, and only the first
+    one says in words what is wrong with it.
+    """
+    section = report["risk"]
+    p = report["bayesian_ece"]["p_value"]
+    few = is_too_few(section["smaller_class"])
+    yield _risks(section, p)
+    constant = report["scoring_rules"]["constant"]
+    # Half of the sum over both classes.
+    halves = {name: constant[name] / 2 for name in ("model", "constant", "gain")}
+    yield _against_constant(
+        {**constant, **halves},
+        "Brier score of the event, the mean of (event - risk)^2,",
+        "the share of events",
+        number,
+    )
+    _, level = _graded(p, "", "")
+    ece, detail = _error_and_chance(report)
+    yield Tile("Calibration error", ece, detail, "unclear" if few else level)
+    if "mending" in report:
+        tile = _mending(report["mending"], min(p, section["p_value"]))
+        if few:
+            tile = tile._replace(value=_TOO_FEW, level="unclear")
+        yield tile
+    if "groups" in report:
+        yield _groups(report["groups"])
+    yield _accuracy(report)
 
 
 def _of_confidences(report: dict[str, Any]) -> Iterator[Tile]:
@@ -235,30 +271,36 @@ def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
     return otherwise, "good"
 
 
-def _calibrated(p: float, side: str | None) -> tuple[str, str]:
-    """Returns the finding on calibration, where the side is "over" or "under"."""
-    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
+def _calibrated(p: float, direction: str | None) -> tuple[str, str]:
+    """Returns the finding on calibration; the direction is a word such as
+    "overconfident", or empty.
+    """
+    finding = capitalized(direction) if direction else "Miscalibrated"
     return _graded(p, finding, "May be calibrated")
 
 
-def _calibration(report: dict[str, Any]) -> Tile:
-    posterior, section = report["bayesian_ece"], report["calibration"]
+def _error_and_chance(report: dict[str, Any]) -> tuple[str, str]:
+    """Returns the calibration error, and a sentence with what chance alone gives."""
+    posterior, event = report["bayesian_ece"], report["calibration"]["event"]
     interval, p = posterior["interval"], posterior["p_value"]
-    ece = section["metrics"]["ece"]["value"]
-    value, level = _calibrated(p, section["direction"])
+    ece = report["calibration"]["metrics"]["ece"]["value"]
     digits = decimals(interval["high"] - interval["low"])
     shown, low, high, chance = (
         f"{each:.{digits}f}"
         for each in (ece, interval["low"], interval["high"], posterior["ece_by_chance"])
     )
-    return Tile(
-        "Calibration",
-        value,
-        f"Calibration error (ECE) {shown}; with {interval['level']:.0%} probability "
-        f"{low} to {high}. Chance alone gives a calibrated model up to {chance}, and "
-        f"as much as this with p {shown_p_value(p)}.",
-        level,
+    of_event = "" if event is None else f" of {terms_in(report).score}"
+    return shown, (
+        f"Calibration error (ECE){of_event} {shown}; with {interval['level']:.0%} "
+        f"probability {low} to {high}. Chance alone gives a calibrated model up to "
+        f"{chance}, and as much as this with p {shown_p_value(p)}."
     )
+
+
+def _calibration(report: dict[str, Any]) -> Tile:
+    p, section = report["bayesian_ece"]["p_value"], report["calibration"]
+    value, level = _calibrated(p, section["direction"])
+    return Tile("Calibration", value, _error_and_chance(report)[1], level)
 
 
 def _against_constant(
@@ -304,6 +346,8 @@ def _mending(section: dict[str, Any], p: float) -> Tile:
     gain = section["gains"][best]
     likelihood = section["criterion"] == "negative_log_likelihood"
     score = "negative log-likelihood" if likelihood else "Brier score"
+    if section["criterion"] == "brier_score_zero_based":
+        score = _BRIER_OF_CLASSES
     return Tile(
         "Mending",
         value,
@@ -351,7 +395,8 @@ def _coverage(report: dict[str, Any]) -> Tile:
     section, temperature = report["calibration"], report["recalibration"]
     p, factor = section["p_value"], temperature["metrics"]["stddev_factor"]["value"]
     error = section["metrics"]["ece"]["value"]
-    value, level = _calibrated(p, temperature["direction"])
+    direction = temperature["direction"]
+    value, level = _calibrated(p, direction and f"{direction}confident")
     least, most = (bound**0.5 for bound in temperature["temperature_by_chance"])
     return Tile(
         "Calibration",
@@ -396,14 +441,24 @@ def _temperature(report: dict[str, Any]) -> Tile:
 # Of risks, and of a survival model.
 
 
-def _risks(section: dict[str, Any]) -> Tile:
-    p = section["p_value"]
-    value, level = _graded(p, section["finding"].capitalize(), "May be calibrated")
+def _risks(section: dict[str, Any], p_of_ece: float) -> Tile:
+    """Returns the tile on the calibration of risks.
+
+    Intercept and slope do not see every error, so the test of the ECE counts as well.
+    """
+    p, title = section["p_value"], f"As a risk of {section['event']}"
+    if is_too_few(section["smaller_class"]):
+        return Tile(title, _TOO_FEW, section["verdict"], "unclear")
+    value, level = _graded(p, capitalized(section["finding"]), "May be calibrated")
+    curved = ""
+    if level == "good" and is_clear(p_of_ece):
+        value, level = "Miscalibrated", "bad"
+        curved = " They do not show it, but the calibration error does: see the curve."
     return Tile(
-        f"As a risk of {section['event']}",
+        title,
         value,
         f"{_shown_intervals(section)} Intercept and slope of a calibrated model differ "
-        f"as much from 0 and 1 with p {shown_p_value(p)}.",
+        f"as much from 0 and 1 with p {shown_p_value(p)}.{curved}",
         level,
     )
 
@@ -443,6 +498,8 @@ def _of_survival(report: dict[str, Any]) -> Iterator[Tile]:
         value, level = finding(off[0], estimate).capitalize(), "bad"
     elif intervals["calibration_slope"]["low"] is None:
         value, level = _TOO_FEW, "unclear"
+    if is_too_few(section["smaller_class"]):
+        value, level = _TOO_FEW, "unclear"
     yield Tile(
         f"Risks by time {horizon:g}",
         value,
@@ -463,13 +520,21 @@ def _of_survival(report: dict[str, Any]) -> Iterator[Tile]:
     brier, scaled = intervals["brier_score"], section["metrics"]["scaled_brier_score"]
     if scaled["value"] is not None:
         share = scaled["value"]
+        constant = brier["estimate"] / (1 - share)
+        value, level = "Not clearly better", "unclear"
+        # The best constant of these data fits their noise: its square error is less
+        # than that of the true rate by up to about this share.
+        fitted = 1 + 4 / report["data"]["effective_examples"]
+        if _side(brier, constant) < 0:
+            value, level = f"{share:.0%} better", "good"
+        elif _side(brier, fitted * constant) > 0:
+            value, level = f"{-share:.0%} worse", "bad"
         yield Tile(
             "Against a constant forecast",
-            f"{abs(share):.0%} {'better' if share >= 0 else 'worse'}",
+            value,
             f"Brier score {_with_ends(brier)}, weighted for censoring; the same risk "
-            f"for all gives {number(brier['estimate'] / (1 - share))}. Smaller is "
-            "better.",
-            "good" if share > 0 else "bad",
+            f"for all gives {number(constant)}. Smaller is better.",
+            level,
         )
 
 

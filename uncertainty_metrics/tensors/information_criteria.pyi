@@ -111,7 +111,9 @@ def psis_loo(
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
+        members on axis 1. No criterion is finite where a probability is 0. ArviZ has
+        [chain, draw, observation]: pass `np.moveaxis(logp, -1, 0).reshape(n, -1)`.
+        Three axes that look like these bring a warning.
       reff: relative efficiency of the draws, > 0: the share of m independent draws that
         would estimate as well; 1 for independent draws.
 

@@ -88,17 +88,48 @@ def slope(cells: Cells, level: float) -> TestedInterval:
 
     At least two cells must have different log-odds, and both outcomes must occur.
     """
-    z = log_odds(cells.scores)
-    shares, hits, total = _shares(cells)
-    z = z - shares @ z
-    unit = math.sqrt(shares @ z**2)
-    profile = _Profile(z / unit, shares, hits, log_odds_of_rate(cells))
-    best, least = _limit(cells, z)
-    if math.isnan(best):  # The maximum is not at infinity.
-        best = _minimum(profile, 0.0, -math.inf, math.inf)
+    profile, unit = _profile_of_slopes(cells)
+    best, least = _best_slope(cells, profile)
+    total = float(cells.weights.sum())
     interval = _interval(profile, best, least, level, total, tested=unit)
     lower, best, upper, p_value = interval
     return TestedInterval(lower / unit, best / unit, upper / unit, p_value)
+
+
+def joint_p_value(cells: Cells) -> float:
+    """Returns the p-value of a = 0 and b = 1 together in logit q = a + b logit p, by
+    the likelihood ratio with two degrees of freedom.
+
+    At least two cells must have different log-odds, and both outcomes must occur.
+    """
+    z = log_odds(cells.scores)
+    shares, hits, total = _shares(cells)
+    as_it_is = Likelihood(np.ones((1, len(z))), shares, hits, offset=z)
+    profile, _ = _profile_of_slopes(cells)
+    best, least = _best_slope(cells, profile)
+    if math.isfinite(best):
+        least = profile(best).value
+    # The tail of chi-squared at twice the logarithm of the likelihood ratio.
+    return math.exp(-max(as_it_is(np.zeros(1)).value - least, 0.0) * total)
+
+
+def _profile_of_slopes(cells: Cells) -> tuple[_Profile, float]:
+    """Returns the likelihood of a slope in standardized log-odds, and their unit."""
+    z = log_odds(cells.scores)
+    shares, hits, _ = _shares(cells)
+    z = z - shares @ z
+    unit = math.sqrt(shares @ z**2)
+    return _Profile(z / unit, shares, hits, log_odds_of_rate(cells)), unit
+
+
+def _best_slope(cells: Cells, profile: _Profile) -> tuple[float, float]:
+    """Returns the slope of the largest likelihood in standardized log-odds; and, if it
+    is infinite, the limit of the mean negative log-likelihood, else NaN.
+    """
+    best, least = _limit(cells, log_odds(cells.scores))
+    if math.isnan(best):  # The maximum is not at infinity.
+        best = _minimum(profile, 0.0, -math.inf, math.inf)
+    return best, least
 
 
 class _Profile:

@@ -196,8 +196,25 @@ def calibration_slope(
     return slope_of_cells(cells, level)
 
 
+def joint_p_value(
+    labels: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Returns the p-value of an intercept of 0 and a slope of 1 together, by the
+    likelihood ratio; raises ValueError where `calibration_slope` does.
+    """
+    cells = _cells(labels, probabilities, None, None, sample_weight, None)
+    _check_slope(cells)
+    return _likelihood_intervals.joint_p_value(cells)
+
+
 def slope_of_cells(cells: Cells, level: float) -> TestedInterval:
     """Returns the calibration slope; raises ValueError if there is none."""
+    _check_slope(cells)
+    return _likelihood_intervals.slope(cells, level)
+
+
+def _check_slope(cells: Cells) -> None:
+    """Raises ValueError if the cells have no calibration slope."""
     scores, hits = cells.scores, cells.outcome_sums
     if not np.ptp(_likelihood_intervals.log_odds(scores)) > 0:
         expected = "two values that differ after clipping to [2^-24, 1 - 2^-24]"
@@ -206,7 +223,6 @@ def slope_of_cells(cells: Cells, level: float) -> TestedInterval:
     for label, masses in enumerate((cells.weights - hits, hits)):
         if not np.any(masses > 0):
             raise _checks.error("labels", f"{label} for at least one example", "none")
-    return _likelihood_intervals.slope(cells, level)
 
 
 def observed_expected_ratio(

@@ -34,6 +34,9 @@ __all__ = [
 WaicType = Literal["waic1", "waic2"]
 Criterion = Literal["psis_loo", "waic1", "waic2", "iscv"]
 
+# Three axes of which the first is as short as the number of chains, and the second as
+# long as a chain, are those of a sampler.
+_MOST_CHAINS, _LEAST_DRAWS = 16, 100
 # Above this variance criteria without smoothing are unreliable (Vehtari et al., 2017).
 MAX_VARIANCE = 0.4
 
@@ -53,6 +56,23 @@ def check_logp(name: str, shape: _checks.Shape) -> None:
         raise _checks.error(
             name, "at least 2 members on axis 1", f"shape {shape}", verb="have"
         )
+    if _looks_like_chains(shape):
+        instances, members, others = shape
+        warnings.warn(
+            f"`{name}` of shape {shape} is read as {instances} instances with "
+            f"{members} members each, {others} times. If it is [chain, draw, "
+            f"observation], as in ArviZ, pass `np.moveaxis({name}, -1, 0).reshape("
+            f"{others}, -1)`.",
+            stacklevel=4,
+        )
+
+
+def _looks_like_chains(shape: Sequence[int | None]) -> bool:
+    """Says if a shape is more likely [chain, draw, observation] than [n, m, ...]."""
+    if len(shape) != 3 or None in shape:
+        return False
+    chains, draws, observations = (int(size or 0) for size in shape)
+    return chains <= _MOST_CHAINS < observations and draws >= _LEAST_DRAWS
 
 
 def finite_logp(name: str, value: ArrayLike) -> np.ndarray:
@@ -218,7 +238,9 @@ def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
+        members on axis 1. No criterion is finite where a probability is 0. ArviZ has
+        [chain, draw, observation]: pass `np.moveaxis(logp, -1, 0).reshape(n, -1)`.
+        Three axes that look like these bring a warning.
       reff: relative efficiency of the draws, > 0: the share of m independent draws that
         would estimate as well; 1 for independent draws.
 

@@ -304,6 +304,13 @@ class Summary:
         (cells,) = self.decisions._groups()
         return cells.scores, cells.weights - cells.outcome_sums, cells.outcome_sums
 
+    def squared_weights_by_label(self) -> np.ndarray:
+        """Returns the sum of squared weights of each label, relative to the sum of its
+        weights, float64 [K]; 0 for a label that does not occur.
+        """
+        w = self._row("w")
+        return self._row("ww") / np.where(w > 0, w, 1.0)
+
     def squared_weights(self) -> np.ndarray | None:
         """Returns the sums of squared weights of the cells of `decisions`, of wrong and
         of right ones, float64 [2, cells]; None without weights.

@@ -1,0 +1,302 @@
+"""What the report does not say of noise, of few events, and of rows that repeat."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import special
+
+import uncertainty_metrics.numpy as um
+from tests.report.reports import fails, numbers, run, tiles, words, write_csv
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import (
+    _row_notes,
+    _sections_comparison,
+    _sections_risk,
+    _sections_survival,
+)
+from uncertainty_metrics._report._predictions import Confidences
+from uncertainty_metrics._report._risks import risks_of
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+
+# Noise.
+
+
+def test_a_decision_curve_of_noise_is_not_called_useful(request):
+    rng = np.random.default_rng(request.config.getoption("--seed"))
+    above = 0
+    for _ in range(60):
+        p = rng.uniform(0.1, 0.5, 200)
+        labels = (rng.random(200) < 0.3).astype(int)  # Without regard to the risks.
+        model = report.Predictions("", labels, "probabilities", p, event_class=1)
+        section = _sections_risk.risk(model)
+        curve = {name: np.array(x) for name, x in section["decision_curve"].items()}
+        others = np.maximum(curve["treat_all"], curve["treat_none"])
+        above += bool(np.any(curve["net_benefit"] > others))
+        assert "better" not in section["verdict"]
+        assert "It has no interval" in section["verdict"]
+    # The curve of noise is above both others somewhere in most draws.
+    assert above > 30
+
+
+def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
+    # The truth against the share of events: both are calibrated, and the posterior of
+    # the share, which fills one bin, is lower.
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 2000)
+    labels = (rng.random(2000) < p).astype(int)
+    share = np.full(2000, labels.mean())
+    found = um.report(labels, p, compare={"share": share})
+    section = found.to_dict()["comparison"]
+    assert section["probability_of_lower_calibration_error"]["second"] > 0.9
+    assert "better_calibrated" not in section
+    said = f"{section['verdict']} {tiles(found.to_dict())['Beside share']['value']}"
+    assert "lower calibration error" not in said
+    assert "Which of the two is better calibrated is not tested here." in said
+    assert "P(lower ece)" not in found.summary()
+
+
+def test_each_test_of_two_models_is_told():
+    tests = {"first": {"p_value": 0.3}, "second": {"p_value": 0.001}}
+    assert _sections_comparison._verdict_of_two(tests).startswith(
+        "By the test of its calibration error, the first model may be calibrated (p = "
+        "0.300) and the second model is miscalibrated (p = 0.001)."
+    )
+
+
+def test_a_survival_model_without_skill_is_not_called_better(monkeypatch):
+    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 40)
+    rng = np.random.default_rng(1)
+    came, lost = rng.exponential(3, 150), rng.exponential(4, 150)
+    found = um.report(
+        times=np.minimum(came, lost),
+        event=came <= lost,
+        survival=np.exp(-2 / 3) + rng.uniform(-0.02, 0.02, 150),
+        at=2.0,
+    ).to_dict()
+    tile = tiles(found)["Against a constant forecast"]
+    assert (tile["value"], tile["level"]) == ("Not clearly better", "unclear")
+
+
+# Few events.
+
+
+def with_events(events, n=500):
+    """Returns labels with so many events, and risks that are far too high."""
+    labels = (np.arange(n) < events).astype(int)
+    return labels, np.linspace(0.55, 0.35, n)
+
+
+def test_fewer_than_10_events_have_no_verdict():
+    labels, p = with_events(9)
+    found = um.report(labels, p)
+    section = found.to_dict()["risk"]
+    assert (section["smaller_class"], section["finding"]) == (9, None)
+    assert section["verdict"].startswith(
+        "Too few to say: the event (class 1) came 9 times in 500 examples"
+    )
+    said = tiles(found.to_dict())
+    tile = said["As a risk of class 1"]
+    assert (tile["value"], tile["level"]) == ("Too few to say", "unclear")
+    for words_of_verdict in ("Too high", "too extreme", "Overconfident"):
+        assert words_of_verdict not in [each["value"] for each in said.values()]
+    assert said["Calibration error"]["level"] == "unclear"
+    labels, p = with_events(10)
+    found = um.report(labels, p).to_dict()
+    assert tiles(found)["As a risk of class 1"]["value"] == "Too high"
+    # Few examples without the event are as few.
+    found = um.report(1 - with_events(9)[0], p).to_dict()
+    assert tiles(found)["As a risk of class 1"]["value"] == "Too few to say"
+
+
+@pytest.mark.parametrize("events", [99, 100])
+def test_fewer_than_100_events_are_noted(events):
+    notes = um.report(*with_events(events)).to_dict()["notes"]
+    start = f"Only {events} of 500 examples had the event."
+    assert any(note.startswith(start) for note in notes) == (events < 100)
+    labels, p = with_events(events)
+    notes = um.report(1 - labels, p).to_dict()["notes"]
+    start = f"Only {events} of 500 examples did not have the event."
+    assert any(note.startswith(start) for note in notes) == (events < 100)
+
+
+def test_weighted_events_count_by_their_effective_number(monkeypatch):
+    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
+    labels, p = with_events(120)
+    weights = np.where(np.arange(500) < 100, 1.0, 0.01)
+    found = um.report(labels, p, sample_weight=weights).to_dict()
+    of_events = weights[labels == 1]
+    effective = of_events.sum() ** 2 / (of_events**2).sum()
+    others = weights[labels == 0]
+    assert found["risk"]["smaller_class"] == pytest.approx(
+        min(effective, others.sum() ** 2 / (others**2).sum())
+    )
+    survival = um.report(
+        times=np.arange(1.0, 61), event=np.arange(60) < 8, survival=p[:60], at=30.0
+    ).to_dict()
+    assert tiles(survival)["Risks by time 30"]["value"] == "Too few to say"
+    assert survival["notes"][0].startswith("Only 8 of ")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_risk_comes_first_and_decisions_last():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.6, 600)
+    labels = (rng.random(600) < np.clip(p + 0.15, 0, 1)).astype(int)
+    found = um.report(labels, p, groups={"ward": np.arange(600) % 2})
+    numbers_of = found.to_dict()
+    order = list(numbers_of)
+    assert order.index("risk") < order.index("calibration") < order.index("groups")
+    assert order.index("groups") < order.index("selective_prediction")
+    titles = [tile["title"] for tile in numbers_of["tiles"]]
+    assert titles[0] == "As a risk of class 1"
+    assert titles[-1] == "Accuracy"
+    text = found.summary()
+    heads = ["As a risk\n-", "Calibration\n-", "Groups\n-", "Selective prediction\n-"]
+    places = [text.index(head) for head in heads]
+    assert places == sorted(places)
+    page = found.save("out")[0].read_text("utf-8")
+    places = [page.index(f'<h2 id="{name}">') for name in ("as-a-risk", "calibration")]
+    assert places == sorted(places)
+    # All that is said of calibration is of one side.
+    assert tiles(numbers_of)["As a risk of class 1"]["value"] == "Too low"
+    for word in ("verconfident", "nderconfident"):
+        assert word not in text
+    assert not [tile for tile in numbers_of["tiles"] if tile["value"] == "Too high"]
+
+
+def test_a_bent_curve_is_miscalibrated_though_its_level_and_slope_fit():
+    # Events come as often as .5 +- .2 where the risks say .5 -+ .05.
+    p = np.tile(np.repeat([0.2, 0.4, 0.6, 0.8], 250), 4)
+    q = np.tile(np.repeat([0.2, 0.65, 0.35, 0.8], 250), 4)
+    labels = (np.tile(np.arange(250), 16) < 250 * q).astype(int)
+    # Slope and intercept are made to fit.
+    z, signs = special.logit(p), np.where(labels == 1, 1, -1)
+    a, b = 0.0, 1.0
+    for _ in range(50):  # Newton's method.
+        r = special.expit(a + b * z)
+        w, g = r * (1 - r), labels - r
+        hessian = [[w.sum(), w @ z], [w @ z, w @ z**2]]
+        da, db = np.linalg.solve(hessian, [g.sum(), g @ z])
+        a, b = a + da, b + db
+    found = um.report(labels, special.expit(a + b * z)).to_dict()
+    assert found["risk"]["p_value"] > 0.9
+    tile = tiles(found)["As a risk of class 1"]
+    assert (tile["value"], tile["level"]) == ("Miscalibrated", "bad")
+    assert "see the curve" in tile["detail"]
+    assert signs.size == 4000
+
+
+def test_each_brier_score_says_which_one_it_is():
+    labels, p = with_events(200)
+    found = um.report(labels, p)
+    mean = np.mean((labels - p) ** 2)
+    numbers_of = found.to_dict()
+    scores = numbers_of["scoring_rules"]["metrics"]
+    of_event = numbers_of["risk"]["metrics"]["brier_score_of_event"]
+    assert of_event["value"] == pytest.approx(mean)
+    assert of_event["meaning"] == "Mean of (event - risk)^2: 0 (best) to 1."
+    assert scores["brier_score_zero_based"]["value"] == pytest.approx(2 * mean)
+    assert (
+        "sum_k (p_k - y_k)^2, 0 (best) to 2"
+        in (scores["brier_score_zero_based"]["meaning"])
+    )
+    assert scores["brier_score"]["value"] == pytest.approx(2 * mean - 1)
+    assert "sum_k p_k^2 - 2 p_label: -1 (best) to 1" in scores["brier_score"]["meaning"]
+    assert "is half of brier_score_zero_based." in words(found.summary())
+    tile = tiles(numbers_of)["Against a constant forecast"]
+    assert f"(event - risk)^2, {mean:.4f}; always" in tile["detail"]
+
+
+# Rows that repeat, and what looks like something else.
+
+
+def noted(found, start):
+    return any(note.startswith(start) for note in found.to_dict()["notes"])
+
+
+def test_repeated_rows_are_noted():
+    rng = np.random.default_rng(0)
+    p, labels = rng.random(100), rng.integers(0, 2, 100)
+    start = "Equal rows come in multiples of 2: the 200 rows may be 100 examples in 2"
+    assert noted(um.report(np.tile(labels, 2), np.tile(p, 2)), start)
+    assert not noted(um.report(labels, p), "Equal rows")
+    again = rng.permutation(np.repeat(np.arange(100), 3))
+    three = rng.dirichlet(np.ones(3), 100)
+    assert noted(um.report(labels[again], three[again]), "Equal rows come in multiples")
+    answers = {"correct": np.tile(labels, 2), "confidences": np.tile(p, 2)}
+    assert noted(um.report(**answers), start)
+    # Rounded confidences repeat by themselves.
+    rounded = np.round(rng.random(2000), 2)
+    model = Confidences("", rng.random(2000) < rounded, rounded)
+    assert _row_notes.notes_on_rows(model) == []
+    few = Confidences("", np.arange(200) % 2 == 0, np.full(200, 0.5))
+    assert _row_notes.notes_on_rows(few) == []
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_repeated_ids_are_noted():
+    rng = np.random.default_rng(0)
+    p, labels = rng.random(200), rng.integers(0, 2, 200)
+    start = "200 rows have 100 values of `id`. Rows of one question, one patient"
+    rows = zip(np.arange(200) % 100, labels, p, strict=True)
+    write_csv("a.csv", ["id", "label", "p"], rows)
+    assert start in words(run("a.csv"))
+    rows = zip(np.arange(200) % 100, labels, p, strict=True)
+    write_csv("b.csv", ["id", "correct", "confidence"], rows)
+    assert start in words(run("b.csv"))
+    rows = zip(np.arange(200), labels, p, strict=True)
+    write_csv("c.csv", ["id", "label", "p"], rows)
+    assert "values of `id`" not in words(run("c.csv"))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_several_filters_of_one_task_are_refused(capsys):
+    def write(names):
+        with open("samples.jsonl", "w", encoding="utf-8") as file:
+            for name in names:
+                for i in range(60):
+                    row = {"doc_id": i, "filter": name, "exact_match": i % 2}
+                    file.write(json.dumps({**row, "confidence": 0.4 + i / 200}) + "\n")
+
+    write(["strict-match", "flexible-extract"])
+    wrong = fails(capsys, "samples.jsonl")
+    assert "keep the rows of one of them. Received: strict-match, flexible-ext" in wrong
+    run("samples.jsonl", "--group", "filter")  # Asked for on purpose.
+    assert "120 rows have 60 values of `doc_id`" in " ".join(numbers()["notes"])
+    write(["strict-match"])
+    run("samples.jsonl")
+    assert numbers()["notes"] == []
+
+
+def test_decisions_are_noted():
+    labels = np.arange(60) % 2
+    decided = np.where(np.arange(60) % 5, labels, 1 - labels).astype(float)
+    assert noted(um.report(labels, decided), "All probabilities are 0 or 1: they seem")
+    two = np.stack([1 - decided, decided], 1)
+    assert noted(um.report(labels, two), "All probabilities are 0 or 1")
+    answers = um.report(correct=labels, confidences=decided)
+    assert noted(answers, "All confidences are 0 or 1")
+    assert not noted(um.report(labels, np.clip(decided, 0.01, 1)), "All probab")
+
+
+def test_labels_of_several_columns_are_noted():
+    rng = np.random.default_rng(0)
+    p = rng.random((30, 4))
+    labels = rng.integers(0, 2, (30, 4))
+    start = "Labels of shape [30, 4] are taken for 120 examples of the same event."
+    assert noted(um.report(labels, p), start)
+    assert not noted(um.report(labels[:, :1], p[:, :1]), "Labels of shape")
+    # Pixels with the probability of each class are no labels of one example.
+    pixels = rng.dirichlet(np.ones(3), (30, 4))
+    assert not noted(um.report(labels, pixels), "Labels of shape")
+
+
+def test_the_smaller_class_of_all_weights():
+    model = report.Predictions(
+        "", np.array([0, 1, 1]), "probabilities", np.array([0.1, 0.2, 0.3]),
+        event_class=1,
+    )  # fmt: skip
+    assert risks_of(model).smaller_class == 1
