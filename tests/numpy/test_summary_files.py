@@ -73,6 +73,8 @@ def block(name, row, value):
         lambda arrays: arrays.update(decided=arrays["others"]),
         lambda arrays: arrays.update(others=arrays["decided"]),
         lambda arrays: arrays.update(others=arrays["others"][:4]),
+        lambda arrays: arrays.update(others=np.float64(3)),
+        lambda arrays: arrays.update(decided=np.full((5, 2), 1e308)),
         lambda arrays: arrays.update(others=arrays["others"][:, :0]),
         lambda arrays: arrays.update(decided=arrays["decided"].astype(np.float32)),
         lambda arrays: arrays.update(header=np.array('{"format": "other"}')),

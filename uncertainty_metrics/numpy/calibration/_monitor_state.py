@@ -121,11 +121,15 @@ def _after_block(
         alarm = state.count + 1 + int(np.argmax(reached))
     gaps = observed - forecasts
     count = state.count + len(gaps)
-    return MonitorState(
-        *(state.kind, count, alarm),
-        state.gap_sum + float(gaps.sum()),
-        state.gap_squares + float(np.square(gaps).sum()),
-        *(wealth, histogram, _path(state, log_values), state.least_stride),
+    return dataclasses.replace(
+        state,
+        count=count,
+        alarm=alarm,
+        gap_sum=state.gap_sum + float(gaps.sum()),
+        gap_squares=state.gap_squares + float(np.square(gaps).sum()),
+        wealth=wealth,
+        histogram=histogram,
+        path=_path(state, log_values),
     )
 
 

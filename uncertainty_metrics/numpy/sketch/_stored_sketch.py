@@ -285,7 +285,10 @@ class SketchState:
         (classes, ours, low), (others, theirs, low_too) = self._content, other._content
         if (self.config, classes) != (other.config, others):
             return False
-        if (low is None) != (low_too is None) or not np.array_equal(low, low_too):
+        if low is None or low_too is None:
+            if low is not low_too:
+                return False
+        elif not np.array_equal(low, low_too):
             return False
         if ours is None or theirs is None:
             return ours is theirs
