@@ -109,6 +109,8 @@ def block(name, row, value):
                 ("ww_b_b", lambda row: 250 * row),
                 ("ww_l_l", lambda row: 0 * row),
                 ("w_l", lambda row: -row),
+                ("w_l", lambda row: 0 * row + 1e300),
+                ("w_l", lambda row: 1.1 * row),
             )
         ),
         *(

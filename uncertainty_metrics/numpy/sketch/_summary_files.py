@@ -142,7 +142,13 @@ def _check_sums(sums: np.ndarray, of_answers: bool, *, is_weighted: bool) -> Non
         raise FORMAT.broken("sums of gaps that are not those of the confidences")
     for name in ("gap", "b", "l"):
         of, of_squares = total[f"ww_{name}"], total[f"ww_{name}_{name}"]
-        if not _is_mean_square(of, of_squares, total["ww"]):
+        first = total[f"w_{name}"]
+        if not is_weighted and abs(first - of) > _ROUNDING * max(n, abs(of)):
+            raise FORMAT.broken(f"sums `{name}` of weights without weights")
+        if not (
+            _is_mean_square(of, of_squares, total["ww"])
+            and _is_mean_square(first, of_squares, n)
+        ):
             raise FORMAT.broken(f"sums `{name}` and of squares that do not fit")
 
 
