@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import uncertainty_metrics.numpy as um
 from tests.numpy import test_state
@@ -68,6 +69,26 @@ def test_files_hold_no_array_as_long_as_the_data():
     with np.load(io.BytesIO(saved(monitor_of("outcomes", 50_000)))) as archive:
         sizes = {name: archive[name].size for name in archive.files}
     assert max(sizes.values()) <= 512
+
+
+@pytest.mark.parametrize("n", [3, 63, 64, 700, 5000, 50_000])
+def test_e_values_in_files_are_at_least_fifty_examples_apart(n):
+    monitor = monitor_of("outcomes", n)
+    with np.load(io.BytesIO(saved(monitor))) as archive:
+        path = archive["path"]
+    assert 64 * len(path) <= n
+    again = um.CalibrationMonitor.load(io.BytesIO(saved(monitor)))
+    numbers, values = again._state.numbers, again._state.path
+    assert np.all(np.diff(numbers, prepend=0) >= 64)
+    expected = dict(zip(monitor._state.numbers, monitor._state.path, strict=True))
+    assert [expected[number] for number in numbers] == list(values)
+    p = np.random.default_rng(0).random(3000)
+    for one in (monitor, again):  # It goes on with the same e-values.
+        for batch in np.split(p, 5):
+            one.update(batch < 0.5, batch)
+    assert saved(again) == saved(monitor)
+    assert again.log_e_value == monitor.log_e_value
+    again.plot(Figure().subplots())
 
 
 def archive(kind="outcomes", header=None, **changes):

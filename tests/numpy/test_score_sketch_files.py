@@ -29,7 +29,9 @@ def archive(header=None, **changes):
         "lowest": {name: row.lowest for name, row in sums.rows.items()},
     } | (header or {})
     arrays = {name: row.digits for name, row in sums.rows.items()}
-    arrays = {name: a for name, a in (arrays | changes).items() if a is not None}
+    for name, change in changes.items():
+        arrays[name] = change(arrays[name]) if callable(change) else change
+    arrays = {name: a for name, a in arrays.items() if a is not None}
     text.setdefault("arrays", list(arrays))
     file = io.BytesIO()
     np.savez(file, header=np.array(json.dumps(text)), **arrays)
@@ -37,6 +39,7 @@ def archive(header=None, **changes):
     return file
 
 
+ROWS = ("weights", "score_sums", "outcome_sums")
 CELLS = _grid.num_cells(*_grid.default_bits(1))
 
 
@@ -66,6 +69,12 @@ CELLS = _grid.num_cells(*_grid.default_bits(1))
         ({}, {"weights": np.zeros((1, CELLS), np.uint32)}, "weights"),
         ({}, {"weights": np.zeros((0, CELLS), np.uint32)}, "weights"),
         ({}, {"outcome_sums": np.ones((1, CELLS), np.uint32)}, "outcome_sums"),
+        ({}, {"score_sums": lambda digits: digits // 2}, "score_sums"),
+        ({}, {"score_sums": lambda digits: np.roll(digits, 99)}, "score_sums"),
+        ({"arrays": [*ROWS, "least"]}, {"least": np.zeros(3)}, "least"),
+        ({"arrays": [*ROWS, "least"]}, {"least": np.full(CELLS, 2.0)}, "least"),
+        ({"arrays": [*ROWS, "least"]}, {"least": np.full(CELLS, np.nan)}, "least"),
+        ({"arrays": [*ROWS, "least"]}, {"least": np.zeros(CELLS, int)}, "least"),
     ],
 )
 def test_files_with_wrong_fields_or_arrays_are_refused(header, arrays, name):

@@ -73,6 +73,8 @@ def block(name, row, value):
         lambda arrays: arrays.update(decided=arrays["others"]),
         lambda arrays: arrays.update(others=arrays["decided"]),
         lambda arrays: arrays.update(others=arrays["others"][:4]),
+        lambda arrays: arrays.update(others=np.float64(3)),
+        lambda arrays: arrays.update(decided=np.full((5, 2), 1e308)),
         lambda arrays: arrays.update(others=arrays["others"][:, :0]),
         lambda arrays: arrays.update(decided=arrays["decided"].astype(np.float32)),
         lambda arrays: arrays.update(header=np.array('{"format": "other"}')),
@@ -107,6 +109,8 @@ def block(name, row, value):
                 ("ww_b_b", lambda row: 250 * row),
                 ("ww_l_l", lambda row: 0 * row),
                 ("w_l", lambda row: -row),
+                ("w_l", lambda row: 0 * row + 1e300),
+                ("w_l", lambda row: 1.1 * row),
             )
         ),
         *(

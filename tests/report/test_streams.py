@@ -342,3 +342,19 @@ def test_of_a_regression_there_is_a_sample(rng):
     found = um.report(batches=batches).to_dict()
     assert found["data"]["examples"] == 300
     assert "uniform sample of 300" in found["notes"][0]
+
+
+def test_sketch_writes_private_files_and_refuses_few_examples(capsys):
+    path = write(columns_of(calibrated(2000, 0.5, 1)), "parquet", "a")
+    assert main(["sketch", path, "--out", "a.npz"]) == 0
+    assert main(["sketch", path, "--out", "p.npz", "--private", "2"]) == 0
+    assert um.Summary.load("p.npz").private == 2.0
+    assert main(["report", "p.npz", "--out", "out"]) == 0
+    capsys.readouterr()
+    assert "only to another one" in fails(capsys, "a.npz", "p.npz")
+    few = write(columns_of(calibrated(49, 0.5, 1)), "parquet", "few")
+    assert main(["sketch", few, "--out", "few.npz"]) == 2
+    assert "50 examples or more" in capsys.readouterr().err
+    assert not pathlib.Path("few.npz").exists()
+    assert main(["sketch", path, "--out", "a.npz", "--private", "-1"]) == 2
+    assert "--private: must be a finite number > 0" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import importlib.resources
 import io
+import math
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._picture_table import PICTURES
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
+from uncertainty_metrics._report._sections import errors_naming
 from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
 from uncertainty_metrics.numpy.sketch.summary import Summary
@@ -194,7 +196,7 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         "Writes a summary of predictions, from which `report` makes a report: a file\n"
-        "of some hundred kilobytes that holds no single prediction. From several\n"
+        "of some hundred kilobytes with sums over five examples or more. From several\n"
         "summaries `report` makes one report on all their examples, and with\n"
         "--compare it says whether calibration has changed; `sketch` adds several\n"
         "summaries to one. The docstring of `um.Summary` lists the contents of a\n"
@@ -206,6 +208,20 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", required=True, metavar="SUMMARY.npz", help="the file to write"
     )
+    parser.add_argument(
+        "--private",
+        type=_epsilon,
+        metavar="EPSILON",
+        help="make the file differentially private, by noise: the smaller the number, "
+        "such as 1, the more noise",
+    )
+
+
+def _epsilon(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number > 0, not {text}")
+    return value
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -308,7 +324,8 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a summary; returns the text to print."""
     summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
-    summary.save(content)
+    with errors_naming(arguments.files[0]):
+        summary.save(content, private=arguments.private)
     path = pathlib.Path(arguments.out)
     write_files(path.parent, {path.name: content.getvalue()})
     size = len(content.getvalue()) / 1000

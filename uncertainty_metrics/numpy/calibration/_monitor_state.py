@@ -19,6 +19,9 @@ from uncertainty_metrics.numpy.calibration._monitored import Kind, Monitored
 _BLOCK = 2**14
 # The largest number of points of the path of the e-value that are kept.
 _MOST_POINTS = 512
+# The points of the path in a file are at least so many examples apart: from one example
+# to the next, e-values would tell its score and its outcome.
+_STRIDE_OF_FILES = 64
 _MOST_EXAMPLES = 2**53
 # The relative rounding error that sums in a file may have.
 _ROUNDING = 1e-6
@@ -39,7 +42,8 @@ class MonitorState:
       gap_squares: sum of the squares of the gaps.
       wealth: the wealth of the bets.
       histogram: discounted counts of PIT values, float64 [cells]; zeros for outcomes.
-      path: log e-value at every `stride(count)`-th example, float64 [points].
+      path: log e-value at every `stride`-th example, float64 [points].
+      least_stride: 1, or that of files if the state comes from one.
     """
 
     kind: Kind
@@ -50,11 +54,21 @@ class MonitorState:
     wealth: Wealth
     histogram: np.ndarray
     path: np.ndarray
+    least_stride: int = 1
+
+    @property
+    def stride(self) -> int:
+        return stride(self.count, self.least_stride)
 
     @property
     def numbers(self) -> np.ndarray:
         """The numbers of the examples at which the path has its points, [points]."""
-        return stride(self.count) * np.arange(1, len(self.path) + 1)
+        return self.stride * np.arange(1, len(self.path) + 1)
+
+    def path_at(self, step: int) -> np.ndarray:
+        """Returns the path at every `step`-th example, a multiple of its stride."""
+        thinning = step // self.stride
+        return self.path[thinning - 1 :: thinning]
 
     def log_e_value(self, mode: Mode) -> float:
         """Returns the logarithm of the e-value."""
@@ -71,12 +85,13 @@ def empty(kind: Kind) -> MonitorState:
     )
 
 
-def stride(count: int) -> int:
-    """Returns the power of two at whose multiples, up to `count`, the path has points.
+def stride(count: int, least: int) -> int:
+    """Returns the power of two at whose multiples, up to `count`, the path has points,
+    at least `least`.
 
     It depends only on the number of examples, so batches of any size give one path.
     """
-    return 1 << (count // (_MOST_POINTS + 1)).bit_length()
+    return max(least, 1 << (count // (_MOST_POINTS + 1)).bit_length())
 
 
 def after(
@@ -106,11 +121,15 @@ def _after_block(
         alarm = state.count + 1 + int(np.argmax(reached))
     gaps = observed - forecasts
     count = state.count + len(gaps)
-    return MonitorState(
-        *(state.kind, count, alarm),
-        state.gap_sum + float(gaps.sum()),
-        state.gap_squares + float(np.square(gaps).sum()),
-        *(wealth, histogram, _path(state, log_values)),
+    return dataclasses.replace(
+        state,
+        count=count,
+        alarm=alarm,
+        gap_sum=state.gap_sum + float(gaps.sum()),
+        gap_squares=state.gap_squares + float(np.square(gaps).sum()),
+        wealth=wealth,
+        histogram=histogram,
+        path=_path(state, log_values),
     )
 
 
@@ -118,10 +137,9 @@ def _path(state: MonitorState, log_values: np.ndarray) -> np.ndarray:
     """Returns the path after a block: earlier points, thinned if the stride has grown,
     and the points of the block.
     """
-    step = stride(state.count + len(log_values))
-    thinning = step // stride(state.count)
+    step = stride(state.count + len(log_values), state.least_stride)
     to_next = -(state.count + 1) % step
-    return np.append(state.path[thinning - 1 :: thinning], log_values[to_next::step])
+    return np.append(state.path_at(step), log_values[to_next::step])
 
 
 # Files.
@@ -143,7 +161,7 @@ def write(
     if state is not None:
         header |= {name: getattr(state, name) for name in FORMAT.entries[1:]}
         arrays = {**state.wealth._asdict(), "histogram": state.histogram}
-        arrays["path"] = state.path
+        arrays["path"] = state.path_at(stride(state.count, _STRIDE_OF_FILES))
     FORMAT.write(path, {**header, "config": dict(config)}, arrays)
 
 
@@ -183,7 +201,7 @@ def _checked(
         "log_won": (bets.num_sets, len(bets.log_shares)),
         "last": (bets.num_sets,),
         "histogram": (_bets.NUM_CELLS,),
-        "path": (count // stride(count),),
+        "path": (count // stride(count, _STRIDE_OF_FILES),),
     }.items():
         dtype = np.int64 if name == "last" else np.float64
         if arrays[name].shape != shape or arrays[name].dtype != dtype:
@@ -197,7 +215,7 @@ def _checked(
     state = MonitorState(
         *(kind, count, alarm, total, squares),
         Wealth(arrays["log_won"], arrays["last"]),
-        *(arrays["histogram"], arrays["path"]),
+        *(arrays["histogram"], arrays["path"], _STRIDE_OF_FILES),
     )
     if not _is_possible(state):
         raise FORMAT.broken("bets that do not fit the number of examples")

@@ -278,7 +278,8 @@ class CalibrationMonitor:
     def plot(self, ax: Any = None) -> Any:
         """Draws the e-value against the number of examples, and the alarm.
 
-        The line has up to 512 points.
+        The line has up to 512 points; those before a monitor was loaded are at least 64
+        examples apart.
 
         Args:
           ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure,
@@ -305,8 +306,12 @@ class CalibrationMonitor:
     def save(self, path: _saved.Path) -> None:
         """Writes the monitor as an .npz archive without pickles, which `load` reads.
 
-        The file has no example in it: it has the wealth of the bets, sums of the gaps,
-        and up to 512 e-values.
+        The file has no list of examples: it has the wealth of the bets, the number of
+        the last example in each bin, sums of the gaps and of their squares, and
+        e-values that are at least 64 examples apart. But it is not anonymous. These
+        numbers can determine the scores and outcomes of few examples, of the only
+        example in a bin, and of those between two files: keep it where the predictions
+        may be.
 
         Args:
           path: the path of the file, to which no ending is added; or a file opened for

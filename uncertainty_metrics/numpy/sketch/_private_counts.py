@@ -141,10 +141,10 @@ def _of_two_classes(
     """
     scale = 1 / Fraction(epsilon)
     places = np.concatenate([_BINS - 1 - bins, bins])  # Of P(class 1).
-    of_labels = [
+    zeros, ones = (
         np.concatenate(pair) for pair in ((right[0], wrong[1]), (wrong[0], right[1]))
-    ]
-    counts = _counts(places, *of_labels, scale)
+    )
+    counts = _counts(places, zeros, ones, scale)
     starts = _starts(counts.sum(axis=0), scale)
     if starts is None:
         return None

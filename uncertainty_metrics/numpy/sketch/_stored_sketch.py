@@ -285,7 +285,10 @@ class SketchState:
         (classes, ours, low), (others, theirs, low_too) = self._content, other._content
         if (self.config, classes) != (other.config, others):
             return False
-        if (low is None) != (low_too is None) or not np.array_equal(low, low_too):
+        if low is None or low_too is None:
+            if low is not low_too:
+                return False
+        elif not np.array_equal(low, low_too):
             return False
         if ours is None or theirs is None:
             return ours is theirs
@@ -360,6 +363,7 @@ class SketchState:
         sums, least = None, arrays.pop("least", None)
         if arrays:
             sums = loaded._sums_of_file(header, arrays, classes or 2)
+            _check_means(sums, loaded._bits(classes or 2))
         if least is not None:
             _check_least(least, loaded._num_cells(classes or 2))
         loaded._content = _Content(classes, sums, least)
@@ -376,6 +380,18 @@ def _check_names(names: Collection[str]) -> None:
         raise _checks.error(
             "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
         )
+
+
+def _check_means(sums: SketchSums, bits: tuple[int, ...]) -> None:
+    """Raises ValueError if the mean score of a cell is not in the cell."""
+    weights, scores = sums.weights.values, sums.score_sums.values
+    least, largest = _grid.rounded_limits(*bits)
+    cells = np.flatnonzero(weights)
+    of_grid, mean = cells % len(least), scores[cells] / weights[cells]
+    # Keras metrics round scores to 2^-32.
+    below = mean < least[of_grid] - _ROUNDING
+    if np.any(below | (mean > largest[of_grid] + _ROUNDING)):
+        raise _checks.error("score_sums", "of scores in their cells", "other sums")
 
 
 def _check_least(least: np.ndarray, num_cells: int) -> None:

@@ -64,6 +64,12 @@ def read(path: _saved.Path) -> Content:
       ValueError: no summary wrote the file, or no examples have these sums.
     """
     header, arrays = FORMAT.read(path, _check_names)
+    with np.errstate(all="ignore"):  # Of large numbers, which are refused.
+        return _checked(header, arrays)
+
+
+def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Content:
+    """Returns the content of a file; raises ValueError if it is not valid."""
     names, of_answers, private = (header[name] for name in FORMAT.entries)
     if not isinstance(of_answers, bool):
         raise FORMAT.broken(f"of_answers: {of_answers!r:.50}")
@@ -75,10 +81,13 @@ def read(path: _saved.Path) -> Content:
         raise FORMAT.broken("names of classes that are no texts")
     if of_answers == ("others" in arrays):
         raise FORMAT.broken("the scores of another kind of predictions")
+    for name, array in arrays.items():
+        if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():
+            raise FORMAT.broken(f"`{name}` that is not finite, or not float64 [., .]")
     sums = arrays["sums"]
-    if sums.dtype != np.float64 or sums.ndim != 2 or sums.shape[1] < 2:
-        raise FORMAT.broken(f"sums of type {sums.dtype} and shape {sums.shape}")
     size = sums.shape[1]
+    if size < 2:
+        raise FORMAT.broken(f"sums of {size} classes")
     if (names and len(names) != size) or (of_answers and size != 2):
         raise FORMAT.broken(f"sums of {size} classes")
     heights = {len(array) for name, array in arrays.items() if name != "sums"}
@@ -102,8 +111,8 @@ def _check_names(names: Collection[str]) -> None:
 
 def _check_sums(sums: np.ndarray, of_answers: bool, *, is_weighted: bool) -> None:
     """Raises ValueError for sums that no examples have."""
-    if len(sums) != len(_sums_by_class.SUMS) or not np.all(np.isfinite(sums)):
-        raise FORMAT.broken("sums that are infinite, NaN or missing")
+    if len(sums) != len(_sums_by_class.SUMS):
+        raise FORMAT.broken(f"{len(sums)} sums")
     rows = _sums_by_class.named(sums)
     signed = ("w_gap", "ww_gap")
     if any(np.any(row < 0) for name, row in rows.items() if name not in signed):
@@ -125,15 +134,21 @@ def _check_sums(sums: np.ndarray, of_answers: bool, *, is_weighted: bool) -> Non
         *(("confidence", "w", 1.0), ("w_b", "w", most_b), ("ww_b", "ww", most_b)),
         *(("ww_b_b", "ww_b", most_b), ("ww_gap_gap", "ww", 1.0)),
     )
-    for name, of, factor in bounds:
-        if total[name] > factor * total[of] * (1 + _ROUNDING):
+    for name, of_what, factor in bounds:
+        if total[name] > factor * total[of_what] * (1 + _ROUNDING):
             raise FORMAT.broken(f"sums `{name}` that are more than the examples have")
     gap = total["right"] - total["confidence"]
     if abs(total["w_gap"] - gap) > _ROUNDING * total["w"]:
         raise FORMAT.broken("sums of gaps that are not those of the confidences")
     for name in ("gap", "b", "l"):
         of, of_squares = total[f"ww_{name}"], total[f"ww_{name}_{name}"]
-        if not _is_mean_square(of, of_squares, total["ww"]):
+        first = total[f"w_{name}"]
+        if not is_weighted and abs(first - of) > _ROUNDING * max(n, abs(of)):
+            raise FORMAT.broken(f"sums `{name}` of weights without weights")
+        if not (
+            _is_mean_square(of, of_squares, total["ww"])
+            and _is_mean_square(first, of_squares, n)
+        ):
             raise FORMAT.broken(f"sums `{name}` and of squares that do not fit")
 
 
@@ -144,16 +159,13 @@ def _is_mean_square(sums: Any, squares: Any, counts: Any) -> bool:
 
 def _blocks(name: str, array: np.ndarray, num_groups: int) -> Blocks:
     """Returns the blocks of an array; raises ValueError if they are not valid."""
-    if array.dtype != np.float64 or array.ndim != 2:
-        raise FORMAT.broken(f"`{name}` of type {array.dtype} and shape {array.shape}")
     groups, least, *sums = array
     if len(sums) == 3:
         sums = [*sums, sums[0], sums[2]]
     weights, scores, outcomes, squares, squared = sums
     most = weights * (1 + _ROUNDING)
     valid = (
-        np.isfinite(array).all(axis=0)
-        & (groups == np.rint(groups))
+        (groups == np.rint(groups))
         & ((groups >= 0) & (groups < num_groups))
         & ((weights > 0) & (weights < _MAX_WEIGHT) & (squares > 0))
         & ((scores >= 0) & (scores <= most) & (outcomes >= 0) & (outcomes <= most))

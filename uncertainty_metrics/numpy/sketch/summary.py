@@ -407,9 +407,13 @@ class Summary:
                 raise _few_examples(f"{self.num_examples}")
             decided, others = self._blocks()
             content = _summary_files.Content(
-                *(self.class_names, bool(self.of_answers), self.private),
-                _sums_by_class.for_files(cast(np.ndarray, self._sums)),
-                *(decided, others, self.is_weighted),
+                class_names=self.class_names,
+                of_answers=bool(self.of_answers),
+                private=self.private,
+                sums=_sums_by_class.for_files(cast(np.ndarray, self._sums)),
+                decided=decided,
+                others=others,
+                is_weighted=self.is_weighted,
             )
         _summary_files.write(path, content)
 
@@ -422,12 +426,17 @@ class Summary:
             return _private_cells.of_answers(sums, of_squares), None
         size = self.classes._content.classes or 2
         view = _private_cells.View(
-            *(self._tops, None if squares is None else squares.tops),
-            *(_sums(self.classes), None),
-            *(self.classes._content.least, size, self.classes._bits(size)),
+            tops=self._tops,
+            top_squares=None,
+            classes=_sums(self.classes),
+            class_squares=None,
+            known=self.classes._content.least,
+            num_classes=size,
+            bits=self.classes._bits(size),
         )
         if squares is not None and squares.classes is not None:
-            view = view._replace(class_squares=_sums(squares.classes))
+            of_squares = _sums(squares.classes)
+            view = view._replace(top_squares=squares.tops, class_squares=of_squares)
         return _private_cells.of_classes(view)
 
     def _noised(self, epsilon: float) -> _summary_files.Content:
@@ -452,8 +461,13 @@ class Summary:
         if counts is None or found < _summary_files.LEAST_EXAMPLES:
             raise _few_examples("fewer, with the noise")
         return _summary_files.Content(
-            *(self.class_names, bool(self.of_answers), epsilon),
-            *(counts.sums, counts.decided, counts.others, False),
+            class_names=self.class_names,
+            of_answers=bool(self.of_answers),
+            private=epsilon,
+            sums=counts.sums,
+            decided=counts.decided,
+            others=counts.others,
+            is_weighted=False,
         )
 
     @classmethod
