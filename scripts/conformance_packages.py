@@ -531,8 +531,8 @@ NOTES = {
             "The log-odds of 0 and 1 are infinite, so it raises an exception.",
         ],
         "confidenceinterval": [
-            "The interval is symmetric, so it may end above 1. If a class has one "
-            "example, it is NaN.",
+            "The interval is DeLong's, estimate -+ z standard error: it is symmetric, "
+            "so it may end above 1. If a class has one example, it is NaN.",
         ],
     },
     "survival": {

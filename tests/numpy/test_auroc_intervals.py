@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import stats
 
 import uncertainty_metrics.numpy as um
 
@@ -27,10 +27,33 @@ def pairs(labels, scores):
 
 
 def delong(wins):
-    """Returns the mean and DeLong's variance for pairs [m, n], or their differences."""
+    """Returns the mean and the parts of DeLong's variance for pairs [m, n], or their
+    differences.
+    """
     of_positives, of_negatives = wins.mean(axis=1), wins.mean(axis=0)
-    parts = (np.var(v, ddof=1) / len(v) for v in (of_positives, of_negatives))
-    return wins.mean(), sum(parts)
+    parts = [np.var(v, ddof=1) / len(v) for v in (of_positives, of_negatives)]
+    return wins.mean(), parts
+
+
+def relative_variance(auroc, variance, m, n):
+    """Returns the variance over A (1 - A) that is not too small if few are wrong."""
+    s = (1 - auroc) / (2 - auroc) + auroc / (1 + auroc)
+    hanley = (1 + ((m + n) / 2 - 1) * s) / (m * n)
+    if variance == 0:
+        return hanley
+    own, wrong = variance / auroc / (1 - auroc), min(m, n) * min(auroc, 1 - auroc)
+    return max(own, (wrong * own + 10 * hanley) / (wrong + 10))
+
+
+def wilson(auroc, variance, m, n, level=0.95):
+    """Returns the ends of the interval, as roots of (theta - A)^2 = z^2 theta (1 -
+    theta) / N.
+    """
+    k = min(m, n)
+    inverse = (1 + 2 / k) * relative_variance(auroc, variance, m, n)
+    share = stats.norm.ppf((1 + level) / 2) ** 2 * min(inverse, 1 / k)
+    roots = np.roots([1 + share, -2 * auroc - share, auroc**2])
+    return roots.min(), auroc, roots.max()
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
@@ -41,26 +64,30 @@ def test_intervals_equal_sums_over_all_pairs(rng, weighted, ties, level):
     weights = rng.integers(0, 4, len(labels)) if weighted else None
     times = np.repeat(np.arange(len(labels)), 1 if weights is None else weights)
     options = {"level": level, "sample_weight": weights}
-    z = stats.norm.ppf((1 + level) / 2)
 
     wins = [pairs(labels[times], scores[times]) for scores in (first, second)]
-    auroc, variance = delong(wins[0])
-    half = z * math.sqrt(variance) / (auroc * (1 - auroc))
-    middle = math.log(auroc / (1 - auroc))
-    ends = special.expit([middle - half, middle, middle + half])
+    m, n = wins[0].shape
     found = um.auroc_interval(labels, first, **options)
-    np.testing.assert_allclose(found, ends, atol=1e-12)
+    auroc, parts = delong(wins[0])
+    np.testing.assert_allclose(found, wilson(auroc, sum(parts), m, n, level), atol=1e-9)
+    assert found.standard_error == pytest.approx(math.sqrt(sum(parts)))
     assert found.estimate == pytest.approx(
         um.auroc(labels, first, sample_weight=weights), abs=1e-14
     )
 
-    mean, variance = delong(wins[0] - wins[1])
-    error = math.sqrt(variance)
+    mean, parts = delong(wins[0] - wins[1])
+    apart = [(each.mean(), sum(delong(each)[1])) for each in wins]
+    ratio = sum(a * (1 - a) * relative_variance(a, v, m, n) for a, v in apart)
+    ratio /= sum(v for _, v in apart)
+    error = math.sqrt(sum(parts) * ratio)
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
+    t = stats.t(freedom)
+    half = t.ppf((1 + level) / 2) * error
     found = um.auroc_difference(labels, first, second, **options)
-    expected = [mean - z * error, mean, mean + z * error]
-    np.testing.assert_allclose(found[:3], np.clip(expected, -1, 1), atol=1e-12)
-    p_value = 2 * stats.norm.sf(abs(mean) / error)
-    assert found.p_value == pytest.approx(p_value, abs=1e-12)
+    expected = [mean - half, mean, mean + half]
+    np.testing.assert_allclose(found[:3], np.clip(expected, -1, 1), atol=1e-9)
+    assert found.p_value == pytest.approx(2 * t.sf(abs(mean) / error), abs=1e-9)
+    assert found.standard_error == pytest.approx(math.sqrt(sum(parts)))
 
 
 def test_other_forms_of_the_same_data_give_the_same_intervals(rng):
@@ -80,56 +107,40 @@ def test_other_forms_of_the_same_data_give_the_same_intervals(rng):
     assert ignored == found
 
 
-def newcombe(auroc, m, n, level=0.95):
-    """Returns the ends of Newcombe's interval as roots of his equation."""
-    z = stats.norm.ppf((1 + level) / 2)
-    more = (m + n) / 2 - 1
-
-    def excess(theta):
-        q = theta * (1 - theta) / (m * n)
-        q *= 1 + more * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-        return (theta - auroc) ** 2 - z**2 * q
-
-    tiny = 1e-9
-    lower = optimize.brentq(excess, 0, auroc - tiny) if auroc > 0 else 0.0
-    upper = optimize.brentq(excess, auroc + tiny, 1) if auroc < 1 else 1.0
-    return lower, auroc, upper
-
-
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 50), (5, 5), (20, 300)])
-def test_interval_is_newcombes_if_the_variance_is_0(m, n):
+def test_interval_has_a_length_if_the_variance_is_0(m, n):
     """So the AUROC of separated classes or of constant scores is not certain."""
     labels = np.repeat([1, 0], [m, n])
     for scores, auroc in ((labels, 1.0), (-labels, 0.0), (0 * labels, 0.5)):
         found = um.auroc_interval(labels, scores, level=0.9)
-        expected = newcombe(auroc, m, n, 0.9)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        np.testing.assert_allclose(found, wilson(auroc, 0, m, n, 0.9), atol=1e-9)
         assert found.upper - found.lower > 0.3 / (m + n)
+        assert found.standard_error == 0
 
 
-def test_newcombes_interval_by_hand():
+def test_interval_by_hand():
     # For one pair and A = 1, (1 - t)^2 = z^2 t (1 - t), so t = 1 / (1 + z^2). This is
     # Wilson's interval of 1 success in 1 trial.
     lower, *_ = um.auroc_interval([0, 1], [0, 1])
     assert lower == pytest.approx(1 / (1 + stats.norm.ppf(0.975) ** 2))
 
 
-def test_interval_is_newcombes_if_a_class_has_one_example(rng):
+def test_interval_if_a_class_has_one_example(rng):
     labels = np.repeat([1, 0], [1, 40])
     scores = rng.normal(size=41)
     scores[0] = np.median(scores)
     found = um.auroc_interval(labels, scores)
-    expected = newcombe(um.auroc(labels, scores), 1, 40)
+    expected = wilson(um.auroc(labels, scores), 0, 1, 40)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     difference = um.auroc_difference(labels, scores, rng.normal(size=41))
     assert difference.upper - difference.lower > 0.5
     # A weight counts as a number of examples; less than one example has no variance.
     labels, scores = np.array([0, 0, 1, 1]), [1, 3, 2, 4]
     few = um.auroc_interval(labels, scores, sample_weight=[1, 1, 0.25, 0.25])
-    np.testing.assert_allclose(few, newcombe(0.75, 0.5, 2), atol=1e-9)
+    np.testing.assert_allclose(few, wilson(0.75, 0, 0.5, 2), atol=1e-9)
 
 
-def test_differences_without_variance_use_newcombes_standard_errors(rng):
+def test_differences_without_variance_use_the_sides_of_the_intervals(rng):
     labels, first, _ = drawn(rng)
     # If both scores have the same order, the difference is 0 for any examples.
     assert um.auroc_difference(labels, first, 2 * first) == (0, 0, 0, 1)
@@ -137,7 +148,7 @@ def test_differences_without_variance_use_newcombes_standard_errors(rng):
     z = stats.norm.ppf(0.975)
 
     def spread(auroc):
-        lower, _, upper = newcombe(auroc, m, n)
+        lower, _, upper = wilson(auroc, 0, m, n)
         return max(upper - auroc, auroc - lower) / z
 
     constant = 0 * labels
@@ -152,6 +163,17 @@ def test_differences_without_variance_use_newcombes_standard_errors(rng):
         expected = np.clip([mean - z * error, mean, mean + z * error], -1, 1)
         np.testing.assert_allclose(found[:3], expected, atol=1e-8)
         assert found.p_value == pytest.approx(2 * stats.norm.sf(mean / error))
+
+
+def test_constant_scores_add_no_uncertainty_to_a_difference(rng):
+    labels, first, _ = drawn(rng, ties=False)
+    m, n = labels.sum(), len(labels) - labels.sum()
+    found = um.auroc_difference(labels, first, 0 * first)
+    auroc, parts = delong(pairs(labels, first))
+    variance = auroc * (1 - auroc) * relative_variance(auroc, sum(parts), m, n)
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
+    p_value = 2 * stats.t.sf(abs(auroc - 0.5) / math.sqrt(variance), freedom)
+    assert found.p_value == pytest.approx(p_value)
 
 
 def test_bad_input_raises():
@@ -190,3 +212,26 @@ def test_coverage_and_level_of_correlated_scores(shift, rng):
     noise = Z * math.sqrt(0.95 * 0.05 / repeats)
     assert abs(held / repeats - 0.95) < noise + 0.02
     assert abs(rejected / repeats - 0.05) < noise + 0.02
+
+
+@pytest.mark.parametrize(
+    ("auroc", "m", "n"), [(0.5, 2, 20), (0.9, 5, 50), (0.97, 20, 200), (0.99, 50, 500)]
+)
+def test_coverage_with_few_positive_examples_or_few_on_the_wrong_side(auroc, m, n, rng):
+    repeats, labels = 800, np.repeat([1, 0], [m, n])
+    shift = math.sqrt(2) * stats.norm.ppf(auroc) * labels
+    held = 0
+    for _ in range(repeats):
+        lower, _, upper = um.auroc_interval(labels, shift + rng.normal(size=m + n))
+        held += lower <= auroc <= upper
+    assert held / repeats > 0.95 - Z * math.sqrt(0.95 * 0.05 / repeats)
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 97), (5, 95)])
+def test_level_of_the_difference_with_few_events(m, n, rng):
+    repeats, labels, rejected = 800, np.repeat([1, 0], [m, n]), 0
+    for _ in range(repeats):
+        common = 0.7 * labels + rng.normal(size=m + n)
+        first, second = (common + rng.normal(size=m + n) for _ in range(2))
+        rejected += um.auroc_difference(labels, first, second).p_value < 0.05
+    assert rejected / repeats < 0.05 + Z * math.sqrt(0.95 * 0.05 / repeats)

@@ -18,7 +18,6 @@ from tests.calibrators import (
     network,
     weighted,
 )
-from uncertainty_metrics.numpy.calibrators import _newton
 
 
 @every
@@ -444,24 +443,6 @@ def test_linear_maps_refuse_infinite_logits(name, rng):
             ValueError, match=r"`logits` must be finite\. Received: -inf"
         ):
             call(logits)
-
-
-def test_newton_raises_without_a_minimum():
-    def falling(x):  # exp(-x): every step of Newton's method is 1.
-        value = float(np.exp(-x[0]))
-        return _newton.Local(value, np.array([-value]), hessian=np.array([[value]]))
-
-    with pytest.raises(_newton.NotConverged):
-        _newton.minimize(falling, np.zeros(1))
-
-    def bent(x):
-        value = float(np.cosh(x[0]))
-        slope, curvature = np.sinh(x[:1]), np.cosh(x[:1])[:, None]
-        return _newton.Local(value, slope, hessian=curvature)
-
-    found = _newton.minimize(bent, np.array([3.0]))
-    np.testing.assert_allclose(found.point, 0, atol=1e-12)
-    assert found.gap < 1e-12
 
 
 # Files.

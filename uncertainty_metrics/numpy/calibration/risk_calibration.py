@@ -247,8 +247,13 @@ def observed_expected_ratio(
     is not defined. Its ends are then n / E times the ends of Clopper and Pearson's
     interval of the share O / n. In simulations (`studies/risk_interval_coverage.py`)
     95% intervals held the truth in 95.0% to 96.8% of data sets with 2% or 10% events,
-    and in 95.8% to 97.8% of data sets with 50% events. With 50% events the intervals
-    are too long, because O and E vary together.
+    and in 95.8% to 97.8% of data sets with 50% events.
+
+    The interval describes the ratio: O has the binomial variance of one rate O / n. It
+    is no test of calibration. If the risks are right, the variance of O is the sum of
+    p (1 - p), which is smaller where the risks differ. So the further the risks spread,
+    the more often the interval holds 1. The test that O and E agree, with the variance
+    sum p (1 - p), is the p-value of `calibration_intercept`.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

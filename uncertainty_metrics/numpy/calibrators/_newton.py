@@ -15,6 +15,14 @@ MAX_STEPS = 30
 # A step of this size relative to the parameters is the last: the remaining error is the
 # step times the precision of its direction, or its square.
 _LAST_STEP = 1e-7
+# Parameters above this count as this. Where there is no minimum, a step along a nearly
+# flat direction may reach 10^9; relative to that, all steps after it would be small.
+_LARGE = 1e3
+# No minimum has larger parameters: the logits that they multiply have a spread of 1.
+_MOST = 1e6
+# Before the last step the value may still fall by this: a small step is a long way for
+# the value if the logits of some examples are large.
+_LAST_DESCENT = 1e-9
 # The step before the last may have this size. It is larger only if the slopes have
 # vanished without a minimum.
 _STEP_BEFORE = 0.03
@@ -78,8 +86,8 @@ def minimize(
     """Returns the minimum of a convex function.
 
     If there is none, because the function keeps falling along some direction, the slope
-    vanishes as it does at a minimum, but steps do not become shorter. So the size of
-    the steps decides on convergence, not the slope.
+    vanishes as it does at a minimum, but steps do not become shorter, or parameters are
+    huge. So these decide on convergence, not the slope alone.
 
     Args:
       function: maps a point [P] to its value and derivatives.
@@ -98,11 +106,14 @@ def minimize(
         descent = -float(here.gradient @ step)
         if not np.isfinite(descent):
             break
-        size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
+        size = np.max(np.abs(step)) / (1 + min(np.max(np.abs(point)), _LARGE))
         # The direction of a descent below the rounding of the value means nothing.
         rounding = 16 * _EPSILON * abs(here.value)
-        if last_size <= _STEP_BEFORE and (size <= _LAST_STEP or descent <= rounding):
+        is_short = size <= _LAST_STEP and descent <= _LAST_DESCENT
+        if last_size <= _STEP_BEFORE and (is_short or descent <= rounding):
             best = target if size <= _STEP_BEFORE else point
+            if np.max(np.abs(best)) > _MOST:
+                break
             return Optimum(best, max(descent, 0.0) / 2)
         length, trial, there = 1.0, target, function(target)
         while not (

@@ -8,7 +8,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 from scipy import special
 
@@ -18,8 +17,39 @@ from uncertainty_metrics.numpy.selective import _ranking
 
 __all__ = ["auroc_difference", "auroc_interval"]
 
-# If a standard error is 0, Newcombe's interval of this level replaces it.
+# If a standard error is 0, the longer side of the interval of this level replaces it.
 _LEVEL = 0.95
+# DeLong's variance counts as much as Hanley and McNeil's if so many examples of the
+# smaller class are on the wrong side.
+_WRONG_SIDE = 10.0
+
+
+class AUROCInterval(ConfidenceInterval):
+    """Interval of an AUROC; it unpacks into lower, estimate and upper.
+
+    Attributes:
+      lower: lower end.
+      estimate: the AUROC.
+      upper: upper end.
+      standard_error: DeLong's standard error of the AUROC.
+    """
+
+    standard_error: float = 0.0
+
+
+class AUROCDifference(TestedInterval):
+    """Interval and test of a difference; it unpacks into lower, estimate, upper and
+    p_value.
+
+    Attributes:
+      lower: lower end.
+      estimate: the difference between two AUROCs.
+      upper: upper end.
+      p_value: p-value of no difference.
+      standard_error: DeLong's standard error of the difference.
+    """
+
+    standard_error: float = 0.0
 
 
 class _Placements(NamedTuple):
@@ -51,22 +81,28 @@ class _Placements(NamedTuple):
         hits = self.weights[positive]
         return float(self.values[positive] @ hits) / self.masses[0]
 
-    def variance(self) -> float:
-        """Returns DeLong's variance of the mean.
+    def variances(self) -> tuple[float, float]:
+        """Returns the parts of DeLong's variance of the mean that come from the
+        positive and from the negative examples.
 
-        It is 0 if the placements are all the same in each class, or if a class has at
-        most one example.
+        A part is 0 if the placements in the class are all the same, or if the class has
+        at most one example.
         """
-        total = 0.0
+        parts = []
         classes = self.outcomes, ~self.outcomes
         for members, mass in zip(classes, self.masses, strict=True):
-            if mass <= 1:
-                return 0.0
             values, weights = self.values[members], self.weights[members]
-            if np.ptp(values) > 0:  # The mean of equal values may have rounding errors.
+            part = 0.0
+            # The mean of equal values may have rounding errors.
+            if mass > 1 and np.ptp(values) > 0:
                 deviations = values - values @ weights / mass
-                total += float(weights @ deviations**2) / (mass - 1) / mass
-        return total
+                part = float(weights @ deviations**2) / (mass - 1) / mass
+            parts.append(part)
+        return parts[0], parts[1]
+
+    def variance(self) -> float:
+        """Returns DeLong's variance; 0 if a class has at most one example."""
+        return sum(self.variances()) if min(self.masses) > 1 else 0.0
 
 
 def _placements(
@@ -114,30 +150,22 @@ def _normal_quantile(level: float) -> float:
     return float(special.ndtri((1 + level) / 2))
 
 
-def _newcombe(
-    auroc: float, masses: tuple[float, float], level: float
-) -> tuple[float, float]:
-    """Returns the ends of Newcombe's score interval, which holds every theta with
+def _relative_variance(placements: _Placements) -> float:
+    """Returns the variance of an AUROC A over A (1 - A), which is at least DeLong's.
 
-      abs(theta - auroc) <= z sqrt(V(theta))
-
-    V is Hanley and McNeil's variance, but with the mean of the sizes of both classes
-    where that has the size of one class. So V is symmetric: V(theta) = V(1 - theta).
+    DeLong's variance is too small by chance if few examples of the smaller class are on
+    the wrong side. The fewer, the more it is drawn towards Hanley and McNeil's.
     """
-    z, more = _normal_quantile(level), sum(masses) / 2 - 1
-    pairs = masses[0] * masses[1]
-
-    def upper(auroc: float) -> float:
-        def excess(theta: float) -> float:
-            spread = (1 - theta) / (2 - theta) + theta / (1 + theta)
-            variance = theta * (1 - theta) * (1 + more * spread) / pairs
-            return theta - auroc - z * math.sqrt(variance)
-
-        # For an AUROC of 0, theta = 0 is another root, which is not the upper end.
-        start = max(auroc, np.finfo(np.float64).tiny)
-        return float(scipy.optimize.brentq(excess, start, 1.0, xtol=1e-300))
-
-    return 1 - upper(1 - auroc), upper(auroc)
+    auroc, (m, n) = placements.mean, placements.masses
+    spread = (1 - auroc) / (2 - auroc) + auroc / (1 + auroc)
+    of_the_shape = (1 + ((m + n) / 2 - 1) * spread) / (m * n)
+    variance = placements.variance()
+    if not (variance > 0 and 0 < auroc < 1):
+        return of_the_shape
+    own = variance / (auroc * (1 - auroc))
+    wrong = min(m, n) * min(auroc, 1 - auroc)
+    mixed = (wrong * own + _WRONG_SIDE * of_the_shape) / (wrong + _WRONG_SIDE)
+    return max(own, mixed)
 
 
 def auroc_interval(
@@ -147,29 +175,40 @@ def auroc_interval(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> ConfidenceInterval:
+) -> AUROCInterval:
     """Interval of the area under the receiver operating characteristic curve.
 
     The estimate A is `auroc`. There are m positive and n negative examples. For a
     positive example i, V_i is the share of negative examples with a smaller score. For
     a negative example j, V_j is the share of positive examples with a larger score.
-    Equal scores count half. Then
+    Equal scores count half. Then DeLong's variance is
 
       variance = sum_i (V_i - A)^2 / (m (m - 1)) + sum_j (V_j - A)^2 / (n (n - 1))
-      ends = logistic(logit A -+ z sqrt(variance) / (A (1 - A)))
 
-    with z the Normal quantile of the level. The variance is 0 if the scores separate
-    the classes (A = 1 or A = 0), or if all scores are the same. An interval of length 0
-    would claim that A is certain. In these cases, and if a class has only one example,
-    the ends are the ends of Newcombe's score interval, which are the roots theta of
+    The ends are those of Wilson's interval of a share A of N, with N the effective
+    number of examples: the roots theta of
 
-      (theta - A)^2 = z^2 theta (1 - theta) (1 + M S) / (m n)
-      S = (1 - theta) / (2 - theta) + theta / (1 + theta),  M = (m + n) / 2 - 1
+      (theta - A)^2 = z^2 theta (1 - theta) / N
 
-    In simulations (`studies/risk_interval_coverage.py`) 95% intervals held the truth in
-    93.3% to 96.7% of data sets with 20 expected positive examples or more. With fewer
-    positive examples the intervals are too short: they held the truth in 82.6% to 89.7%
-    of data sets with four or five expected positive examples.
+    with z the Normal quantile of the level. A (1 - A) / N would be DeLong's variance.
+    But if few examples are on the wrong side, this is too small by chance, and it is 0
+    if the scores separate the classes. So with k = min(m, n) and w = k min(A, 1 - A)
+
+      D = variance / (A (1 - A)),  H = (1 + ((m + n) / 2 - 1) S) / (m n)
+      S = (1 - A) / (2 - A) + A / (1 + A)
+      1 / N = (1 + 2 / k) max(D, (w D + 10 H) / (w + 10)), at most 1 / k
+
+    H is the variance of Hanley and McNeil as Newcombe uses it, over A (1 - A). It
+    stands alone if DeLong's variance is 0 or a class has only one example. With many
+    examples N follows DeLong. No distribution of the scores has a variance above
+    A (1 - A) / k.
+
+    In simulations (`studies/auroc_coverage.py`) with 2 to 100 positive examples and
+    AUROCs of 0.5 to 0.995, 95% intervals held the truth in 92.4% or more of the data
+    sets with Normal scores, and in 96.3% or more on average over seven shapes of
+    scores. The lowest share was 86.6%, of scores for which nearly all positive examples
+    are above all others, and a few are not. With few examples most intervals are longer
+    than needed; with many they approach DeLong's.
 
     The cost is O(N log N) for N examples.
 
@@ -183,8 +222,9 @@ def auroc_interval(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
-      <= upper <= 1; larger is better.
+      `AUROCInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate <=
+      upper <= 1; larger is better. Its attribute `standard_error` is the root of
+      DeLong's variance: pROC's interval is estimate -+ z standard_error.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.
@@ -193,9 +233,9 @@ def auroc_interval(
       >>> import uncertainty_metrics.numpy as um
       >>> labels, scores = [0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8]
       >>> [round(x, 3) for x in um.auroc_interval(labels, scores)]
-      [0.438, 0.938, 0.997]
+      [0.454, 0.938, 0.996]
       >>> [round(x, 3) for x in um.auroc_interval(labels, labels)]
-      [0.582, 1.0, 1.0]
+      [0.526, 1.0, 1.0]
 
     References:
       DeLong, DeLong and Clarke-Pearson (1988), Comparing the Areas under Two or More
@@ -209,15 +249,16 @@ def auroc_interval(
     return _interval(placements, level)
 
 
-def _interval(placements: _Placements, level: float) -> ConfidenceInterval:
-    auroc, variance = placements.mean, placements.variance()
-    if not (variance > 0 and 0 < auroc < 1):
-        lower, upper = _newcombe(auroc, placements.masses, level)
-        return ConfidenceInterval(lower, auroc, upper)
-    middle = special.logit(auroc)
-    half = _normal_quantile(level) * math.sqrt(variance) / (auroc * (1 - auroc))
-    lower, upper = float(special.expit(middle - half)), special.expit(middle + half)
-    return ConfidenceInterval(min(lower, auroc), auroc, max(float(upper), auroc))
+def _interval(placements: _Placements, level: float) -> AUROCInterval:
+    auroc, few = placements.mean, min(placements.masses)
+    inverse = min((1 + 2 / few) * _relative_variance(placements), 1 / few)
+    square = _normal_quantile(level) ** 2 * inverse  # z^2 / N
+    middle = (auroc + square / 2) / (1 + square)
+    half = math.sqrt(square * (auroc * (1 - auroc) + square / 4)) / (1 + square)
+    lower, upper = max(middle - half, 0.0), min(middle + half, 1.0)
+    interval = AUROCInterval(min(lower, auroc), auroc, max(upper, auroc))
+    interval.standard_error = math.sqrt(placements.variance())
+    return interval
 
 
 def auroc_difference(
@@ -228,7 +269,7 @@ def auroc_difference(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> TestedInterval:
+) -> AUROCDifference:
     """Difference between the areas under the receiver operating characteristic curves
     of two scores of the same examples.
 
@@ -236,16 +277,31 @@ def auroc_difference(
     between the two scores in the V_i and V_j of `auroc_interval`. Then
 
       difference d = AUROC(scores_1) - AUROC(scores_2)
-      variance = sum_i (D_i - d)^2 / (m (m - 1)) + sum_j (D_j - d)^2 / (n (n - 1))
-      ends = d -+ z sqrt(variance),  p = 2 (1 - Phi(abs(d) / sqrt(variance)))
+      variance = r (P + Q)
+      P = sum_i (D_i - d)^2 / (m (m - 1)),  Q = sum_j (D_j - d)^2 / (n (n - 1))
+      ends = d -+ t sqrt(variance),  p = P(abs(T) > abs(d) / sqrt(variance))
 
-    The variance takes into account that both scores belong to the same examples. So the
-    difference may be clear although the intervals of the two AUROCs overlap. If both
-    scores give each example the same V, the interval is [0, 0] and the p-value is 1. If
-    the variance is 0 for another reason, for instance because both scores separate the
-    classes, it is replaced by the sum of two squared standard errors. Each is the
-    longer side of Newcombe's 95% interval (see `auroc_interval`) divided by 1.96. This
-    treats the scores as independent, which tends to make the interval too long.
+    P + Q is DeLong's variance. It takes into account that both scores belong to the
+    same examples. So the difference may be clear although the intervals of the two
+    AUROCs overlap. T has Student's distribution with the degrees of freedom of Welch
+    and Satterthwaite, (P + Q)^2 / (P^2 / (m - 1) + Q^2 / (n - 1)), and t is its
+    quantile: of few events the variance is uncertain. r >= 1 is the ratio by which
+    `auroc_interval` enlarges the variances of the two AUROCs if few examples are on the
+    wrong side: the sum of A (1 - A) max(D, (w D + 10 H) / (w + 10)), over the sum of
+    A (1 - A) D.
+
+    If both scores give each example the same V, the interval is [0, 0] and the p-value
+    is 1. If the variance is 0 for another reason, for instance because both scores
+    separate the classes, it is replaced by the sum of two squared standard errors. Each
+    is the longer side of the 95% interval of `auroc_interval` divided by 1.96, and T is
+    Normal. This treats the scores as independent, which tends to make the interval too
+    long.
+
+    The null hypothesis is that the two AUROCs are equal; the scores may have different
+    distributions. In simulations (`studies/auroc_coverage.py`) of correlated scores
+    with 3 to 100 events among 100 to 1100 examples, a test at 5% rejected equal AUROCs
+    in at most 6.4% of data sets: 1.6% on average with three events, 4.3% with 100. The
+    Normal test by DeLong's standard error rejected up to 17.8%.
 
     The test has its level if the scores come from models that were fitted to other
     examples. If a model, and the same model with one more feature, are both fitted to
@@ -265,8 +321,9 @@ def auroc_difference(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      `TestedInterval(lower, estimate, upper, p_value)`, floats with -1 <= lower <=
-      estimate <= upper <= 1. If the estimate is above 0, `scores_1` are better.
+      `AUROCDifference(lower, estimate, upper, p_value)`, floats with -1 <= lower <=
+      estimate <= upper <= 1. If the estimate is above 0, `scores_1` are better. Its
+      attribute `standard_error` is the root of DeLong's variance P + Q.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.
@@ -276,7 +333,7 @@ def auroc_difference(
       >>> labels = [0, 0, 0, 1, 0, 1, 1, 1]
       >>> interval = um.auroc_difference(labels, range(8), [0, 5, 2, 3, 7, 4, 1, 6])
       >>> [round(x, 3) for x in interval]
-      [0.002, 0.438, 0.873, 0.049]
+      [-0.138, 0.438, 1.0, 0.109]
 
     References:
       DeLong, DeLong and Clarke-Pearson (1988), Comparing the Areas under Two or More
@@ -294,21 +351,39 @@ def auroc_difference(
 
 def _difference(
     first: _Placements, second: _Placements, level: float
-) -> TestedInterval:
+) -> AUROCDifference:
     differences = first._replace(values=first.values - second.values)
     mean, variance = differences.mean, differences.variance()
-    if variance == 0:
-        if first.variance() > 0 and not np.any(differences.values):
-            return TestedInterval(0.0, 0.0, 0.0, 1.0)
-        variance = _spread(first) ** 2 + _spread(second) ** 2
-    error = math.sqrt(variance)
-    half = _normal_quantile(level) * error
-    p_value = math.erfc(abs(mean) / error / math.sqrt(2))
-    return TestedInterval(max(mean - half, -1.0), mean, min(mean + half, 1.0), p_value)
+    freedom = math.inf
+    if variance > 0:
+        error = math.sqrt(variance * _enlargement(first, second))
+        pairs = zip(differences.variances(), first.masses, strict=True)
+        freedom = variance**2 / sum(part**2 / (mass - 1) for part, mass in pairs)
+    elif first.variance() > 0 and not np.any(differences.values):
+        return AUROCDifference(0.0, 0.0, 0.0, 1.0)
+    else:
+        error = math.hypot(_spread(first), _spread(second))
+    half = error * float(special.stdtrit(freedom, (1 + level) / 2))
+    p_value = 2 * float(special.stdtr(freedom, -abs(mean) / error))
+    interval = AUROCDifference(
+        max(mean - half, -1.0), mean, min(mean + half, 1.0), p_value
+    )
+    interval.standard_error = math.sqrt(variance)
+    return interval
+
+
+def _enlargement(first: _Placements, second: _Placements) -> float:
+    """Returns the ratio by which the intervals enlarge the variances of two AUROCs."""
+    own = enlarged = 0.0
+    for placements in (first, second):
+        auroc, variance = placements.mean, placements.variance()
+        if variance > 0:  # Constant scores have no variance, and need none.
+            own += variance
+            enlarged += auroc * (1 - auroc) * _relative_variance(placements)
+    return max(enlarged / own, 1.0)
 
 
 def _spread(placements: _Placements) -> float:
-    """Returns the longer side of Newcombe's interval divided by z: a standard error."""
-    lower, upper = _newcombe(placements.mean, placements.masses, _LEVEL)
-    longer = max(upper - placements.mean, placements.mean - lower)
-    return longer / _normal_quantile(_LEVEL)
+    """Returns the longer side of the interval divided by z: a standard error."""
+    lower, auroc, upper = _interval(placements, _LEVEL)
+    return max(upper - auroc, auroc - lower) / _normal_quantile(_LEVEL)
