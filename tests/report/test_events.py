@@ -20,6 +20,7 @@ from tests.report.reports import (
 )
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report import _names, _streams
+from uncertainty_metrics._report._predictions import Stream
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -294,6 +295,21 @@ def test_drift_of_a_class_that_decisions_do_not_see():
     assert "Share of class 1 less P(class 1) differs" in section["verdict"] or (
         "differs most" not in section["verdict"]
     )
+
+
+def test_drift_is_of_the_same_class_in_both():
+    # A summary names no event; it is compared by the event of the first model.
+    labels, p = too_low(3000, by=0.0, seed=5)
+    np.savez("a.npz", labels=labels, probabilities=np.stack([1 - p, p], 1))
+    choice = _names.Choice(positive_class="0")
+    first = report.read_predictions("a.npz", choice)
+    other = um.Summary()
+    others, q = too_low(3000, by=0.0, seed=6)
+    other.update(others, q)
+    second = Stream("b", other)
+    section = report.build(first, 15, second)["comparison"]["drift"]
+    assert section["p_value"] > 0.001
+    assert "P(class 0)" in report.render(report.build(first, 15, second))
 
 
 def test_an_ensemble_of_two_classes_is_judged_by_class_1():

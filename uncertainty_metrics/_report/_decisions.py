@@ -192,13 +192,15 @@ def examples_of_event(model: Rows) -> Any:
 
 
 @remembered
-def judged_of(model: Decided) -> Decisions:
+def judged_of(model: Decided, event: int | None = None) -> Decisions:
     """Returns the forecasts by which calibration is judged: for two classes the
-    probabilities of the event, else decisions or answers.
+    probabilities of the event, else decisions or answers. Of two classes, `event` may
+    be another one than that of the model.
     """
-    event = event_of(model)
-    if event is None:
+    own = event_of(model)
+    if own is None:
         return decisions_of(model)
+    event = own if event is None else event
     if isinstance(model, Stream):
         return _events_of_stream(model, event)
     examples = examples_of(model)
@@ -206,10 +208,9 @@ def judged_of(model: Decided) -> Decisions:
     return Decisions(examples.labels == event, probabilities, examples.weights)
 
 
-def event_cells(model: Stream) -> Cells:
+def event_cells(model: Stream, event: int) -> Cells:
     """Returns the cells of the probability of the event, for two classes."""
-    event, classes = event_of(model), model.summary.classes
-    assert event is not None
+    classes = model.summary.classes
     assert classes is not None
     return classes._groups()[event]
 
@@ -220,7 +221,7 @@ def _events_of_stream(model: Stream, event: int) -> Decisions:
     Of weighted examples a summary knows the squared weights of each label, but not of
     each cell. They are shared out by weight.
     """
-    cells, summary = event_cells(model), model.summary
+    cells, summary = event_cells(model, event), model.summary
     weights = np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
     squares = None
     if summary.is_weighted:

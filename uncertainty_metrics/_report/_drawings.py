@@ -32,7 +32,10 @@ from uncertainty_metrics._report._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report._risks import Risks, has_risks, risks_of
-from uncertainty_metrics._report._sections_drift import statistics_of
+from uncertainty_metrics._report._sections_drift import (
+    statistics_of,
+    statistics_of_both,
+)
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
@@ -135,7 +138,7 @@ def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
     return _drawn(
         6.2,
         lambda ax, **options: um.drift_diagram(
-            *(statistics_of(model, num_bins) for model in models.values()),
+            *statistics_of_both([*models.values()], num_bins),
             ax=ax,
             **options,
         ),

@@ -149,10 +149,11 @@ def mended(model: Rows, num_bins: int) -> Mended:
         }
         found = Mended(section, scored, "probabilities", forecasts)
     for name, of_map in found.forecasts.items():
+        given_map: dict[str, Any] = {found.kind: of_map}
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
-        } | {"ece": um.ece(**found.data, **{found.kind: of_map}, num_bins=num_bins)}
+        } | {"ece": um.ece(**found.data, **given_map, num_bins=num_bins)}
     _judge(section, each, weights, words_of(model).outcomes)
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)
