@@ -15,6 +15,7 @@ from uncertainty_metrics._report._decisions import (
     words_of,
 )
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _rows, _wilson
@@ -110,6 +111,8 @@ def mended(model: Rows, num_bins: int) -> Mended:
         "notes": [],
     }
     reason = _too_few(labels, weights, of_answers)
+    if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
+        reason = "fewer than 10 examples have the event, or do not have it"
     if reason:
         section["verdict"] = f"Too few to say: {reason}."
         return Mended(section, {}, kind, {})
