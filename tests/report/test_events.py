@@ -19,7 +19,12 @@ from tests.report.reports import (
     write_parquet,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _names, _streams
+from uncertainty_metrics._report import (
+    _decisions,
+    _names,
+    _sections_posterior,
+    _streams,
+)
 from uncertainty_metrics._report._predictions import Stream
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -280,6 +285,28 @@ def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     assert posteriors[1]["ece_by_chance"] == pytest.approx(
         posteriors[0]["ece_by_chance"], rel=0.02
     )
+
+
+@pytest.mark.parametrize("by", ["label", "score"])
+def test_a_weighted_stream_has_the_noise_of_the_whole(by, monkeypatch):
+    monkeypatch.setattr(_streams, "_MOST_ROWS", 3000)
+    monkeypatch.setattr(_streams, "_LEAST_ROWS", 3000)
+    labels, p = too_low(8000, by=0.01, seed=7)
+    weight = np.where(labels, 5.0, 1.0) if by == "label" else 1 / (p + 0.05)
+    whole = report.Predictions("", labels, "probabilities", p, weight)
+    accumulator = _streams.Accumulator("")
+    for i in range(4):
+        data = labels[i::4], "probabilities", p[i::4], weight[i::4]
+        accumulator.add(report.Predictions("", *data))
+    stream = accumulator.result()
+    assert isinstance(stream, Stream)
+    sections = [
+        _sections_posterior.bayesian_ece(model, 0.02, 15) for model in (whole, stream)
+    ]
+    chance = [section["ece_by_chance"] for section in sections]
+    assert chance[1] == pytest.approx(chance[0], rel=0.03)
+    sizes = [_decisions.judged_of(model).sample_size for model in (whole, stream)]
+    assert sizes[1] == pytest.approx(sizes[0], rel=1e-9)
 
 
 def test_drift_of_a_class_that_decisions_do_not_see():
