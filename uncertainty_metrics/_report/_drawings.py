@@ -93,7 +93,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
-    arguments = _arguments(models)
+    arguments, is_of_event = _arguments(models), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
         rows = {name: rows_of(model) for name, model in models.items()}
@@ -101,7 +101,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
             name: examples_of_event(each) for name, each in rows.items() if each
         }
         arguments = _by_argument({k: {"labels": each} for k, each in of_event.items()})
-        arguments["positive_class"] = True
+        is_of_event = True
     return _drawn(
         6.2,
         um.reliability_diagram,
@@ -109,6 +109,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        positive_class=is_of_event,
         title="Reliability diagram",
     )
 
@@ -177,6 +178,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            positive_class=of_model.is_of_event,
             **options,
         ),
         {name: of_model for name, of_model in mended_models.items() if of_model.drawn},

@@ -63,12 +63,15 @@ class Mended(NamedTuple):
       forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
         for more than two classes, else the confidences or the probabilities of the
         event, [N].
+      is_of_event: whether the forecasts are probabilities of the event, class 1 of the
+        labels.
     """
 
     section: dict[str, Any]
     data: dict[str, Any]
     kind: str
     forecasts: dict[str, np.ndarray]
+    is_of_event: bool = False
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
@@ -145,18 +148,21 @@ def mended(model: Rows, num_bins: int) -> Mended:
         found = Mended(section, scored, "confidences", forecasts)
     elif (event := event_of(model)) is not None:
         of_event = (labels == event).astype(np.int64)
-        scored |= {"labels": of_event, "positive_class": True}
+        scored |= {"labels": of_event}
         forecasts = {
             name: _probabilities(kind, of_map)[:, event]
             for name, of_map in forecasts.items()
         }
-        found = Mended(section, scored, "probabilities", forecasts)
+        found = Mended(section, scored, "probabilities", forecasts, is_of_event=True)
     for name, of_map in found.forecasts.items():
-        given_map: dict[str, Any] = {found.kind: of_map}
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
-        } | {"ece": um.ece(**found.data, **given_map, num_bins=num_bins)}
+        }
+        data_of_map = {**found.data, found.kind: of_map}
+        section["scores"][name]["ece"] = um.ece(
+            **data_of_map, num_bins=num_bins, positive_class=found.is_of_event
+        )
     _judge(section, each, weights, words_of(model).outcomes)
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)
