@@ -383,8 +383,9 @@ def test_a_weighted_stream_has_the_noise_of_the_whole(by, monkeypatch):
     ]
     chance = [section["ece_by_chance"] for section in sections]
     assert chance[1] == pytest.approx(chance[0], rel=0.03)
-    sizes = [_decisions.judged_of(model).sample_size for model in (whole, stream)]
-    assert sizes[1] == pytest.approx(sizes[0], rel=1e-9)
+    judged = [_decisions.judged_of(model) for model in (whole, stream)]
+    for each in (*judged, *(one.with_small_weights() for one in judged)):
+        assert each.sample_size == pytest.approx(judged[0].sample_size, rel=1e-9)
 
 
 def test_drift_of_a_class_that_decisions_do_not_see():

@@ -100,9 +100,11 @@ class Decisions(NamedTuple):
 
     def with_small_weights(self) -> Decisions:
         """Returns the same decisions with weights of at most 1."""
-        weights = self.weights
-        small = None if weights is None else weights / weights.max()
-        return self._replace(weights=small)
+        if self.weights is None:
+            return self
+        scale = self.weights.max()
+        squares = None if self.squares is None else self.squares / scale**2
+        return self._replace(weights=self.weights / scale, squares=squares)
 
 
 @remembered
