@@ -33,6 +33,12 @@ def calibrated(n, low, high, seed=0, gap=0.0):
     return {"labels": (rng.random(n) < p - gap).astype(int), "probabilities": p}
 
 
+def in_two_columns(arrays):
+    """Returns labels and P(class 1) with the probabilities of both classes."""
+    labels, p = arrays.values()
+    return {"labels": labels, "probabilities": np.stack([1 - p, p], axis=1)}
+
+
 def sure(n, skill=0.0, seed=0):
     """Returns labels and P(class 1); with skill > 0 surer decisions err less often."""
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from tests.report.reports import (
     each_kind,
     examples,
     forecasts,
+    in_two_columns,
     members,
     of_kind,
     run,
@@ -367,13 +368,13 @@ def test_50_examples_are_enough_to_say():
 
 
 def test_tiles_of_good_and_bad_models():
-    fine = tiles_of(**calibrated(2000, 0.5, 1))
-    off = tiles_of(**calibrated(2000, 0.5, 1, gap=0.2))
+    fine = tiles_of(**in_two_columns(calibrated(2000, 0.5, 1)))
+    off = tiles_of(**in_two_columns(calibrated(2000, 0.5, 1, gap=0.2)))
     assert [tile["value"] for tile in fine[1:]][::2] == [
         "May be calibrated",
         "Not clearly needed",
     ]
-    assert [tile["value"] for tile in off[1:]][::2] == ["Overconfident", "Would help"]
+    assert [tile["value"] for tile in off[1:]][::2] == ["Too high", "Would help"]
     assert [tile["level"] for tile in off[1::2]] == ["bad", "bad"]
     assert fine[2]["value"].endswith("% better")
     mean, stddev, target = forecasts(np.random.default_rng(1), factor=0.5).values()
@@ -396,14 +397,14 @@ def test_error_is_judged_by_its_interval(low, high, level):
 @pytest.mark.parametrize(
     ("p", "value", "level"),
     [
-        (0.0104, "Overconfident", "bad"),
+        (0.0104, "Too high", "bad"),
         (0.0106, "Borderline", "unclear"),
         (0.05, "Borderline", "unclear"),
         (0.0506, "May be calibrated", "good"),
     ],
 )
 def test_p_values_from_1_to_5_percent_are_borderline(p, value, level):
-    found = um.report(**calibrated(200, 0.5, 1, gap=0.2)).to_dict()
+    found = um.report(**in_two_columns(calibrated(200, 0.5, 1, gap=0.2))).to_dict()
     found["bayesian_ece"]["p_value"] = p
     found["scoring_rules"]["constant"]["p_value"] = p
     _, calibration, constant, *_ = _verdict.tiles(found, "classification")
@@ -416,14 +417,15 @@ def test_p_values_hold_where_hardly_any_is_wrong():
     # Of 1000 two are wrong where 0.3 are expected: P = 0.037, which is not clear. A
     # Normal sum with its standard deviation of 0.55 would make it clear.
     labels = np.arange(1000) >= 2
-    found = um.report(labels, np.full(1000, 0.9997)).to_dict()
+    p = np.full(1000, 0.9997)
+    found = um.report(labels, np.stack([1 - p, p], axis=1)).to_dict()
     expected = stats.binom.sf(1, 1000, 0.0003)
     assert found["bayesian_ece"]["p_value"] == pytest.approx(expected, abs=0.02)
     assert found["tiles"][1]["value"] == "Borderline"
 
 
 def test_labels_of_one_class():
-    tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[2]
+    tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[1]
     assert (tile["value"], tile["level"]) == ("Nothing to compare", "unclear")
     assert tile["detail"].startswith("All outcomes are the same.")
 
@@ -434,7 +436,8 @@ def test_tile_of_a_comparison():
     tile = found.to_dict()["tiles"][-1]
     scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
     assert tile["title"] == "Beside constant"
-    shown = f"Brier score {scores[0]:.4f} for the first model and {scores[1]:.4f}"
+    shown = f"Brier score (0 to 2) {scores[0]:.4f} for the first model and "
+    shown += f"{scores[1]:.4f}"
     assert shown in tile["detail"]
     low, _, high = um.bootstrap_difference(
         um.brier_score,

@@ -398,7 +398,7 @@ def test_comparison_of_answers_to_the_same_questions():
         compare={"b": (other["correct"], other["confidences"])},
     )
     section = found.to_dict()["comparison"]
-    assert section["better_calibrated"] == "second"
+    assert section["more_often_right"] == "second"
     draws = [
         um.bayesian_expected_calibration_error(15, **each, num_ece_samples=5000, seed=0)
         for each in (data, other)
@@ -418,7 +418,7 @@ def test_comparison_of_answers_to_the_same_questions():
     assert "the second model is right more often (accuracy 0.6" in section["quality"]
     tile = found.to_dict()["tiles"][-1]
     assert tile["title"] == "Beside b"
-    assert tile["value"] == "The second is better calibrated"
+    assert tile["value"] == "The second is right more often"
     assert tile["level"] == "bad"
     text = words(found.summary())
     assert "the files have no common column that names the questions" in text
@@ -427,8 +427,8 @@ def test_comparison_of_answers_to_the_same_questions():
     assert as_dict.to_dict() == found.to_dict()
     # Other confidences of the same answers are an array.
     alike = um.report(**data, compare={"b": data["confidences"]}).to_dict()
-    assert alike["comparison"]["better_calibrated"] is None
-    assert alike["tiles"][-1]["value"] == "No clear difference in calibration"
+    assert alike["comparison"]["more_often_right"] is None
+    assert alike["tiles"][-1]["value"] == "No clear difference in accuracy"
     said = "neither model clearly is right more often"
     assert said in alike["comparison"]["quality"]
 

@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.legend import Legend
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import (
@@ -19,7 +21,13 @@ from tests.report.reports import (
     write_parquet,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _names, _streams
+from uncertainty_metrics._report import (
+    _decisions,
+    _names,
+    _sections_posterior,
+    _streams,
+)
+from uncertainty_metrics._report._predictions import Stream
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -151,6 +159,21 @@ def test_one_column_predicts_the_positive_class():
     assert numbers()["calibration"]["accuracy"] == np.mean((p > 0.5) == (labels == 0))
 
 
+def test_one_column_of_another_class_is_refused(capsys):
+    labels, p = labels_and_p(40)
+    rows = [*zip(labels, 1 - p, p, strict=True)]
+    write_csv("a.csv", ["label", "p0", "p1"], rows)
+    options = ("--probabilities", "p1", "--positive-class", "0")
+    assert "`p1` seems to predict 1, but a single" in fails(capsys, "a.csv", *options)
+    names = np.array(["lived", "died"])[labels]
+    write_csv("b.csv", ["label", "p_died"], zip(names, p, strict=True))
+    options = ("--probabilities", "p_died", "--positive-class", "lived")
+    assert "`p_died` seems to predict died" in fails(capsys, "b.csv", *options)
+    choice = _names.Choice(probabilities="p_died", positive_class="died")
+    found = report.read_predictions("b.csv", choice)
+    np.testing.assert_array_equal(found.labels, labels)
+
+
 # Calibration is judged by P(class 1).
 
 
@@ -248,6 +271,67 @@ def test_the_numbers_are_those_of_class_1(kind, columns, weighted):
     assert found["calibration"]["share"] == pytest.approx(w @ labels / w.sum())
 
 
+@pytest.mark.parametrize(
+    ("factor", "direction"), [(3.0, "too extreme"), (0.4, "too close to 1/2"), (1, "")]
+)
+def test_the_spread_has_a_direction(factor, direction):
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 1.5, 3000)
+    labels = (rng.random(3000) < 1 / (1 + np.exp(-z))).astype(int)
+    two = np.stack([np.zeros(3000), factor * z], 1)
+    found = um.report(labels, logits=two).to_dict()
+    assert found["calibration"]["direction"] == direction
+    value = tiles(found)["Calibration"]["value"]
+    assert value == (direction.capitalize() or "May be calibrated")
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_the_named_event_is_judged(event):
+    labels, p = too_low(3000, by=0.05, seed=8)
+    model = report.Predictions(
+        "", labels, "probabilities", np.stack([1 - p, p], 1), event_class=event
+    )
+    found = report.build(model)
+    section = found["calibration"]
+    of_event = p if event else 1 - p
+    assert section["event"] == f"class {event}"
+    assert section["share"] == pytest.approx(np.mean(labels == event))
+    assert section["mean_probability"] == pytest.approx(np.mean(of_event))
+    assert section["direction"] == ("too low" if event else "too high")
+    gaps = np.array(found["risk"]["intervals"]["calibration_intercept"]["estimate"])
+    assert np.sign(gaps) == (1 if event else -1)
+    # Decisions are the same for either event.
+    assert section["accuracy"] == np.mean((p > 0.5) == labels)
+    aurc = found["selective_prediction"]["metrics"]["aurc"]["value"]
+    assert aurc == pytest.approx(um.aurc(labels, np.stack([1 - p, p], 1)))
+
+
+def test_the_curve_of_risks_has_groups_and_numbers():
+    labels, p = labels_and_p(500)
+    model = report.Predictions("", labels, "probabilities", p, event_class=1)
+    figure = report.draw(model)["risk_calibration_curve.png"]
+    ax = next(ax for ax in figure.axes if ax.get_xlabel())
+    (points,) = (
+        each for each in ax.collections if len(each.get_offsets()) == 10
+    )  # fmt: skip
+    order = np.argsort(p).reshape(10, 50)
+    expected = np.stack([p[order].mean(axis=1), labels[order].mean(axis=1)], axis=1)
+    np.testing.assert_allclose(points.get_offsets(), expected, rtol=1e-9)
+    bars = [c for c in ax.collections if isinstance(c, LineCollection)]
+    ends = bars[-1].get_segments()
+    # Wilson's interval of the first group.
+    k, n, z2 = labels[order[0]].sum(), 50, 1.959964**2
+    middle, half = (k + z2 / 2) / (n + z2), np.sqrt(k * (n - k) / n + z2 / 4)
+    half *= np.sqrt(z2) / (n + z2)
+    np.testing.assert_allclose(ends[0][:, 1], [middle - half, middle + half], atol=1e-6)
+    (box,) = (each for each in ax.artists if isinstance(each, Legend))
+    lines = box.get_texts()[0].get_text().splitlines()
+    assert lines[:2] == ["500 examples", f"{labels.sum()} with the event"]
+    assert lines[2] == f"O/E = {labels.sum() / p.sum():.3f}"
+    assert f"AUROC = {um.auroc(labels, p):.3f}" in lines
+    assert f"Slope = {um.calibration_slope(labels, p).estimate:.3f}" in lines
+
+
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     labels, p = too_low(6000, by=0.02, seed=1)
     weight = np.where(labels, 2.0, 1.0)
@@ -281,6 +365,29 @@ def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("by", ["label", "score"])
+def test_a_weighted_stream_has_the_noise_of_the_whole(by, monkeypatch):
+    monkeypatch.setattr(_streams, "_MOST_ROWS", 3000)
+    monkeypatch.setattr(_streams, "_LEAST_ROWS", 3000)
+    labels, p = too_low(8000, by=0.01, seed=7)
+    weight = np.where(labels, 5.0, 1.0) if by == "label" else 1 / (p + 0.05)
+    whole = report.Predictions("", labels, "probabilities", p, weight)
+    accumulator = _streams.Accumulator("")
+    for i in range(4):
+        data = labels[i::4], "probabilities", p[i::4], weight[i::4]
+        accumulator.add(report.Predictions("", *data))
+    stream = accumulator.result()
+    assert isinstance(stream, Stream)
+    sections = [
+        _sections_posterior.bayesian_ece(model, 0.02, 15) for model in (whole, stream)
+    ]
+    chance = [section["ece_by_chance"] for section in sections]
+    assert chance[1] == pytest.approx(chance[0], rel=0.03)
+    judged = [_decisions.judged_of(model) for model in (whole, stream)]
+    for each in (*judged, *(one.with_small_weights() for one in judged)):
+        assert each.sample_size == pytest.approx(judged[0].sample_size, rel=1e-9)
+
+
 def test_drift_of_a_class_that_decisions_do_not_see():
     # P(class 1) of the second period is too low by .08, of the first it is right.
     labels, p = too_low(3000, by=0.0, seed=2)
@@ -294,6 +401,21 @@ def test_drift_of_a_class_that_decisions_do_not_see():
     assert "Share of class 1 less P(class 1) differs" in section["verdict"] or (
         "differs most" not in section["verdict"]
     )
+
+
+def test_drift_is_of_the_same_class_in_both():
+    # A summary names no event; it is compared by the event of the first model.
+    labels, p = too_low(3000, by=0.0, seed=5)
+    np.savez("a.npz", labels=labels, probabilities=np.stack([1 - p, p], 1))
+    choice = _names.Choice(positive_class="0")
+    first = report.read_predictions("a.npz", choice)
+    other = um.Summary()
+    others, q = too_low(3000, by=0.0, seed=6)
+    other.update(others, q)
+    second = Stream("b", other)
+    section = report.build(first, 15, second)["comparison"]["drift"]
+    assert section["p_value"] > 0.001
+    assert "P(class 0)" in report.render(report.build(first, 15, second))
 
 
 def test_an_ensemble_of_two_classes_is_judged_by_class_1():

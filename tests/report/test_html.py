@@ -240,7 +240,7 @@ def check_svg(svg):
         if "ffffff" in element.get("style", "").partition("stroke")[0] and corners:
             x, y = np.array(corners, float).T
             assert np.ptp(x) < width / 2
-            assert np.ptp(y) < height / 10
+            assert np.ptp(y) < height / 4
     # The ids are exactly those that are referred to.
     names = {element.get("id") for element in root.iter()} - {None}
     assert names == set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))

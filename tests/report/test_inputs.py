@@ -84,7 +84,8 @@ def test_csv_of_two_classes_by_one_column(column):
     found = built("p.csv")
     assert found["data"]["classes"] == 2
     value = found["calibration"]["metrics"]["ece"]["value"]
-    assert value == pytest.approx(um.ece(labels, p), rel=1e-9)
+    ece = um.ece(correct=labels, confidences=p)
+    assert value == pytest.approx(ece, rel=1e-9)
 
 
 def test_columns_left_out_are_noted():
@@ -105,7 +106,7 @@ def test_rows_that_do_not_sum_to_one_are_noted():
     assert found["notes"] == [note]
     # Four examples of P(class 1).
     found = built({"labels": [[0, 1], [1, 1]], "probabilities": np.full([2, 2], 0.3)})
-    assert found["notes"] == []
+    assert not [text for text in found["notes"] if "sum to" in text]
     assert found["data"]["examples"] == 4
 
 

@@ -89,7 +89,12 @@ def naive(labels, p, weights, num_bins):
         scores[name] = {
             "negative_log_likelihood": "inf" if nll == np.inf else nll,
             "brier_score_zero_based": brier,
-            "ece": um.ece(labels, q, num_bins=num_bins, sample_weight=weights),
+            "ece": um.ece(
+                correct=labels,
+                confidences=q,
+                num_bins=num_bins,
+                sample_weight=weights,
+            ),
         }
     which = "inf" in (row["negative_log_likelihood"] for row in scores.values())
     gains = {}

@@ -189,6 +189,23 @@ def test_a_bent_curve_is_miscalibrated_though_its_level_and_slope_fit():
     assert signs.size == 4000
 
 
+def test_words_and_tile_agree_where_only_one_interval_finds_something():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-3.2, 1, 400)
+    labels = (rng.random(400) < special.expit(z)).astype(int)
+    found = um.report(labels, special.expit(1.5 * z + 1))
+    section = found.to_dict()["risk"]
+    slope = section["intervals"]["calibration_slope"]
+    assert slope["high"] < 1  # By itself it says "too extreme".
+    assert section["p_value"] > 0.05
+    tile = tiles(found.to_dict())["As a risk of class 1"]
+    assert tile["value"] == "May be calibrated"
+    assert "what the intercept and the slope show may be chance" in section["verdict"]
+    for word in ("too extreme", "Too extreme", "Too high on", "Too low on"):
+        assert word not in found.to_dict()["calibration"]["verdict"]
+        assert word not in section["verdict"]
+
+
 def test_each_brier_score_says_which_one_it_is():
     labels, p = with_events(200)
     found = um.report(labels, p)

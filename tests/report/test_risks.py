@@ -19,6 +19,7 @@ from tests.report.reports import (
 )
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report import _sections_survival, _streams
+from uncertainty_metrics.numpy.calibration.risk_calibration import joint_p_value
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -75,7 +76,7 @@ def test_numbers_by_hand():
     assert found["auroc"] == pytest.approx((1 + pairs.mean()) / 2)
     metrics = values(section["metrics"])
     brier = np.mean((LABELS - RISKS) ** 2)
-    assert metrics["brier_score"] == pytest.approx(brier)
+    assert metrics["brier_score_of_event"] == pytest.approx(brier)
     share = 150 / 400
     scaled = 1 - brier / (share * (1 - share))
     assert metrics["scaled_brier_score"] == pytest.approx(scaled)
@@ -117,8 +118,8 @@ def test_numbers_are_those_of_the_functions(kind, weighted):
     assert [metrics[name] for name in ("ici", "e50", "e90")] == pytest.approx(
         index[:3], rel=1e-6
     )
-    smaller = min(section["p_values"].values())
-    assert section["p_value"] == min(1.0, 2 * smaller)
+    joint = joint_p_value(labels, p, weights.get("sample_weight"))
+    assert section["p_value"] == pytest.approx(joint, rel=1e-5)
 
 
 def test_the_order_of_logits_counts_where_risks_round_to_1():
@@ -193,7 +194,7 @@ def test_the_tile_names_the_finding(change, finding):
 DEGENERATE = {
     "no event": ([0] * 60, np.linspace(0.1, 0.5, 60), "No example has the event"),
     "all": ([1] * 60, np.linspace(0.1, 0.5, 60), "All examples have the event"),
-    "one event": ([0] * 59 + [1], np.linspace(0.1, 0.5, 60), "fewer than 20 examples"),
+    "one event": ([0] * 59 + [1], np.linspace(0.1, 0.5, 60), "Too few to say: "),
     "equal risks": ([0, 1] * 30, np.full(60, 0.3), "so there is no slope"),
     "no risk": ([0, 1] * 30, np.zeros(60), "All risks are 0, so there is no O/E"),
     "alone": ([1], np.array([0.3]), "All examples have the event"),

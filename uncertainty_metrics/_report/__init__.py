@@ -7,7 +7,9 @@ a report of the arrays, a dict of plain numbers and strings with a key for each 
 and `render`, `draw` and `write` show this dict. A new section needs a new key, and the
 blocks that show it.
 
-`tiles` holds the verdict, which is shown first. The sections on a classifier:
+`tiles` holds the verdict, which is shown first. The calibration of two classes is
+judged by the probability of one of them: of the event, if it is named, or of class 1.
+The sections on a classifier:
 
   calibration           the calibration errors, the errors of each class if there are
                         at most 20, and the reliability diagram
@@ -21,7 +23,8 @@ blocks that show it.
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
                         And above which confidence to decide at a promised risk
   risk                  only for two classes, one of which is named as the event: O/E,
-                        calibration intercept and slope, AUROC, ICI, decision curve
+                        calibration intercept and slope, AUROC, ICI, decision curve. It
+                        is the first section, and `selective_prediction` the last
   groups                only for examples with groups: the calibration of each group,
                         and which groups are miscalibrated
   ensemble              only for the predictions of several members: the effect of

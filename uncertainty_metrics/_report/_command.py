@@ -167,12 +167,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="predictions of another model, best for the same examples in the same "
         "order: the report shows both models side by side and in the pictures, and the "
-        "probability that each has the lower calibration error. If the examples are "
-        "others, such as examples of another week, the report says whether the "
-        "calibration has changed. Regressions are compared in the same way. For many "
-        "files, give this option several times. Without FILE, OTHER_FILE is compared "
-        "with the handwritten digits, which makes sense as an example, or for "
-        "predictions of these digits",
+        "intervals of their differences. If the examples are others, such as examples "
+        "of another week, the report says whether the calibration has changed. "
+        "Regressions are compared in the same way. For many files, give this option "
+        "several times. Without FILE, OTHER_FILE is compared with the handwritten "
+        "digits, which makes sense as an example, or for predictions of these digits",
     )
     parser.add_argument(
         "--out",
@@ -237,9 +236,9 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         (
             "--positive-class",
             "LABEL",
-            "for two classes, the label of the event: for a single column of "
-            "predictions the label of class 1. The report shows its probabilities as "
-            "risks, too",
+            "for two classes, the label of the event: the report opens with its "
+            "probabilities as risks. It never swaps the classes of two columns; a "
+            "single column of predictions holds the probability of this label",
         ),
         (
             "--correct",

@@ -30,6 +30,9 @@ from uncertainty_metrics._report._sections_ensemble import averaged
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
+# Scores in the same of so many intervals are taken for similar.
+_SIMILAR = 100
+
 
 class Words(NamedTuple):
     """The words of a report for the decisions of a classifier, or for answers.
@@ -97,9 +100,11 @@ class Decisions(NamedTuple):
 
     def with_small_weights(self) -> Decisions:
         """Returns the same decisions with weights of at most 1."""
-        weights = self.weights
-        small = None if weights is None else weights / weights.max()
-        return self._replace(weights=small)
+        if self.weights is None:
+            return self
+        scale = self.weights.max()
+        squares = None if self.squares is None else self.squares / scale**2
+        return self._replace(weights=self.weights / scale, squares=squares)
 
 
 @remembered
@@ -192,13 +197,15 @@ def examples_of_event(model: Rows) -> Any:
 
 
 @remembered
-def judged_of(model: Decided) -> Decisions:
+def judged_of(model: Decided, event: int | None = None) -> Decisions:
     """Returns the forecasts by which calibration is judged: for two classes the
-    probabilities of the event, else decisions or answers.
+    probabilities of the event, else decisions or answers. Of two classes, `event` may
+    be another one than that of the model.
     """
-    event = event_of(model)
-    if event is None:
+    own = event_of(model)
+    if own is None:
         return decisions_of(model)
+    event = own if event is None else event
     if isinstance(model, Stream):
         return _events_of_stream(model, event)
     examples = examples_of(model)
@@ -206,34 +213,54 @@ def judged_of(model: Decided) -> Decisions:
     return Decisions(examples.labels == event, probabilities, examples.weights)
 
 
-def event_cells(model: Stream) -> Cells:
+def event_cells(model: Stream, event: int) -> Cells:
     """Returns the cells of the probability of the event, for two classes."""
-    event, classes = event_of(model), model.summary.classes
-    assert event is not None
+    classes = model.summary.classes
     assert classes is not None
     return classes._groups()[event]
 
 
 def _events_of_stream(model: Stream, event: int) -> Decisions:
-    """Returns an example with the event and one without for each cell of the sketch.
-
-    Of weighted examples a summary knows the squared weights of each label, but not of
-    each cell. They are shared out by weight.
-    """
-    cells, summary = event_cells(model), model.summary
+    """Returns an example with the event and one without for each cell of the sketch."""
+    cells, summary = event_cells(model, event), model.summary
     weights = np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
-    squares = None
+    squares = weights
     if summary.is_weighted:
-        means = summary.squared_weights_by_label()
-        squares = (weights * means[[1 - event, event], None]).reshape(-1)
-    weights = weights.reshape(-1)
-    some = weights > 0
+        of_labels = summary.squared_weights_by_label()[[1 - event, event], None]
+        squares = weights * _mean_weights(model, event, cells.scores, of_labels)
+        # The sum of the squares of each label is known.
+        totals = squares.sum(axis=1, keepdims=True)
+        known = of_labels * weights.sum(axis=1, keepdims=True)
+        squares = squares * known / np.where(totals > 0, totals, 1.0)
+    some = weights.reshape(-1) > 0
     return Decisions(
         np.repeat([False, True], len(cells.scores))[some],
         np.tile(cells.scores, 2)[some],
-        weights[some],
-        weights[some] if squares is None else squares[some],
+        weights.reshape(-1)[some],
+        squares.reshape(-1)[some],
     )
+
+
+def _mean_weights(
+    model: Stream, event: int, scores: np.ndarray, of_labels: np.ndarray
+) -> np.ndarray:
+    """Returns the sum of squared weights over the sum of weights, without the event and
+    with it, at each score, float64 [2, scores].
+
+    A summary knows it for each label only, [2, 1]. If there is a sample of the rows,
+    that of the rows with similar scores is taken.
+    """
+    rows = model.sample
+    if rows is None or (sample := judged_of(rows, event)).weights is None:
+        return of_labels
+    bins = 2 * (sample.confidences * _SIMILAR).astype(np.int64) + sample.correct
+    size = 2 * (_SIMILAR + 1)
+    sums, squares = (
+        np.bincount(bins, values, size).reshape(-1, 2).T
+        for values in (sample.weights, sample.weights**2)
+    )
+    means = np.where(sums > 0, squares / np.where(sums > 0, sums, 1.0), of_labels)
+    return means[:, (scores * _SIMILAR).astype(np.int64)]
 
 
 def words_of(model: Decided) -> Words:

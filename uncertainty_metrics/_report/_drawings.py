@@ -32,7 +32,10 @@ from uncertainty_metrics._report._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report._risks import Risks, has_risks, risks_of
-from uncertainty_metrics._report._sections_drift import statistics_of
+from uncertainty_metrics._report._sections_drift import (
+    statistics_of,
+    statistics_of_both,
+)
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
@@ -90,7 +93,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
-    arguments = _arguments(models)
+    arguments, is_of_event = _arguments(models), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
         rows = {name: rows_of(model) for name, model in models.items()}
@@ -98,7 +101,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
             name: examples_of_event(each) for name, each in rows.items() if each
         }
         arguments = _by_argument({k: {"labels": each} for k, each in of_event.items()})
-        arguments["positive_class"] = True
+        is_of_event = True
     return _drawn(
         6.2,
         um.reliability_diagram,
@@ -106,6 +109,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        positive_class=is_of_event,
         title="Reliability diagram",
     )
 
@@ -135,7 +139,7 @@ def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
     return _drawn(
         6.2,
         lambda ax, **options: um.drift_diagram(
-            *(statistics_of(model, num_bins) for model in models.values()),
+            *statistics_of_both([*models.values()], num_bins),
             ax=ax,
             **options,
         ),
@@ -174,6 +178,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            positive_class=of_model.is_of_event,
             **options,
         ),
         {name: of_model for name, of_model in mended_models.items() if of_model.drawn},

@@ -266,6 +266,14 @@ def _chosen(
                 "predict class 1: choose that column, or say with --positive-class "
                 f"which label `{found[0]}` predicts"
             )
+        (key,) = keys_of(found)
+        positive = choice.positive_class
+        if positive is not None and key != positive and key in values():
+            raise ValueError(
+                f"`{found[0]}` seems to predict {key}, but a single column must "
+                f"predict the positive class, {positive}: choose the other column, or "
+                "leave out --positive-class"
+            )
         return Columns(_kind(found), found, alone=True)
     if choice.classes:
         return Columns(_kind(found), found, choice.classes)

@@ -69,18 +69,20 @@ def _against(report: dict[str, Any]) -> str:
 
 def _caption_of_reliability(report: dict[str, Any]) -> str:
     other = report["comparison"]["other"] if _compares(report) else {}
+    is_streamed = "basis" in report or "basis" in other  # Not all rows are in memory.
+    marks = "Points" if _compares(report) and not is_streamed else "Bars"
     terms = terms_in(report)
-    if "basis" in report or "basis" in other:  # Not all rows are in memory.
-        return (
-            f"Bars below the diagonal are {terms.over}, bars above it {terms.under}. "
-            "The error bars tell how sure each bar is."
-        )
-    marks = "Points" if _compares(report) else "Bars"
-    return (
+    sides = (
         f"{marks} below the diagonal are {terms.over}, {marks.lower()} above it "
-        f"{terms.under}. The band shows where chance alone puts a calibrated model; "
-        "the error bars show how uncertain each "
-        f"{marks.lower()[:-1]} is.{_both(report)}"
+        f"{terms.under}."
+    )
+    if terms.of_event:
+        sides = "Below the diagonal probabilities are too high, above it too low."
+    if is_streamed:
+        return f"{sides} The error bars tell how sure each bar is."
+    return (
+        f"{sides} The band shows where chance alone puts a calibrated model; the error "
+        f"bars show how uncertain each {marks.lower()[:-1]} is.{_both(report)}"
     )
 
 

@@ -22,6 +22,9 @@ from uncertainty_metrics._report._predictions import (
 )
 from uncertainty_metrics.numpy import _inputs, _wilson
 
+# With fewer examples of either outcome there is no verdict.
+TOO_FEW = 10
+
 
 class Risks(NamedTuple):
     """The examples of positive weight.
@@ -86,6 +89,11 @@ class Risks(NamedTuple):
     def _sum(self, values: np.ndarray) -> float:
         values = values.astype(np.float64)
         return float(values.sum() if self.weights is None else self.weights @ values)
+
+
+def is_too_few(smaller_class: float) -> bool:
+    """Says if there are too few examples of an outcome for a verdict."""
+    return smaller_class < TOO_FEW
 
 
 def has_risks(model: Any) -> bool:

@@ -58,6 +58,15 @@ def means_of(model: Decided) -> dict[str, Any]:
     return {"event": event, "direction": direction, "verdict": verdict, **of_judged}
 
 
+def means_in_words(section: dict[str, Any]) -> str:
+    """Returns a sentence with the means of an event, without a finding."""
+    terms = terms_of(section["event"])
+    return (
+        f"Mean {terms.score} {section['mean_probability']:.3f}, {terms.outcome} "
+        f"{section['share']:.3f}."
+    )
+
+
 def _means(decisions: Decisions) -> tuple[float, float]:
     """Returns the mean outcome and the mean score."""
     whole = um.bin_statistics(**decisions.arguments, num_bins=1)

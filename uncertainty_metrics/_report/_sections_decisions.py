@@ -20,12 +20,14 @@ from uncertainty_metrics._report._predictions import (
 )
 from uncertainty_metrics._report._risks import has_risks, risks_of
 from uncertainty_metrics._report._row_notes import notes_on_rows
+from uncertainty_metrics._report._sections_calibration import means_in_words
 from uncertainty_metrics._report._sections_ensemble import ensemble
 from uncertainty_metrics._report._sections_groups import groups
 from uncertainty_metrics._report._sections_intervals import intervals
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_posterior import bayesian_ece, num_draws
 from uncertainty_metrics._report._sections_risk import notes_on, risk
+from uncertainty_metrics._report._sections_rows import is_clear
 from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
@@ -95,7 +97,16 @@ def sections(
 
 
 def _risk_first(report: dict[str, Any]) -> dict[str, Any]:
-    """Returns the sections in the order for risks: what is of decisions comes last."""
+    """Returns the sections in the order for risks: what is of decisions comes last.
+
+    On average the risks are called too high or too low only if a test of calibration
+    finds something.
+    """
+    tests = (report["risk"], report["bayesian_ece"])
+    calibration = report["calibration"]
+    found = any(is_clear(test["p_value"]) for test in tests)
+    if calibration["direction"] and (report["risk"]["finding"] is None or not found):
+        calibration |= {"direction": "", "verdict": means_in_words(calibration)}
     for section in (report["calibration"], report["intervals"]["metrics"]):
         for name in ("accuracy", "mean_confidence"):
             if name in section:

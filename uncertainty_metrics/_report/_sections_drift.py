@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report._decisions import judged_of, name_of_event
+from uncertainty_metrics._report._decisions import event_of, judged_of, name_of_event
 from uncertainty_metrics._report._predictions import (
     Decided,
     Model,
@@ -27,15 +28,23 @@ _FAR = 3.0
 _LEAST_EXAMPLES = 5
 
 
-def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
+def statistics_of(
+    model: Decided, num_bins: int, event: int | None = None
+) -> BinStatistics:
     """Returns the bins of the scores by which calibration is judged; of weighted ones
     with effective numbers.
     """
-    judged = judged_of(model)
+    judged = judged_of(model, event)
     bins = um.bin_statistics(**judged.arguments, num_bins=num_bins)
     scale = judged.sample_size / bins.counts.sum()
     sums = (bins.counts, bins.score_sums, bins.outcome_sums)
     return BinStatistics(bins.edges, *(scale * each for each in sums))
+
+
+def statistics_of_both(models: Sequence[Decided], num_bins: int) -> list[BinStatistics]:
+    """Returns the bins of two models, of two classes by the event of the first."""
+    event = event_of(models[0])
+    return [statistics_of(model, num_bins, event) for model in models]
 
 
 def can_drift(first: Model, second: Model) -> bool:
@@ -49,7 +58,7 @@ def can_drift(first: Model, second: Model) -> bool:
 
 def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
     """Returns the section of two models, for which `can_drift`."""
-    first, second = (statistics_of(model, num_bins) for model in models)
+    first, second = statistics_of_both(models, num_bins)
     found = um.calibration_drift(first, second)
     gaps, edges = found.gaps, found.edges
     rows = [

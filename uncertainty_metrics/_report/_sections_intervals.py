@@ -119,12 +119,13 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
 
 def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
     """Returns the interval of the calibration error of all rows of a stream."""
-    if event_of(model) is None:
+    event = event_of(model)
+    if event is None:
         return model.summary.decisions.calibration_error_interval(
             level=INTERVAL_LEVEL, num_bins=num_bins
         )
     sums = _error_interval.grouped(
-        _error_interval.of_cells(event_cells(model)), num_bins
+        _error_interval.of_cells(event_cells(model, event)), num_bins
     )
     size, total = model.summary.num_examples, model.summary.total_weight
     return _error_interval.interval(sums, max(1.0, size / total), INTERVAL_LEVEL)

@@ -15,6 +15,7 @@ from uncertainty_metrics._report._decisions import (
     words_of,
 )
 from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _rows, _wilson
@@ -62,12 +63,15 @@ class Mended(NamedTuple):
       forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
         for more than two classes, else the confidences or the probabilities of the
         event, [N].
+      is_of_event: whether the forecasts are probabilities of the event, class 1 of the
+        labels.
     """
 
     section: dict[str, Any]
     data: dict[str, Any]
     kind: str
     forecasts: dict[str, np.ndarray]
+    is_of_event: bool = False
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
@@ -110,6 +114,8 @@ def mended(model: Rows, num_bins: int) -> Mended:
         "notes": [],
     }
     reason = _too_few(labels, weights, of_answers)
+    if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
+        reason = "fewer than 10 examples have the event, or do not have it"
     if reason:
         section["verdict"] = f"Too few to say: {reason}."
         return Mended(section, {}, kind, {})
@@ -142,17 +148,21 @@ def mended(model: Rows, num_bins: int) -> Mended:
         found = Mended(section, scored, "confidences", forecasts)
     elif (event := event_of(model)) is not None:
         of_event = (labels == event).astype(np.int64)
-        scored |= {"labels": of_event, "positive_class": True}
+        scored |= {"labels": of_event}
         forecasts = {
             name: _probabilities(kind, of_map)[:, event]
             for name, of_map in forecasts.items()
         }
-        found = Mended(section, scored, "probabilities", forecasts)
+        found = Mended(section, scored, "probabilities", forecasts, is_of_event=True)
     for name, of_map in found.forecasts.items():
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
-        } | {"ece": um.ece(**found.data, **{found.kind: of_map}, num_bins=num_bins)}
+        }
+        data_of_map = {**found.data, found.kind: of_map}
+        section["scores"][name]["ece"] = um.ece(
+            **data_of_map, num_bins=num_bins, positive_class=found.is_of_event
+        )
     _judge(section, each, weights, words_of(model).outcomes)
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)

@@ -11,17 +11,23 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import name_of_event
 from uncertainty_metrics._report._predictions import Predictions, Stream
 from uncertainty_metrics._report._risks import (
+    TOO_FEW,
     Risks,
     has_risks,
+    is_too_few,
     risks_of,
 )
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, row
-from uncertainty_metrics._report._sections_rows import shown_p_value
+from uncertainty_metrics._report._sections_rows import (
+    is_borderline,
+    is_clear,
+    shown_p_value,
+)
 from uncertainty_metrics.numpy.calibration import risk_calibration
 
-# With fewer examples of either outcome there is no verdict; and up to the second number
-# a note says that estimates are rough (Vergouwe et al., 2005; Collins et al., 2016).
-_TOO_FEW, _FEW = 10, 100
+# With fewer examples of either outcome a note says that estimates are rough (Vergouwe
+# et al., 2005; Collins et al., 2016).
+_FEW = 100
 THRESHOLDS = np.arange(1, 100) / 100
 _ON_ACTIONS = (
     "The decision curve shows the net benefit of acting on the risks on these data. It "
@@ -69,16 +75,25 @@ def risk(model: Predictions | Stream) -> dict[str, Any]:
         for name in ("calibration_intercept", "calibration_slope")
         if found[name] is not None
     }
-    event = name_of_event(model)
-    section = common(data, f"The event ({event}) came", intervals)
-    return {"event": event, **section, **_tested(data, intervals, p_values)}
+    event, tested = name_of_event(model), _tested(data, intervals, p_values)
+    came = f"The event ({event}) came"
+    section = common(data, came, intervals, tested["p_value"])
+    return {"event": event, **section, **tested}
 
 
 def common(
-    data: Risks, came: str, intervals: dict[str, dict[str, Any]]
+    data: Risks,
+    came: str,
+    intervals: dict[str, dict[str, Any]],
+    p: float | None = None,
 ) -> dict[str, Any]:
-    """Returns what the section has of a classifier and of a survival model alike; the
-    verdict begins with `came`.
+    """Returns what the section has of a classifier and of a survival model alike.
+
+    Args:
+      data: the risks.
+      came: the first words of the verdict.
+      intervals: the numbers with their intervals.
+      p: the p-value of intercept and slope together; None if only intervals judge.
     """
     curve = um.net_benefit(**data.arguments, thresholds=THRESHOLDS)
     return {
@@ -88,7 +103,7 @@ def common(
         "expected_events": data.expected,
         "smaller_class": data.smaller_class,
         "level": INTERVAL_LEVEL,
-        "verdict": _verdict(data, came, intervals),
+        "verdict": _verdict(data, came, intervals, p),
         "intervals": intervals,
         "metrics": _metrics(data),
         "decision_curve": {
@@ -148,11 +163,6 @@ def _tested(
     }
 
 
-def is_too_few(smaller_class: float) -> bool:
-    """Says if there are too few examples of an outcome for a verdict."""
-    return smaller_class < _TOO_FEW
-
-
 def notes_on(data: Risks) -> list[str]:
     """Returns a note if there are few examples with the event, or without it."""
     if data.smaller_class >= _FEW:
@@ -177,7 +187,9 @@ def finding(name: str, estimate: float) -> str:
     return "too low" if estimate > 0 else "too high"
 
 
-def _verdict(data: Risks, came: str, intervals: Mapping[str, dict[str, Any]]) -> str:
+def _verdict(
+    data: Risks, came: str, intervals: Mapping[str, dict[str, Any]], p: float | None
+) -> str:
     """Says what the numbers say, where the data show it."""
     counts = (
         f"{came} {amount(data.events)} times in {amount(data.total)} examples, and "
@@ -193,17 +205,19 @@ def _verdict(data: Risks, came: str, intervals: Mapping[str, dict[str, Any]]) ->
         ]
         sentences = [
             f"Too few to say: {_uncapitalized(counts)} A verdict needs at least "
-            f"{_TOO_FEW} examples with the event and {_TOO_FEW} without it.",
+            f"{TOO_FEW} examples with the event and {TOO_FEW} without it.",
             *undefined,
         ]
     else:
-        sentences = [
-            counts,
-            _of_level(ratio),
-            _of_spread(data, slope),
-            _of_ranking(intervals["auroc"]),
-            _ON_ACTIONS,
-        ]
+        of_numbers = [_of_level(ratio), _of_spread(data, slope)]
+        if p is not None and not is_clear(p) and slope["estimate"] is not None:
+            # Each interval by itself would find too much.
+            found = "is borderline" if is_borderline(p) else "may be chance"
+            of_numbers = [
+                f"O/E is {_ends(ratio)}, and the slope is {_ends(slope)}: what the "
+                f"intercept and the slope show {found} (p {shown_p_value(p)} for both)."
+            ]
+        sentences = [counts, *of_numbers, _of_ranking(intervals["auroc"]), _ON_ACTIONS]
     return " ".join(filter(None, sentences))
 
 

@@ -85,13 +85,14 @@ def _calibration(model: Stream, num_bins: int) -> dict[str, Any]:
 
 def _statistics(model: Stream, scheme: BinningScheme, num_bins: int) -> BinStatistics:
     """Returns the bins of the scores by which calibration is judged."""
-    if event_of(model) is None:
+    event = event_of(model)
+    if event is None:
         decisions = model.summary.decisions
         return decisions.bin_statistics(binning_scheme=scheme, num_bins=num_bins)
     spec = CalibrationSpec(
         scheme, True, False, "l1", num_bins=num_bins, positive_class=True
     )
-    return _bins_and_ranks.bin_statistics([event_cells(model)], spec)
+    return _bins_and_ranks.bin_statistics([event_cells(model, event)], spec)
 
 
 def _means(model: Stream) -> dict[str, dict[str, Any]]:

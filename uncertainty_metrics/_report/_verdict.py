@@ -17,7 +17,8 @@ import numpy as np
 
 from uncertainty_metrics._report._blocks import SIDES, model, number, significant
 from uncertainty_metrics._report._predictions import visible
-from uncertainty_metrics._report._sections_risk import finding, is_too_few
+from uncertainty_metrics._report._risks import is_too_few
+from uncertainty_metrics._report._sections_risk import finding
 from uncertainty_metrics._report._sections_rows import (
     decimals,
     is_borderline,
@@ -166,20 +167,16 @@ def _of_risks(report: dict[str, Any]) -> Iterator[Tile]:
     constant = report["scoring_rules"]["constant"]
     # Half of the sum over both classes.
     halves = {name: constant[name] / 2 for name in ("model", "constant", "gain")}
-    yield _against_constant(
-        {**constant, **halves},
-        "Brier score of the event, the mean of (event - risk)^2,",
-        "the share of events",
-        number,
+    score = "Brier score of the event, the mean of (event - risk)^2,"
+    against = _against_constant(
+        {**constant, **halves}, score, "the share of events", number
     )
+    yield against._replace(value=_TOO_FEW, level="unclear") if few else against
     _, level = _graded(p, "", "")
     ece, detail = _error_and_chance(report)
     yield Tile("Calibration error", ece, detail, "unclear" if few else level)
     if "mending" in report:
-        tile = _mending(report["mending"], min(p, section["p_value"]))
-        if few:
-            tile = tile._replace(value=_TOO_FEW, level="unclear")
-        yield tile
+        yield _mending(report["mending"], min(p, section["p_value"]))
     if "groups" in report:
         yield _groups(report["groups"])
     yield _accuracy(report)

@@ -128,9 +128,10 @@ def report(
     language model, an expert or an alarm it shows the same without classes, and above
     which confidence the model may answer alone. For a regression, `means` with
     `stddevs` or `variances`, it says whether the error bars are right. With `groups`
-    it says for whom the model is wrong more often than it says. P(class 1) of
-    two classes in one column, and `survival` at a time `at`, are also reported as risks
-    of an event, with the numbers that medicine asks for. `python -m uncertainty_metrics
+    it says for whom the model is wrong more often than it says. The calibration of two
+    classes is judged by P(class 1), not by the decisions. P(class 1) in one column, and
+    `survival` at a time `at`, are reported as risks of an event, with the numbers that
+    medicine asks for. `python -m uncertainty_metrics
     report FILE` writes the same report for a file.
 
     Args:
@@ -190,8 +191,8 @@ def report(
       >>> found = um.report(labels, np.full(200, 0.9), name="sure of itself")
       >>> round(found.to_dict()["calibration"]["metrics"]["ece"]["value"], 6)
       0.3
-      >>> [tile["value"] for tile in found.to_dict()["tiles"]][1]
-      'Overconfident'
+      >>> found.to_dict()["tiles"][0]["value"]
+      'Too high'
       >>> found = um.report(correct=labels, confidences=np.full(200, 0.9))
       >>> found.to_dict()["calibration"]["accuracy"]
       0.6
