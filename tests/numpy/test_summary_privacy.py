@@ -9,7 +9,11 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_summary import KINDS, predictions, summary_of, weighted_or_not
-from uncertainty_metrics.numpy.sketch import _discrete_laplace, _private_counts
+from uncertainty_metrics.numpy.sketch import (
+    _discrete_laplace,
+    _private_cells,
+    _private_counts,
+)
 
 FEW = 5
 
@@ -240,6 +244,32 @@ def test_rare_classes_share_their_brier_scores_by_weight(rng):
     np.testing.assert_allclose(found.mean, np.mean(constant - b))
     np.testing.assert_allclose(found.standard_error, np.sqrt(spread / 50))
     assert np.isclose(arrays["sums"][10, 1], 4 * b[-1])
+
+
+def test_too_few_decisions_take_those_for_the_most_frequent_class_with_them():
+    """Class 2 is decided twice; the block of the six decisions for class 1 stays."""
+    decided = np.array([0] * 42 + [1] * 6 + [2] * 2)
+    top = np.concatenate([np.linspace(0.5, 0.91, 42), np.full(6, 0.8), [0.6, 0.7]])
+    p = np.tile((1 - top[:, None]) / 2, 3)
+    p[range(50), decided] = top
+    _, arrays = saved(summary_of({"labels": decided, "probabilities": p}))
+    groups, _, weights, scores, _ = arrays["decided"]
+    of_class = {k: (weights[groups == k], scores[groups == k]) for k in (1, 2, 3)}
+    np.testing.assert_allclose(of_class[1], [[6], [4.8]])
+    assert of_class[2][0].size == 0
+    # The least confident block of class 0 has its five lowest scores.
+    np.testing.assert_allclose(of_class[3], [[7], [top[:5].sum() + 1.3]])
+
+
+def test_a_block_of_cells_of_a_file_has_the_least_score_of_all_of_them():
+    """Not that of the first cell: a cell may stand for scores far below it."""
+    cells = _private_cells._Fine(
+        np.array([5, 6]), np.full((5, 2), [[3.0], [1.5], [1], [3], [1]])
+    )
+    known = np.full(9, 0.5)
+    known[5:7] = 0.4, 0.1
+    (least,) = _private_cells._blocks(0, cells, np.array([0]), 0.45, known).least
+    assert least == 0.1
 
 
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
