@@ -126,8 +126,8 @@ def test_fractional_and_extreme_weights_give_the_exact_fits(rng):
 
 
 def test_slopes_that_differ_by_less_than_rounding_are_told_apart():
-    """Three scores, of which the first two are pooled: their slopes round to 1 without
-    and with the last example.
+    """The slopes from the start to the second and to the third score round to the same
+    number, but only the first two scores are pooled.
     """
     map = um.VennAbersCalibration()
     map.fit([1, 0, 1], probabilities=[0.1, 0.2, 0.3], sample_weight=[1e17, 1e20, 2])
