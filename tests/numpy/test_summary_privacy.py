@@ -13,6 +13,7 @@ from uncertainty_metrics.numpy.sketch import (
     _discrete_laplace,
     _private_cells,
     _private_counts,
+    _sums_by_class,
 )
 
 FEW = 5
@@ -400,3 +401,44 @@ def test_private_needs_new_examples_without_weights(rng):
             other.save(io.BytesIO(), private=1.0)
     with pytest.raises(ValueError, match="50 examples or more"):
         summary_of({n: x[:10] for n, x in data.items()}).save(io.BytesIO(), 10.0)
+
+
+def test_the_most_frequent_label_takes_what_is_left_by_rounding():
+    """A label that does not occur would have -1 examples, which no file may have."""
+    sums = np.array([[100.0], [80], [75], [100], [75]])
+    decided = _private_cells.Blocks(np.array([4]), sums, np.array([0.25]))
+    labels = np.array([33.6, 34.4, 31.6, 0.4])
+    found = _private_counts._sums(decided, labels, np.zeros(4), 0.0, 0.0, 0.0)
+    assert found[0].tolist() == [34, 34, 32, 0]
+    labels = np.array([33.6, 33.7, 32.6, 0.1])
+    found = _private_counts._sums(decided, labels, np.zeros(4), 0.0, 0.0, 0.0)
+    assert found[0].tolist() == [33, 34, 33, 0]
+
+
+@pytest.mark.parametrize("kind", ["answers", "two classes"])
+def test_without_noise_sums_of_scores_in_the_middle_of_bins_are_exact(
+    kind, monkeypatch
+):
+    monkeypatch.setattr(_discrete_laplace, "noise", lambda _, shape: np.zeros(shape))
+    p = np.repeat([0.105, 0.705], [60, 20])
+    y = np.concatenate([np.arange(60) < 6, np.arange(20) < 14]).astype(int)
+    data = {"correct": y, "confidences": p}
+    if kind == "two classes":
+        data = {"labels": y, "probabilities": np.stack([1 - p, p], axis=1)}
+    _, arrays = saved(summary_of(data), private=100.0)
+    found = _sums_by_class.named(arrays["sums"])
+    right, sure = y, p
+    if kind == "two classes":
+        right, sure = (p > 0.5) == y, np.maximum(p, 1 - p)
+    b = (1 + (kind == "two classes")) * (y - p) ** 2
+    likelihood = -np.log(np.where(y, p, 1 - p))
+    expected = {
+        **{"right": right.sum(), "confidence": sure.sum()},
+        **{"w_gap": (right - sure).sum(), "ww_gap_gap": ((right - sure) ** 2).sum()},
+        **{"w_b": b.sum(), "ww_b_b": (b**2).sum()},
+        **{"w_l": likelihood.sum(), "ww_l_l": (likelihood**2).sum()},
+    }
+    for name, value in expected.items():
+        assert found[name].sum() == pytest.approx(value, rel=1e-9), name
+    np.testing.assert_array_equal(found["examples"], np.bincount(y))
+    np.testing.assert_allclose(found["ww_b"], np.bincount(y, b), rtol=1e-9)
