@@ -79,6 +79,7 @@ def block(name, row, value):
         headed(version=1),
         headed(of_answers=True),
         headed(of_answers=1),
+        headed(of_answers=0),
         headed(class_names=["a"]),
         headed(class_names=[1, 2, 3, 4]),
         headed(private=-1.0),
