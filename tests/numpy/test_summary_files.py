@@ -133,6 +133,21 @@ def test_a_file_with_sums_that_no_examples_have_is_refused(change, rng):
         um.Summary.load(file_of(arrays))
 
 
+@pytest.mark.parametrize("weight", [1e3, 1e-3])
+def test_blocks_of_other_right_answers_than_the_sums_are_refused(weight, rng):
+    """A share of 5e-4 of the weight is far more than rounding, in any unit of it."""
+    data = predictions(rng, "answers", 120)
+    summary, file = um.Summary(), io.BytesIO()
+    summary.update(**data, sample_weight=np.full(120, weight))
+    summary.save(file)
+    file.seek(0)
+    with np.load(file) as archive:
+        arrays = dict(archive)
+    arrays["decided"][4, np.argmax(arrays["decided"][4])] -= 0.06 * weight
+    with pytest.raises(ValueError, match="blocks and sums of different examples"):
+        um.Summary.load(file_of(arrays))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_damaged_file_is_refused_or_gives_possible_means(kind, weighted, rng):

@@ -106,6 +106,13 @@ def test_files_of_one_label_each_are_read_as_one():
         )
 
 
+def test_a_file_without_the_column_of_labels_is_named():
+    pathlib.Path("1.csv").write_text("label,p\nno,0.2\nyes,0.3\n")
+    pathlib.Path("2.csv").write_text("other,p\nno,0.2\nyes,0.3\n")
+    with pytest.raises(ReportError, match=r"^2\.csv: there is no column `label`"):
+        _streams.read_stream(_streams.files_of(["*.csv"]), Choice(positive_class="no"))
+
+
 @pytest.mark.parametrize("first", [0, 30, 60])
 def test_a_field_may_be_absent_from_parts_of_json(first):
     def more(i):
