@@ -9,7 +9,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.fuzz.damage import damaged, damaged_archive
 from tests.numpy.test_summary import KINDS, each_kind, predictions, summary_of
-from uncertainty_metrics.numpy.sketch import _sums_by_class
+from uncertainty_metrics.numpy.sketch import _summary_files, _sums_by_class
 
 ROW = {name: i for i, name in enumerate(_sums_by_class.SUMS)}
 
@@ -131,6 +131,18 @@ def test_a_file_with_sums_that_no_examples_have_is_refused(change, rng):
     change(arrays)
     with pytest.raises(ValueError, match=r"^[^\n]*Received: [^\n]*$"):
         um.Summary.load(file_of(arrays))
+
+
+def test_a_file_of_fewer_than_fifty_examples_is_refused(rng, monkeypatch):
+    file = io.BytesIO()
+    with monkeypatch.context() as patched:
+        patched.setattr(_summary_files, "LEAST_EXAMPLES", 10)
+        summary_of(predictions(rng, "answers", 49)).save(file)
+        file.seek(0)
+        assert um.Summary.load(file).num_examples == 49
+    file.seek(0)
+    with pytest.raises(ValueError, match="sums of 49 examples"):
+        um.Summary.load(file)
 
 
 @pytest.mark.parametrize("weight", [1e3, 1e-3])

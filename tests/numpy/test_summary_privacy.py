@@ -273,6 +273,17 @@ def test_a_block_of_cells_of_a_file_has_the_least_score_of_all_of_them():
     assert least == 0.1
 
 
+def test_a_rare_class_shares_its_brier_scores_with_the_next_rarest(rng):
+    labels = np.repeat([0, 1, 2], [40, 8, 2])
+    p = rng.dirichlet(np.ones(3), 50)
+    _, arrays = saved(summary_of({"labels": labels, "probabilities": p}))
+    b = np.bincount(labels, np.sum((p - np.eye(3)[labels]) ** 2, axis=1))
+    together = (b[1] + b[2]) / 10
+    expected = [b[0], 8 * together, 2 * together]
+    found = _sums_by_class.named(arrays["sums"])["ww_b"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
 @weighted_or_not
 @pytest.mark.parametrize("n", [50, 400])
