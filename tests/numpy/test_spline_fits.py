@@ -111,6 +111,17 @@ def test_curve_of_few_events_is_at_the_optimum_of_60_digits(events, rng):
         assert index.e_max == pytest.approx(np.abs(expected - p).max(), abs=1e-6)
 
 
+def test_curve_with_knots_that_almost_coincide_is_at_the_optimum(rng):
+    # Most risks are between 0.49998 and 0.50002, and so are three of the knots.
+    z = np.concatenate([rng.uniform(-1e-4, 1e-4, 26), [-3, -2, -1] * 2, [1, 2, 3] * 2])
+    labels, weights = np.zeros(38, int), np.ones(38, int)
+    labels[:4] = 1
+    p = special.expit(z)
+    curve = _spline_curve.fitted(pooled(p, labels == 1, None))
+    expected = optimum(basis(log_odds(p), weights), labels, weights)
+    np.testing.assert_allclose(curve(p), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("knots", [3, 4, 5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_exchanged_outcomes_turn_the_curve_around(weighted, knots, rng):

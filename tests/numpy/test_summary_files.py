@@ -9,7 +9,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.fuzz.damage import damaged, damaged_archive
 from tests.numpy.test_summary import KINDS, each_kind, predictions, summary_of
-from uncertainty_metrics.numpy.sketch import _sums_by_class
+from uncertainty_metrics.numpy.sketch import _summary_files, _sums_by_class
 
 ROW = {name: i for i, name in enumerate(_sums_by_class.SUMS)}
 
@@ -81,6 +81,7 @@ def block(name, row, value):
         headed(version=1),
         headed(of_answers=True),
         headed(of_answers=1),
+        headed(of_answers=0),
         headed(class_names=["a"]),
         headed(class_names=[1, 2, 3, 4]),
         headed(private=-1.0),
@@ -133,6 +134,33 @@ def test_a_file_with_sums_that_no_examples_have_is_refused(change, rng):
     assert um.Summary.load(file_of(arrays)).num_examples == 120
     change(arrays)
     with pytest.raises(ValueError, match=r"^[^\n]*Received: [^\n]*$"):
+        um.Summary.load(file_of(arrays))
+
+
+def test_a_file_of_fewer_than_fifty_examples_is_refused(rng, monkeypatch):
+    file = io.BytesIO()
+    with monkeypatch.context() as patched:
+        patched.setattr(_summary_files, "LEAST_EXAMPLES", 10)
+        summary_of(predictions(rng, "answers", 49)).save(file)
+        file.seek(0)
+        assert um.Summary.load(file).num_examples == 49
+    file.seek(0)
+    with pytest.raises(ValueError, match="sums of 49 examples"):
+        um.Summary.load(file)
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e-3])
+def test_blocks_of_other_right_answers_than_the_sums_are_refused(weight, rng):
+    """A share of 5e-4 of the weight is far more than rounding, in any unit of it."""
+    data = predictions(rng, "answers", 120)
+    summary, file = um.Summary(), io.BytesIO()
+    summary.update(**data, sample_weight=np.full(120, weight))
+    summary.save(file)
+    file.seek(0)
+    with np.load(file) as archive:
+        arrays = dict(archive)
+    arrays["decided"][4, np.argmax(arrays["decided"][4])] -= 0.06 * weight
+    with pytest.raises(ValueError, match="blocks and sums of different examples"):
         um.Summary.load(file_of(arrays))
 
 

@@ -9,7 +9,12 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_summary import KINDS, predictions, summary_of, weighted_or_not
-from uncertainty_metrics.numpy.sketch import _discrete_laplace, _private_counts
+from uncertainty_metrics.numpy.sketch import (
+    _discrete_laplace,
+    _private_cells,
+    _private_counts,
+    _sums_by_class,
+)
 
 FEW = 5
 
@@ -242,6 +247,43 @@ def test_rare_classes_share_their_brier_scores_by_weight(rng):
     assert np.isclose(arrays["sums"][10, 1], 4 * b[-1])
 
 
+def test_too_few_decisions_take_those_for_the_most_frequent_class_with_them():
+    """Class 2 is decided twice; the block of the six decisions for class 1 stays."""
+    decided = np.array([0] * 42 + [1] * 6 + [2] * 2)
+    top = np.concatenate([np.linspace(0.5, 0.91, 42), np.full(6, 0.8), [0.6, 0.7]])
+    p = np.tile((1 - top[:, None]) / 2, 3)
+    p[range(50), decided] = top
+    _, arrays = saved(summary_of({"labels": decided, "probabilities": p}))
+    groups, _, weights, scores, _ = arrays["decided"]
+    of_class = {k: (weights[groups == k], scores[groups == k]) for k in (1, 2, 3)}
+    np.testing.assert_allclose(of_class[1], [[6], [4.8]])
+    assert of_class[2][0].size == 0
+    # The least confident block of class 0 has its five lowest scores.
+    np.testing.assert_allclose(of_class[3], [[7], [top[:5].sum() + 1.3]])
+
+
+def test_a_block_of_cells_of_a_file_has_the_least_score_of_all_of_them():
+    """Not that of the first cell: a cell may stand for scores far below it."""
+    cells = _private_cells._Fine(
+        np.array([5, 6]), np.full((5, 2), [[3.0], [1.5], [1], [3], [1]])
+    )
+    known = np.full(9, 0.5)
+    known[5:7] = 0.4, 0.1
+    (least,) = _private_cells._blocks(0, cells, np.array([0]), 0.45, known).least
+    assert least == 0.1
+
+
+def test_a_rare_class_shares_its_brier_scores_with_the_next_rarest(rng):
+    labels = np.repeat([0, 1, 2], [40, 8, 2])
+    p = rng.dirichlet(np.ones(3), 50)
+    _, arrays = saved(summary_of({"labels": labels, "probabilities": p}))
+    b = np.bincount(labels, np.sum((p - np.eye(3)[labels]) ** 2, axis=1))
+    together = (b[1] + b[2]) / 10
+    expected = [b[0], 8 * together, 2 * together]
+    found = _sums_by_class.named(arrays["sums"])["ww_b"]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
 @weighted_or_not
 @pytest.mark.parametrize("n", [50, 400])
@@ -370,3 +412,44 @@ def test_private_needs_new_examples_without_weights(rng):
             other.save(io.BytesIO(), private=1.0)
     with pytest.raises(ValueError, match="50 examples or more"):
         summary_of({n: x[:10] for n, x in data.items()}).save(io.BytesIO(), 10.0)
+
+
+def test_the_most_frequent_label_takes_what_is_left_by_rounding():
+    """A label that does not occur would have -1 examples, which no file may have."""
+    sums = np.array([[100.0], [80], [75], [100], [75]])
+    decided = _private_cells.Blocks(np.array([4]), sums, np.array([0.25]))
+    labels = np.array([33.6, 34.4, 31.6, 0.4])
+    found = _private_counts._sums(decided, labels, np.zeros(4), 0.0, 0.0, 0.0)
+    assert found[0].tolist() == [34, 34, 32, 0]
+    labels = np.array([33.6, 33.7, 32.6, 0.1])
+    found = _private_counts._sums(decided, labels, np.zeros(4), 0.0, 0.0, 0.0)
+    assert found[0].tolist() == [33, 34, 33, 0]
+
+
+@pytest.mark.parametrize("kind", ["answers", "two classes"])
+def test_without_noise_sums_of_scores_in_the_middle_of_bins_are_exact(
+    kind, monkeypatch
+):
+    monkeypatch.setattr(_discrete_laplace, "noise", lambda _, shape: np.zeros(shape))
+    p = np.repeat([0.105, 0.705], [60, 20])
+    y = np.concatenate([np.arange(60) < 6, np.arange(20) < 14]).astype(int)
+    data = {"correct": y, "confidences": p}
+    if kind == "two classes":
+        data = {"labels": y, "probabilities": np.stack([1 - p, p], axis=1)}
+    _, arrays = saved(summary_of(data), private=100.0)
+    found = _sums_by_class.named(arrays["sums"])
+    right, sure = y, p
+    if kind == "two classes":
+        right, sure = (p > 0.5) == y, np.maximum(p, 1 - p)
+    b = (1 + (kind == "two classes")) * (y - p) ** 2
+    likelihood = -np.log(np.where(y, p, 1 - p))
+    expected = {
+        **{"right": right.sum(), "confidence": sure.sum()},
+        **{"w_gap": (right - sure).sum(), "ww_gap_gap": ((right - sure) ** 2).sum()},
+        **{"w_b": b.sum(), "ww_b_b": (b**2).sum()},
+        **{"w_l": likelihood.sum(), "ww_l_l": (likelihood**2).sum()},
+    }
+    for name, value in expected.items():
+        assert found[name].sum() == pytest.approx(value, rel=1e-9), name
+    np.testing.assert_array_equal(found["examples"], np.bincount(y))
+    np.testing.assert_allclose(found["ww_b"], np.bincount(y, b), rtol=1e-9)

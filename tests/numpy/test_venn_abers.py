@@ -125,6 +125,25 @@ def test_fractional_and_extreme_weights_give_the_exact_fits(rng):
         np.testing.assert_array_equal(again.predict_interval(probabilities=p), found)
 
 
+def test_slopes_that_differ_by_less_than_rounding_are_told_apart():
+    """The slopes from the start to the second and to the third score round to the same
+    number, but only the first two scores are pooled.
+    """
+    map = um.VennAbersCalibration()
+    map.fit([1, 0, 1], probabilities=[0.1, 0.2, 0.3], sample_weight=[1e17, 1e20, 2])
+    pooled = 1e17 / (1e17 + 1e20)
+    p0, p1 = map.predict_interval(probabilities=[0.1, 0.2, 0.3])
+    np.testing.assert_allclose(p0, [pooled, pooled, 2 / 3], rtol=1e-12)
+    np.testing.assert_allclose(p1, [pooled, pooled, 1], rtol=1e-12)
+
+
+def test_fractions_of_weights_whose_sum_is_whole_count():
+    map = um.VennAbersCalibration()
+    map.fit([1, 0], probabilities=[0.5, 0.5], sample_weight=[0.25, 0.75])
+    p0, p1 = map.predict_interval(probabilities=[0.5])
+    assert (p0.item(), p1.item()) == (0.25 / 2, 1.25 / 2)
+
+
 def test_logits_and_probabilities_of_all_shapes_and_types(rng):
     labels = rng.integers(0, 2, 60)
     margins = rng.normal(size=60) + labels

@@ -108,6 +108,31 @@ def test_permissions_stay_and_new_files_have_those_of_the_umask(tmp_path):
 
 
 @posix
+def test_the_owner_stays(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"1")
+    try:
+        os.chown(path, 12_345, 23_456)
+    except OSError:
+        pytest.skip("this user may give no files away")
+    with written_whole(path) as file:
+        file.write(b"2")
+    assert (path.stat().st_uid, path.stat().st_gid) == (12_345, 23_456)
+
+
+def test_an_error_of_a_disk_that_writes_later_leaves_the_old_file(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"), written_whole(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@posix
 @pytest.mark.parametrize("exists", [True, False])
 def test_the_target_of_a_link_is_replaced(tmp_path, exists):
     folder = tmp_path / "other"

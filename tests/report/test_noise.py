@@ -140,6 +140,16 @@ def test_weighted_events_count_by_their_effective_number(monkeypatch):
     assert survival["notes"][0].startswith("Only 8 of ")
 
 
+def test_the_note_names_the_class_of_the_smaller_effective_number():
+    # Few events have most of the weight.
+    labels, p = with_events(80)
+    weights = np.where(labels == 1, 1.0, 0.01)
+    found = um.report(labels, p, sample_weight=weights).to_dict()
+    assert found["risk"]["smaller_class"] == pytest.approx(80)
+    start = "Only 80 of 84.2 examples had the event, in effect 80.0 because"
+    assert any(note.startswith(start) for note in found["notes"])
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_the_risk_comes_first_and_decisions_last():
     rng = np.random.default_rng(0)

@@ -181,6 +181,25 @@ def test_an_example_of_many_lines_is_refused_before_it_fills_the_memory(monkeypa
         _streams.read_stream(_streams.files_of(["p.csv"]))
 
 
+def test_an_end_of_a_line_that_two_reads_share_is_one_end(monkeypatch):
+    monkeypatch.setattr(_text_files, "LONGEST", 2**12)
+    # At every even place "\r" and "\n" are on both sides.
+    file = io.BytesIO(b"a" + 10_000 * b"\r\n" + 2**14 * b"5")
+    with pytest.raises(ValueError, match="^line 10001 begins an example of more"):
+        list(_text_files.TextFile(file).lines("CSV"))
+
+
+def test_the_line_of_a_long_example_counts_each_line_before_it_once(monkeypatch):
+    monkeypatch.setattr(_text_files, "LONGEST", 2**12)
+    monkeypatch.setattr(_text_files, "_BLOCK", 50)
+    with open("p.csv", "w") as file:
+        file.write("label,p,text\n")
+        file.writelines(f'{i % 2},0.5,"a\n{i}"\n' for i in range(40))
+        file.write('0,0.5,"\n' + 2**12 * "a\n")
+    with pytest.raises(ReportError, match=r"p\.csv: line 82 begins an example of more"):
+        _streams.read_stream(_streams.files_of(["p.csv"]))
+
+
 def test_a_block_of_lines_of_spaces_has_no_example():
     for text in ("label,p\n\t\n", "label,p\n" + 100_000 * "0,0.5\n" + "\t\n"):
         table = CsvTable(io.BytesIO(text.encode()), silent)

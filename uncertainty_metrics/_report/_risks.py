@@ -79,7 +79,12 @@ class Risks(NamedTuple):
         """Number of examples with the event, or of those without it if they are fewer;
         of weighted examples Kish's effective number.
         """
-        return min(self._size_of(self.labels == 1), self._size_of(self.labels == 0))
+        return min(self.class_sizes)
+
+    @property
+    def class_sizes(self) -> tuple[float, float]:
+        """The numbers of examples without the event and with it, as above."""
+        return self._size_of(self.labels == 0), self._size_of(self.labels == 1)
 
     def _size_of(self, some: np.ndarray) -> float:
         if self.weights is None or not np.any(some):

@@ -167,7 +167,8 @@ def notes_on(data: Risks) -> list[str]:
     """Returns a note if there are few examples with the event, or without it."""
     if data.smaller_class >= _FEW:
         return []
-    some = data.events <= data.total / 2
+    others, events = data.class_sizes
+    some = events <= others
     number = data.events if some else data.total - data.events
     effective = ""
     if data.weights is not None:
