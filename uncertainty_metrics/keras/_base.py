@@ -98,6 +98,8 @@ def _in_one_call(result: _Method) -> _Method:
             state = [variable.value for variable in self.variables]
         value, invalid, exact = compiled(state)
         self._warn_if_nan(int(invalid), bool(exact))
+        if not invalid and exact:
+            self._warn_if_undefined(value)
         return dict(zip(names, value, strict=True)) if names else value
 
     return computed  # type: ignore[return-value]
@@ -111,6 +113,9 @@ class SumsMetric(keras.metrics.Metric):
     # is always a dict; a callback that monitors it needs `mode=`.
     _direction: Literal["up", "down"]
     _has_direction: bool = True
+    # The examples without which the result is NaN, for a warning; None if it is always
+    # defined.
+    _needs: str | None = None
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -118,6 +123,7 @@ class SumsMetric(keras.metrics.Metric):
         self._lock = threading.RLock()
         # The number of invalid batches in the last warning; -1 for too many examples.
         self._warned_of = 0
+        self._warned_undefined = False
         self._compiled_result: Any = None
         # A compiled update cannot raise an error. It counts each batch that is not
         # valid, and the count makes the result NaN.
@@ -160,11 +166,12 @@ class SumsMetric(keras.metrics.Metric):
             return f"<{title}>"
         if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
             return f"<{title}, no examples>"
-        warned_of = self._warned_of  # The warning is left to the next `result`.
+        # The warning is left to the next `result`.
+        warned = self._warned_of, self._warned_undefined
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = self.result()
-        self._warned_of = warned_of
+        self._warned_of, self._warned_undefined = warned
         parts = result if isinstance(result, dict) else {"result": result}
         values = [
             f"{name}={np.array2string(to_numpy(part), precision=6, threshold=12)}"
@@ -345,6 +352,19 @@ class SumsMetric(keras.metrics.Metric):
             stacklevel=4,
         )
 
+    def _warn_if_undefined(self, value: Any) -> None:
+        """Warns, once until it is defined, if the value of a good state is NaN."""
+        if self._needs is None:
+            return
+        before, self._warned_undefined = self._warned_undefined, bool(value != value)
+        if self._warned_undefined and not before:
+            warnings.warn(
+                f"The result of {type(self).__name__} {self.name!r} is NaN: it needs "
+                f"{self._needs}.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
     def _usual_causes(self) -> list[str]:
         """Returns the usual reasons why values are wrong, for the options given."""
         config = self.get_config()
@@ -387,6 +407,7 @@ class SumsMetric(keras.metrics.Metric):
                 if value is not None:
                     _variables.add(variable, value)  # Adds on one replica alone.
         self._warned_of = 0
+        self._warned_undefined = False
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to other states."""

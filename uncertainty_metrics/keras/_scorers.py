@@ -248,8 +248,10 @@ class RealScorer:
         labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[rows]
         predictions = to_numpy(xp.cast(y_pred, dtype))
         predictions = predictions.reshape(len(rows), -1)[rows]
-        np_inputs.finite("y_true", labels)
-        np_inputs.finite("y_pred", predictions)
+        of_labels = np_inputs.Place(tuple(y_true.shape), rows)
+        np_inputs.finite("y_true", labels, place=of_labels)
+        of_predictions = np_inputs.Place(tuple(y_pred.shape), rows)
+        np_inputs.finite("y_pred", predictions, place=of_predictions)
         self._explain(predictions)
         raise _checks.error(
             "y_pred",

@@ -23,6 +23,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _missing as np_missing
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _conversion,
@@ -180,7 +181,7 @@ def _as_tensorflow_tensor(name: str, value: Any) -> xp.Tensor:
         # In a graph TensorFlow would read the bytes in the order of this machine.
         value = value.astype(value.dtype.newbyteorder("="))
     try:
-        masked = np.ma.is_masked(value)
+        masked = np_missing.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),

@@ -486,6 +486,16 @@ def collaborative_accuracy(ranking: Ranking, fraction: float) -> xp.Tensor:
     return _ratio(ranking.total - misses, ranking.total)
 
 
+def has_hits(ranking: Ranking) -> xp.Tensor:
+    """Returns whether there is a hit."""
+    return ranking.total_hits > 0
+
+
+def has_both(ranking: Ranking) -> xp.Tensor:
+    """Returns whether there are hits and misses."""
+    return (ranking.total_hits > 0) & (ranking.total_misses > 0)
+
+
 def roc_area(ranking: Ranking) -> xp.Tensor:
     """Returns the probability that a hit is before a miss, 1/2 within a group."""
     after = ranking.total_misses - ranking.misses_before - ranking.misses / 2

@@ -252,7 +252,9 @@ class Calibrator(abc.ABC):
         """Returns the layout of the predictions, and checked examples."""
         examples = _examples.examples(labels, probabilities, logits, **options)
         if examples.name == "probabilities":
-            p = _inputs.check_probabilities(examples.predictions, examples.name)
+            p = _inputs.check_probabilities(
+                examples.predictions, examples.name, examples.place
+            )
             check_some(examples.name, p)
         predictions = logits if examples.name == "logits" else probabilities
         layout = Layout.of(examples.name, shape_of(labels), shape_of(predictions))
