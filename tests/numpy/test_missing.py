@@ -77,7 +77,11 @@ def test_conformal_sets_of_examples_without_a_group_have_their_own_quantile(rng)
     masked = np.ma.array(groups, mask=groups == 2)
     model = um.conformal.ConformalClassifier(alpha=0.3).fit(labels, p, groups=masked)
     quantiles = list(whole.quantile.values())
-    assert model.quantile == {"0": quantiles[0], "1": quantiles[1], "(missing)": quantiles[2]}
+    assert model.quantile == {
+        "0": quantiles[0],
+        "1": quantiles[1],
+        "(missing)": quantiles[2],
+    }
     expected = whole.predict(p, groups=groups)
     np.testing.assert_array_equal(model.predict(p, groups=masked), expected)
     few = groups < 2

@@ -25,6 +25,8 @@ from uncertainty_metrics.numpy._metric_state import (
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
+    _inputs,
+    _structures,
     _sums,
     to_numpy,
     xp,
@@ -289,7 +291,10 @@ class SumsMetric(keras.metrics.Metric):
                 update = _variables.compiled_update(batch_sums, options, shape)
                 sums, valid = update(state, _variables.NO_INVALID_BATCHES, *data)
             else:
+                tensors, same = _inputs.of_equal_number(_structures.flatten(data))
+                data = _structures.packed_like(data, tensors)
                 sums, valid = batch_sums(*options, *data)
+                valid = valid & same
             if eager and not valid:
                 explain()
             if not self._has_sums and classes is not None:
@@ -362,7 +367,7 @@ class SumsMetric(keras.metrics.Metric):
                 f"The result of {type(self).__name__} {self.name!r} is NaN: it needs "
                 f"{self._needs}.",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=3 if IS_TENSORFLOW else 4,
             )
 
     def _usual_causes(self) -> list[str]:
@@ -542,7 +547,7 @@ class MeanMetric(SumsMetric):
         return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
     def result(self) -> xp.Tensor:
-        """Returns the mean over all batches; 0.0 before the first."""
+        """Returns the mean of all batches; 0.0 before the first example that counts."""
         return self._means()[0][0]
 
     def _means(self) -> tuple[xp.Tensor, xp.Tensor]:

@@ -228,8 +228,9 @@ class RealScorer:
             y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
         labels = xp.cast(y_true, y_pred.dtype)
+        if len(labels.shape) == len(y_pred.shape):  # Labels [..., 1].
+            labels = xp.squeeze(labels, axis=-1)
         labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
-        labels = xp.reshape(labels, xp.shape(y_pred)[:-1])
         size = xp.shape(y_pred)[-1] if size is None else size
         predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels

@@ -73,9 +73,9 @@ def included(
     usable = usable & (
         xp.size(last) > 0 if weights is None else xp.reduce_any(weights > 0)
     )
-    for tensor in tensors.values():
-        usable = usable & _inputs.alike(tensor, last)
-    return [xp.reshape(t, [-1]) for t in tensors.values()], weights, usable
+    flat = [xp.reshape(tensor, [-1]) for tensor in tensors.values()]
+    (*flat, weights), same = _inputs.of_equal_number([*flat, weights])
+    return flat, weights, usable & same
 
 
 def is_variance(values: xp.Tensor) -> xp.Tensor:

@@ -246,9 +246,30 @@ def aligned(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
 
 
 def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
-    """Returns the value as a tensor [N], one number for each of N labels."""
+    """Returns the value as a tensor [N], one number for each of N labels; all are NaN
+    or -1 where a graph finds that the value does not broadcast to the labels.
+    """
     tensor = aligned(name, value, labels)
+    if None in [*tensor.shape, *labels.shape]:
+        tensor = _fitted(tensor, labels)
     return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
+
+
+def _fitted(tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
+    """Returns a tensor that broadcasts to labels of the same rank: the same numbers, or
+    NaN, or -1, if the tensor does not broadcast. Then TensorFlow would raise an error
+    of its own.
+    """
+    if not is_floating(tensor):
+        tensor = xp.cast(tensor, xp.int64)
+    sizes, goals = xp.shape(tensor), xp.shape(labels)
+    goals = xp.where(sizes == 1, sizes, goals)
+    wrong = xp.constant(-1 if tensor.dtype == xp.int64 else np.nan, tensor.dtype)
+    fits = xp.reduce_all(sizes == goals)
+    tensor = tensor[tuple(slice(None, goal) for goal in xp.unstack(goals))]
+    missing = goals - xp.shape(tensor)
+    tensor = xp.pad(tensor, xp.stack([xp.zeros_like(missing), missing], axis=1))
+    return xp.where(fits, tensor, wrong)
 
 
 def flat_weights(sample_weight: Any, labels: xp.Tensor, dtype: xp.DType) -> xp.Tensor:
@@ -335,7 +356,6 @@ def examples(
     dtype = sum_dtype(predictions)
     predictions = as_rows(predictions, num_classes or 1)
     rows = xp.reshape(labels, [-1])
-    usable = usable & alike(rows, predictions, 1)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         sizes = {_size(labels_predicted.shape), _size(shape)}
@@ -345,19 +365,21 @@ def examples(
                 f"of the shape of the labels, {list(shape)}",
                 f"shape {list(labels_predicted.shape)}",
             )
-        usable = usable & alike(labels_predicted, labels)
+        labels_predicted = xp.reshape(labels_predicted, [-1])
     if num_groups is not None:
         groups = like_each("groups", groups, labels)
     weights, weights_usable = weights_and_ignored(
         sample_weight, labels, ignore_index, dtype
     )
     usable = usable & weights_usable
+    (rows, predictions, labels_predicted, weights, groups, places), same = (
+        of_equal_number([rows, predictions, labels_predicted, weights, groups, places])
+    )
+    usable = usable & same
     classes = num_classes or 2
     labels, right = integer_labels(rows, classes)
     if labels_predicted is not None:
-        labels_predicted, right_decision = integer_labels(
-            xp.reshape(labels_predicted, [-1]), classes
-        )
+        labels_predicted, right_decision = integer_labels(labels_predicted, classes)
         right = right & right_decision
     if num_groups is not None:
         groups, right_group = integer_labels(groups, num_groups)
@@ -485,6 +507,24 @@ def alike(
         xp.reduce_prod(xp.shape(tensor)[:axes]) for tensor in (values, others)
     )
     return number == number_of_others
+
+
+def of_equal_number(
+    tensors: list[xp.Tensor | None],
+) -> tuple[list[Any], xp.Tensor | bool]:
+    """Returns tensors [n, ...] of one n, and whether they had it before.
+
+    For static numbers, which were compared before, nothing changes. Where a graph finds
+    that they differ, all tensors lose what the shortest one lacks: else TensorFlow
+    would raise an error of its own, and XLA might compute with rows that are not there.
+    """
+    given = [tensor for tensor in tensors if tensor is not None]
+    if None not in [tensor.shape[0] for tensor in given]:
+        return tensors, True
+    numbers = xp.stack([xp.shape(tensor)[0] for tensor in given])
+    least = xp.reduce_min(numbers)
+    same = xp.reduce_all(numbers == least)
+    return [None if tensor is None else tensor[:least] for tensor in tensors], same
 
 
 def nan_unless_alike(

@@ -41,4 +41,6 @@ def aupr(data):
 def fpr_at_tpr(data, tpr):
     tpr = _checks.share("tpr", tpr, zero=False)
     ranking, valid = _ranking_of(data)
-    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _ranking.has_both(ranking)
+    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _ranking.has_both(
+        ranking
+    )

@@ -322,7 +322,9 @@ class MetricCollection(_base.SumsMetric):
                 shapes = tuple(reading.shape for reading in readings)
                 sums, each_valid = _compiled_update(calls, shapes)(states, tensors)
             else:
+                tensors, same = _inputs.of_equal_number(tensors)
                 sums, each_valid = _sum_or_add(calls, None, tensors)
+                each_valid.append(xp.convert_to_tensor(same))
             valid = _all_true(each_valid)
             if eager and not valid:
                 _explain(sets, each_valid)
