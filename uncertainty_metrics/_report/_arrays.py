@@ -251,7 +251,7 @@ def _labels(name: str, labels: Any) -> np.ndarray:
     if _missing.is_masked(labels):
         return _inputs.as_array(name, labels)  # This raises the error.
     try:
-        array = np.asarray(_of_frame(labels))
+        array, _ = _missing.read_words(name, _of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
         return _inputs.as_array(name, labels)
     array = _names.text_array(array, name)

@@ -63,8 +63,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
       ValueError: a list is ragged, entries are masked, or labels are text.
       TypeError: the value does not convert to an array of numbers.
     """
-    if _missing.is_masked(value):
-        raise _checks.error(name, "an array without masked entries", "masked entries")
+    _missing.refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError as ragged:

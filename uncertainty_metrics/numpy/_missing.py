@@ -26,6 +26,12 @@ def is_masked(values: Any) -> bool:
     return _mask(values) is not None
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raises ValueError if an entry of an array, or of one in a list, is masked."""
+    if is_masked(values):
+        raise _checks.error(name, "an array without masked entries", "masked entries")
+
+
 def _mask(values: Any) -> np.ndarray | None:
     """Returns which entries are masked, or None if none is."""
     if isinstance(values, np.ma.MaskedArray):
