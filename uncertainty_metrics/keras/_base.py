@@ -25,7 +25,7 @@ from uncertainty_metrics.numpy._metric_state import (
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
-    _inputs,
+    _sizes,
     _structures,
     _sums,
     to_numpy,
@@ -291,7 +291,7 @@ class SumsMetric(keras.metrics.Metric):
                 update = _variables.compiled_update(batch_sums, options, shape)
                 sums, valid = update(state, _variables.NO_INVALID_BATCHES, *data)
             else:
-                tensors, same = _inputs.of_equal_number(_structures.flatten(data))
+                tensors, same = _sizes.of_equal_number(_structures.flatten(data))
                 data = _structures.packed_like(data, tensors)
                 sums, valid = batch_sums(*options, *data)
                 valid = valid & same

@@ -28,6 +28,7 @@ from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _conversion,
     _execution,
+    _sizes,
     _validity,
     is_floating,
     numpy_dtype,
@@ -251,25 +252,8 @@ def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
     """
     tensor = aligned(name, value, labels)
     if None in [*tensor.shape, *labels.shape]:
-        tensor = _fitted(tensor, labels)
+        tensor = _sizes.fitted(tensor, labels)
     return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
-
-
-def _fitted(tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
-    """Returns a tensor that broadcasts to labels of the same rank: the same numbers, or
-    NaN, or -1, if the tensor does not broadcast. Then TensorFlow would raise an error
-    of its own.
-    """
-    if not is_floating(tensor):
-        tensor = xp.cast(tensor, xp.int64)
-    sizes, goals = xp.shape(tensor), xp.shape(labels)
-    goals = xp.where(sizes == 1, sizes, goals)
-    wrong = xp.constant(-1 if tensor.dtype == xp.int64 else np.nan, tensor.dtype)
-    fits = xp.reduce_all(sizes == goals)
-    tensor = tensor[tuple(slice(None, goal) for goal in xp.unstack(goals))]
-    missing = goals - xp.shape(tensor)
-    tensor = xp.pad(tensor, xp.stack([xp.zeros_like(missing), missing], axis=1))
-    return xp.where(fits, tensor, wrong)
 
 
 def flat_weights(sample_weight: Any, labels: xp.Tensor, dtype: xp.DType) -> xp.Tensor:
@@ -373,7 +357,9 @@ def examples(
     )
     usable = usable & weights_usable
     (rows, predictions, labels_predicted, weights, groups, places), same = (
-        of_equal_number([rows, predictions, labels_predicted, weights, groups, places])
+        _sizes.of_equal_number(
+            [rows, predictions, labels_predicted, weights, groups, places]
+        )
     )
     usable = usable & same
     classes = num_classes or 2
@@ -386,7 +372,7 @@ def examples(
         right = right & right_group
 
     labels, predictions, weights, labels_predicted, right, groups, places = (
-        of_one_length(
+        _sizes.of_one_length(
             *(labels, predictions, weights, labels_predicted, right, groups, places)
         )
     )
@@ -399,8 +385,9 @@ def examples(
         if num_classes is None:
             predictions = xp.concat([xp.zeros_like(predictions), predictions], axis=-1)
     else:
-        # Rounding to 16 bits puts some probabilities well above 1.
-        if num_classes is None or numpy_dtype(predictions).itemsize < 4:
+        # Rounding to 16 bits puts some probabilities well above 1, and that of float32
+        # puts some above 1 by many units of float64.
+        if num_classes is None or numpy_dtype(predictions).itemsize != 4:
             rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
@@ -509,24 +496,6 @@ def alike(
     return number == number_of_others
 
 
-def of_equal_number(
-    tensors: list[xp.Tensor | None],
-) -> tuple[list[Any], xp.Tensor | bool]:
-    """Returns tensors [n, ...] of one n, and whether they had it before.
-
-    For static numbers, which were compared before, nothing changes. Where a graph finds
-    that they differ, all tensors lose what the shortest one lacks: else TensorFlow
-    would raise an error of its own, and XLA might compute with rows that are not there.
-    """
-    given = [tensor for tensor in tensors if tensor is not None]
-    if None not in [tensor.shape[0] for tensor in given]:
-        return tensors, True
-    numbers = xp.stack([xp.shape(tensor)[0] for tensor in given])
-    least = xp.reduce_min(numbers)
-    same = xp.reduce_all(numbers == least)
-    return [None if tensor is None else tensor[:least] for tensor in tensors], same
-
-
 def nan_unless_alike(
     values: xp.Tensor, others: xp.Tensor, axes: int | None = None
 ) -> xp.Tensor:
@@ -535,24 +504,6 @@ def nan_unless_alike(
     """
     same = alike(values, others, axes)
     return values if same is True else _validity.nan_where_wrong(same, values)
-
-
-def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
-    """Returns the tensors [n, ...], all with the static n that one of them has.
-
-    A result of a tensor of static and of a tensor of dynamic n would have no static
-    rank in TensorFlow.
-    """
-    sizes = {t.shape[0] for t in tensors if t is not None} - {None}
-    if len(sizes) != 1:  # No static size, or data of several sizes, which are wrong.
-        return list(tensors)
-    (size,) = sizes
-    return [
-        t
-        if t is None or t.shape[0] is not None
-        else xp.ensure_shape(t, [size, *t.shape[1:]])
-        for t in tensors
-    ]
 
 
 def take(values: xp.Tensor, index: xp.Tensor) -> xp.Tensor:

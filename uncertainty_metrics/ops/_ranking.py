@@ -18,6 +18,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import (
     _decisions,
     _inputs,
+    _sizes,
     _sums,
     _validity,
     is_floating,
@@ -272,7 +273,7 @@ def ranked(
         sample_weight, outcomes, ignore_index, dtype
     )
     flat = [xp.reshape(outcomes, [-1]), xp.reshape(values, [-1]), weights]
-    (outcomes, values, weights), same = _inputs.of_equal_number(flat)
+    (outcomes, values, weights), same = _sizes.of_equal_number(flat)
     outcomes, right = _inputs.integer_labels(outcomes, 2)
     values, finite = _finite(values, dtype)
     valid = usable & same & _validity.counted_are_right(right & finite, weights)
@@ -287,7 +288,7 @@ def ranked_losses(
     dtype = _inputs.predictions_dtype(costs, values)
     weights, usable = _inputs.weights_and_ignored(sample_weight, costs, None, dtype)
     flat = [xp.reshape(costs, [-1]), xp.reshape(values, [-1]), weights]
-    (costs, values, weights), same = _inputs.of_equal_number(flat)
+    (costs, values, weights), same = _sizes.of_equal_number(flat)
     costs, right = _finite(costs, dtype)
     values, finite = _finite(values, dtype)
     valid = (
