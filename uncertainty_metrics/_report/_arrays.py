@@ -177,7 +177,9 @@ def _group_values(values: Any) -> np.ndarray:
     array, missing = _missing.read_words("groups", _of_frame(values))
     if not np.any(missing):
         return array
-    return np.where(missing, np.nan if array.dtype.kind == "f" else None, array)
+    if array.dtype.kind != "f":
+        array = array.astype(object)
+    return np.ma.array(array, mask=missing).filled(np.nan)
 
 
 def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:

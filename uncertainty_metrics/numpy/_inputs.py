@@ -29,7 +29,7 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
     counted: np.ndarray | None = None
 
-    def index(self, row: int, rows: int, column: int | None) -> tuple[Any, ...]:
+    def of(self, row: int, rows: int, column: int | None) -> tuple[Any, ...]:
         """Returns the index of a number in the argument.
 
         Args:
@@ -124,7 +124,7 @@ def first(bad: np.ndarray, array: np.ndarray, place: Place | None = None) -> str
     value = array[index]
     if place is not None:
         row, *column = map(int, index)
-        index = place.index(row, len(bad), column[0] if column else None)
+        index = place.of(row, len(bad), column[0] if column else None)
     return f"{value} at {list(map(int, index))}"
 
 

@@ -266,14 +266,14 @@ class Conformal:
         known: Any = True
         if self._groups is not None:
             names = of_examples(groups, n)
-            fitted = self._groups
-            if "U" in (names.dtype.kind, fitted.dtype.kind):
+            known_names = self._groups
+            if "U" in (names.dtype.kind, known_names.dtype.kind):
                 # Integers are text where "(missing)" is among them.
-                names, fitted = names.astype(str), fitted.astype(str)
-            order = np.argsort(fitted)
-            place = np.searchsorted(fitted, names, sorter=order)
-            place = order[np.minimum(place, len(fitted) - 1)]
-            known = fitted[place] == names
+                names, known_names = names.astype(str), known_names.astype(str)
+            order = np.argsort(known_names)
+            place = np.searchsorted(known_names, names, sorter=order)
+            place = order[np.minimum(place, len(known_names) - 1)]
+            known = known_names[place] == names
         if self._weighted is None:
             assert self._quantiles is not None
             quantiles = np.atleast_1d(self._quantiles[place])
@@ -294,7 +294,7 @@ def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:
         raise _checks.error(
             "groups",
             f"integers or text, one for each of the {n} examples",
-            f"shape {list(np.shape(groups))}",
+            f"{len(missing)} groups",
         )
     if not np.any(missing):
         return present
