@@ -257,17 +257,31 @@ def layout(
     binary = _is_binary(labels, predictions)
     if binary is None:
         known = None not in labels + predictions
+        received = f"shape {list(predictions)}"
         if known and _is_binary(predictions, labels) is not None:
             raise plain_error(
                 SWAPPED,
                 f"{labels_name} of shape {list(labels)}, {name} of shape "
                 f"{list(predictions)}",
             )
+        axes = range(len(predictions) - 1)
+        others = [predictions[:i] + predictions[i + 1 :] for i in axes]
+        if known and labels in others:
+            axis = others.index(labels)
+            raise error(
+                name,
+                "of shape [..., K], with the classes on the last axis: pass "
+                f"np.moveaxis({name}, {axis}, -1)",
+                f"{received} for `{labels_name}` of shape {list(labels)}",
+            )
+        similar = len(predictions) - len(labels) in (0, 1) and len(labels) > 0
+        if known and similar and labels[0] != predictions[0]:
+            received += f", {predictions[0]} rows for {labels[0]} labels"
         raise error(
             name,
             "of shape [..., K], or [...] or [..., 1] for two classes, where [...] is "
             f"the shape of `{labels_name}`, {list(labels)}",
-            f"shape {list(predictions)}",
+            received,
         )
     _not_empty(labels_name, labels)
     if binary:

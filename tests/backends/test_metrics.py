@@ -299,3 +299,17 @@ def test_a_temperature_out_of_range_warns():
         metric.update_state(labels, [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]])
         with pytest.warns(RuntimeWarning, match=f"The best temperature .* is {way}"):
             metric.result()
+
+
+@pytest.mark.parametrize("name", ["AUROC", "AUPR", "FPRAtTPR"])
+def test_labels_of_one_class_have_no_value(name):
+    metric = getattr(um, name)()
+    assert float(metric.result()) == 0.0
+    metric.update_state(*tensors([0, 0], [0.1, 0.2]))
+    with pytest.warns(RuntimeWarning, match=rf"{name} .* is NaN: it needs"):
+        assert np.isnan(float(metric.result()))
+    metric.update_state(*tensors([1, 1], [0.3, 0.4]))
+    assert float(metric.result()) == (0.0 if name == "FPRAtTPR" else 1.0)
+    metric.reset_state()
+    assert float(metric.result()) == 0.0
+    assert float(getattr(metric, "error_bound", 0.0)) == 0.0

@@ -372,3 +372,20 @@ def test_options_may_be_numpy_numbers(rng):
             um.AURC(sketch_bits=wrong)
         with pytest.raises(ValueError, match="ignore_index"):
             um.BrierScore(ignore_index=wrong if wrong != 21 else 0.5)
+
+
+@pytest.mark.parametrize("metric", ["ExpectedCalibrationError", "AURC", "BrierScore"])
+def test_errors_name_the_place_in_the_shape_that_was_passed(metric):
+    labels, p = np.zeros([2, 3, 4], int), np.full([2, 3, 4, 3], 1 / 3)
+    p[1, 2, 3, 1] = np.nan
+    weights = np.ones([2, 3])
+    weights[0, 1] = 0
+    update = getattr(um, metric)().update_state
+    with pytest.raises(ValueError, match=r"`y_pred` .* not NaN.*at \[1, 2, 3, 1\]"):
+        update(labels, p, weights)
+    with pytest.raises(ValueError, match=r"`y_true` .* subtract 1 .*at \[0, 0, 0\]"):
+        update(labels + 3, p)
+    with pytest.raises(ValueError, match=r"np.moveaxis\(y_pred, 1, -1\)"):
+        update(labels, np.moveaxis(p, -1, 1))
+    with pytest.raises(ValueError, match=r"pass \(y_true \+ 1\) // 2"):
+        update([-1, 1], [0.5, 0.5])

@@ -67,6 +67,18 @@ def test_batches_equal_the_function_of_all_data(row, options, case, rng):
 
 
 @pytest.mark.tensors
+@every_row
+def test_the_docs_say_what_a_metric_without_examples_returns(row, options, rng):
+    metric = row.made(options)
+    words = " ".join(type(metric).result.__doc__.split())
+    assert "0.0 before the first example that counts" in words
+    assert not np.any(read(metric))
+    data = row.lattice(rng, 6)
+    metric.update_state(data.labels, data.predictions, np.zeros(6))
+    assert not np.any(read(metric))
+
+
+@pytest.mark.tensors
 @every_kind
 def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
     data = row.lattice(rng)

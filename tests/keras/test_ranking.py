@@ -1,5 +1,7 @@
 """Streaming rank metrics are close to exact, also on data that are hard to sketch."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -278,14 +280,6 @@ def test_values_do_not_depend_on_the_scale_of_weights(scale, rng):
 
 
 def test_values_without_both_outcomes():
-    for name in DETECTION:
-        metric = getattr(um, name)()
-        assert float(metric.result()) == 0.0
-        metric.update_state([0, 0], [0.1, 0.2])
-        assert float(metric.result()) == 0.0
-    metric = um.AUPR()
-    metric.update_state([1, 1], [0.1, 0.2])
-    assert float(metric.result()) == 1.0
     assert float(um.AUROC().error_bound) == 0.0
     for labels, aurc, coverage in (([0, 0], 0.0, 1.0), ([1, 1], 1.0, 0.0)):
         predictions = [[0.9, 0.1], [0.6, 0.4]]
@@ -300,6 +294,43 @@ def test_values_without_both_outcomes():
             metric = getattr(um, name)()
             metric.update_state(labels, predictions)
             assert float(metric.result()) == expected, name
+
+
+@pytest.mark.parametrize("name", DETECTION)
+@pytest.mark.parametrize("positive", ["out", "in"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_labels_of_one_class_have_no_value(name, positive, compiled):
+    """As the function, which raises; 0.0 would be the best FPR."""
+    metric = getattr(um, name)(positive=positive)
+    update, result = metric.update_state, metric.result
+    if compiled:
+        update, result = tf.function(update), tf.function(result)
+    function = getattr(um_np, DETECTION[name][0])
+    for label in (0, 1):
+        labels, scores = [label] * 2, np.float32([0.1, 0.2])
+        metric.reset_state()
+        update(tf.constant(labels), tf.constant(scores))
+        # All are positive, and of none is asked how many negatives it beats.
+        if name == "AUPR" and label == (positive == "out"):
+            assert float(result()) == function(labels, scores, positive=positive) == 1.0
+            continue
+        with pytest.raises(ValueError, match="for at least one example"):
+            function(labels, scores, positive=positive)
+        with pytest.warns(RuntimeWarning, match=rf"{name} .* is NaN: it needs"):
+            assert np.isnan(float(metric.result()))
+        with warnings.catch_warnings():  # It warns once.
+            warnings.simplefilter("error")
+            assert np.isnan(float(result()))
+            assert np.isnan(float(metric.result()))
+        update(tf.constant([1 - label] * 2), tf.constant(scores))
+        expected = function([0, 0, 1, 1], np.tile(scores, 2), positive=positive)
+        assert float(result()) == pytest.approx(expected)
+
+
+def test_bound_without_pairs_is_not_a_number():
+    metric = um.AUROC()
+    metric.update_state([1, 1], [0.1, 0.2])
+    assert np.isnan(float(metric.error_bound))
 
 
 def test_float64_results(rng):

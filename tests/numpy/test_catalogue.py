@@ -21,6 +21,7 @@ from tests.catalogue import (
     each_with,
     every_bad,
     every_case,
+    every_real_case,
     every_row,
 )
 from tests.fuzz import outcomes
@@ -71,6 +72,14 @@ def test_equals_the_naive_reference(row, case, dtype, weighted, rng):
     arguments = row.data(rng, dtype=dtype).arguments(weighted)
     expected = row.array(row.reference(**arguments, **case))
     np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
+
+
+@every_real_case
+def test_scores_of_forecasts_equal_the_naive_reference(row, case, rng):
+    arguments = row.arguments(rng)
+    expected = row.reference(**arguments, **case)
+    result = row.find(um)(**arguments, **case)
+    np.testing.assert_allclose(result, expected, atol=1e-11)
 
 
 @every_case

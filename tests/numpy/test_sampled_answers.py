@@ -86,7 +86,7 @@ def test_agreement_and_entropy_rank_answers(rng):
         ([], ValueError, r"of shape \[N, S\].*Received: shape \[0\]"),
         (["a", "b"], ValueError, r"Received: shape \[2\]"),
         ([["a", None]], ValueError, "must hold an answer everywhere"),
-        ([[np.nan, 1.0]], ValueError, "must hold strings, or integers"),
+        ([[np.nan, 1.0]], ValueError, "must hold an answer everywhere"),
         ([[0.5, 1.0]], ValueError, "must hold strings, or integers"),
         (np.float16([[0.5, 1.0]]), ValueError, "must hold strings, or integers"),
         ([[("a",), "b"]], (TypeError, ValueError), "answers"),

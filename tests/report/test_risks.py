@@ -385,10 +385,19 @@ def test_survival_of_other_kinds_is_refused(capsys):
         um.report(**data, at=-1.0)
     with pytest.raises(ValueError, match=r"below .* when the last of `times`"):
         um.report(times=[1.0, 2.0], event=[1, 0], survival=[0.5, 0.5], at=3.0)
-    with pytest.raises(ValueError, match=r"`survival` must be in \[0, 1\]"):
-        um.report(**{**data, "survival": np.full(60, 50.0)}, at=2.0)
+    for value, action in ((50.0, "divide percent by 100"), (1.00001, "clip rounding")):
+        wrong = {**data, "survival": np.full(60, value)}
+        with pytest.raises(ValueError, match=rf"`survival` .* \[0, 1\]; {action}"):
+            um.report(**wrong, at=2.0)
+    for name in ("times", "event", "survival"):
+        wrong = {**data, name: np.ma.masked_less(data[name], 0.5)}
+        with pytest.raises(ValueError, match=f"`{name}` .* without masked entries"):
+            um.report(**wrong, at=2.0)
     write_csv("cox.csv", ["time", "event", "survival"], [[1, 1, 0.5], [2, 0, 0.5]])
     assert "needs --horizon" in fails(capsys, "cox.csv")
+    late = fails(capsys, "cox.csv", "--horizon", "9")
+    assert "`--horizon` must be below 2.0" in late
+    assert "`at`" not in late
     error = fails(capsys, "cox.csv", "--horizon", "1", "--label", "event")
     assert "leave out --horizon, or the other options" in error
     write_csv("no.csv", ["time", "dead", "survival"], [[1, 1, 0.5], [2, 0, 0.5]])

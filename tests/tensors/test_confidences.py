@@ -155,7 +155,7 @@ BAD = {
     ),
     "nan": (
         {"confidences": [0.5, np.nan, 0.2]},
-        r"`confidences` must be in \[0, 1\]\.",
+        r"`confidences` must be in \[0, 1\], and not NaN",
     ),
     "swapped": (
         {"correct": [0.5, 0.25, 1.0]},

@@ -89,7 +89,7 @@ def bad_values():
     binary = "`labels` must be 0 or 1"
     absent = "`labels` must be 1 for at least one"
     for wrong in (2, -1, 0.5, np.nan):
-        yield [[0, 1, wrong, 0], scores], {}, rf"{binary}. Received: .* at \[2\]"
+        yield [[0, 1, wrong, 0], scores], {}, rf"{binary}.* Received: .* at \[2\]"
     yield [scores, labels], {}, "swapped"
     for wrong in (np.nan, np.inf, -np.inf):
         bad = [0.1, wrong, 0.3, 0.2]

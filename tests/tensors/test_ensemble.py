@@ -406,8 +406,8 @@ def bad(names, word, *arguments, **options):
 
 
 BAD_VALUES = [
-    *bad(SCORES, r"`logits`.*\[1, 2\]", changed(GOOD, np.nan, np.inf)),
-    *bad(SCORES, r"`logits`.*\[1, 2\]", changed(GOOD, -np.inf, count=4)),
+    *bad(SCORES, r"`logits`.*\[1, 2, 3\]", changed(GOOD, np.nan, np.inf)),
+    *bad(SCORES, r"`logits`.*\[1, 2, 0\]", changed(GOOD, -np.inf, count=4)),
     *bad(SCORES, r"`prob.*\[1, 2, 3\]", None, changed(GOOD, np.nan, -0.1, 1.1)),
     *bad("mutual_information", "`logits`", changed(GOOD[..., :1], np.nan)),
     *bad(SCORES, "`logits`.*use `probabilities`", CERTAINLY),

@@ -23,7 +23,7 @@ from uncertainty_metrics._report._survival_models import (
     ARGUMENTS,
     survival_of_arguments,
 )
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _missing
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
 
@@ -165,8 +165,18 @@ def _groups(groups: Any) -> dict[str, Any]:
     if groups is None:
         return {}
     if isinstance(groups, Mapping) or hasattr(groups, "columns"):
-        return {str(name): _of_frame(groups[name]) for name in groups}
-    return {str(getattr(groups, "name", None) or "group"): _of_frame(groups)}
+        return {str(name): _group_values(groups[name]) for name in groups}
+    return {str(getattr(groups, "name", None) or "group"): _group_values(groups)}
+
+
+def _group_values(values: Any) -> np.ndarray:
+    """Returns the groups of the examples, with None or NaN where there is none."""
+    array, missing = _missing.read_words("groups", _of_frame(values))
+    if not np.any(missing):
+        return array
+    if array.dtype.kind != "f":
+        array = array.astype(object)
+    return np.ma.array(array, mask=missing).filled(np.nan)
 
 
 def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -237,10 +247,10 @@ def _flat(value: Any) -> Any:
 
 def _labels(name: str, labels: Any) -> np.ndarray:
     """Returns labels, which may be text."""
-    if np.ma.is_masked(labels):
+    if _missing.is_masked(labels):
         return _inputs.as_array(name, labels)  # This raises the error.
     try:
-        array = np.asarray(_of_frame(labels))
+        array, _ = _missing.read_words(name, _of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
         return _inputs.as_array(name, labels)
     array = _names.text_array(array, name)

@@ -309,7 +309,10 @@ def _told(
     try:
         text = run(arguments, progress)
     except ReportError as wrong:
-        print(f"error: {wrong}", file=sys.stderr)
+        message = str(wrong)
+        if getattr(arguments, "horizon", None) is not None:
+            message = message.replace("`at`", "`--horizon`")
+        print(f"error: {message}", file=sys.stderr)
         return 2
     except MemoryError:
         print("error: there is not enough memory", file=sys.stderr)

@@ -147,5 +147,6 @@ def checked_risks(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = _inputs.finite(name, array).reshape(-1)
     bad = (array < 0) | (array > 1)
     if np.any(bad):
-        raise _checks.error(name, "in [0, 1]", _inputs.first(bad, array))
+        expected = _inputs.unit_range(name, array)
+        raise _checks.error(name, expected, _inputs.first(bad, array))
     return array

@@ -12,6 +12,7 @@ from uncertainty_metrics._report import _names
 from uncertainty_metrics._report._names import Choice, among, listed
 from uncertainty_metrics._report._predictions import Survival
 from uncertainty_metrics._report._risks import checked_risks
+from uncertainty_metrics.numpy import _missing
 
 _TIMES = ("time", "times", "duration", "durations")
 _EVENTS = ("event", "events", "event_observed")
@@ -104,6 +105,8 @@ def survival_of(
     horizon = _checks.number(at)
     if not 0 <= horizon < np.inf:
         raise _checks.error("at", "a finite time >= 0", repr(at))
+    for name in (names.times, names.event):
+        _missing.refuse_masked(name, arrays[name])
     times = np.asarray(arrays[names.times])
     forecast = checked_risks(names.forecast, arrays[names.forecast], times.shape)
     event = _names.text_array(np.asarray(arrays[names.event]), names.event)

@@ -25,6 +25,8 @@ from uncertainty_metrics.numpy._metric_state import (
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
+    _sizes,
+    _structures,
     _sums,
     to_numpy,
     xp,
@@ -98,6 +100,8 @@ def _in_one_call(result: _Method) -> _Method:
             state = [variable.value for variable in self.variables]
         value, invalid, exact = compiled(state)
         self._warn_if_nan(int(invalid), bool(exact))
+        if not invalid and exact:
+            self._warn_if_undefined(value)
         return dict(zip(names, value, strict=True)) if names else value
 
     return computed  # type: ignore[return-value]
@@ -111,6 +115,9 @@ class SumsMetric(keras.metrics.Metric):
     # is always a dict; a callback that monitors it needs `mode=`.
     _direction: Literal["up", "down"]
     _has_direction: bool = True
+    # The examples without which the result is NaN, for a warning; None if it is always
+    # defined.
+    _needs: str | None = None
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -118,6 +125,7 @@ class SumsMetric(keras.metrics.Metric):
         self._lock = threading.RLock()
         # The number of invalid batches in the last warning; -1 for too many examples.
         self._warned_of = 0
+        self._warned_undefined = False
         self._compiled_result: Any = None
         # A compiled update cannot raise an error. It counts each batch that is not
         # valid, and the count makes the result NaN.
@@ -160,11 +168,12 @@ class SumsMetric(keras.metrics.Metric):
             return f"<{title}>"
         if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
             return f"<{title}, no examples>"
-        warned_of = self._warned_of  # The warning is left to the next `result`.
+        # The warning is left to the next `result`.
+        warned = self._warned_of, self._warned_undefined
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = self.result()
-        self._warned_of = warned_of
+        self._warned_of, self._warned_undefined = warned
         parts = result if isinstance(result, dict) else {"result": result}
         values = [
             f"{name}={np.array2string(to_numpy(part), precision=6, threshold=12)}"
@@ -282,7 +291,10 @@ class SumsMetric(keras.metrics.Metric):
                 update = _variables.compiled_update(batch_sums, options, shape)
                 sums, valid = update(state, _variables.NO_INVALID_BATCHES, *data)
             else:
+                tensors, same = _sizes.of_equal_number(_structures.flatten(data))
+                data = _structures.packed_like(data, tensors)
                 sums, valid = batch_sums(*options, *data)
+                valid = valid & same
             if eager and not valid:
                 explain()
             if not self._has_sums and classes is not None:
@@ -345,6 +357,19 @@ class SumsMetric(keras.metrics.Metric):
             stacklevel=4,
         )
 
+    def _warn_if_undefined(self, value: Any) -> None:
+        """Warns, once until it is defined, if the value of a good state is NaN."""
+        if self._needs is None:
+            return
+        before, self._warned_undefined = self._warned_undefined, bool(value != value)
+        if self._warned_undefined and not before:
+            warnings.warn(
+                f"The result of {type(self).__name__} {self.name!r} is NaN: it needs "
+                f"{self._needs}.",
+                RuntimeWarning,
+                stacklevel=3 if IS_TENSORFLOW else 4,
+            )
+
     def _usual_causes(self) -> list[str]:
         """Returns the usual reasons why values are wrong, for the options given."""
         config = self.get_config()
@@ -387,6 +412,7 @@ class SumsMetric(keras.metrics.Metric):
                 if value is not None:
                     _variables.add(variable, value)  # Adds on one replica alone.
         self._warned_of = 0
+        self._warned_undefined = False
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to other states."""
@@ -521,7 +547,7 @@ class MeanMetric(SumsMetric):
         return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
     def result(self) -> xp.Tensor:
-        """Returns the mean over all batches; 0.0 before the first."""
+        """Returns the mean of all batches; 0.0 before the first example that counts."""
         return self._means()[0][0]
 
     def _means(self) -> tuple[xp.Tensor, xp.Tensor]:

@@ -87,6 +87,7 @@ class ClassRows(NamedTuple):
       classes: number of classes.
       one_hot: `y_true` if it is one-hot, else None.
       groups: [N], or None.
+      shapes: the shapes of the integer labels and of the predictions before that.
 
     For L labels that are each 0 or 1, all arrays are [N, L], and the number of classes
     is L.
@@ -98,6 +99,7 @@ class ClassRows(NamedTuple):
     classes: int
     one_hot: xp.Tensor | None
     groups: xp.Tensor | None
+    shapes: tuple[Sequence[int | None], Sequence[int | None]]
 
     @property
     def data(self) -> tuple[xp.Tensor | None, ...]:
@@ -121,11 +123,14 @@ class ClassRows(NamedTuple):
         if self.one_hot is not None:
             labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
-        labels, rows, weights, *groups = as_arrays(*self.data)
+        # In the shapes that were passed, so that the error names the right place.
+        shape, shape_of_predictions = self.shapes
+        labels, rows, *others = as_arrays(*self.data)
+        weights, *groups = (x if x is None else x.reshape(shape) for x in others)
         with keras_names(predictions):
             numpy_function(
-                labels,
-                **{predictions: rows},
+                labels.reshape(shape),
+                **{predictions: rows.reshape(shape_of_predictions)},
                 sample_weight=weights,
                 ignore_index=ignore_index,
                 **dict(zip(["groups"], groups, strict=False)),
@@ -198,6 +203,7 @@ def class_rows(
         rows.classes or 2,
         y_true if rows.one_hot else None,
         groups,
+        (tuple(rows.shaped_labels.shape), tuple(y_pred.shape)),
     )
 
 
@@ -283,6 +289,7 @@ def keras_names(predictions: str) -> Iterator[None]:
         yield
     except ValueError as wrong:
         message = str(wrong).replace("`labels`", "`y_true`")
+        message = message.replace("(labels + 1)", "(y_true + 1)")
         message = message.replace(f"`{predictions}`", "`y_pred`")
         for hints in _KERAS_HINTS.items():
             message = message.replace(*hints)

@@ -228,8 +228,9 @@ class RealScorer:
             y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
         labels = xp.cast(y_true, y_pred.dtype)
+        if len(labels.shape) == len(y_pred.shape):  # Labels [..., 1].
+            labels = xp.squeeze(labels, axis=-1)
         labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
-        labels = xp.reshape(labels, xp.shape(y_pred)[:-1])
         size = xp.shape(y_pred)[-1] if size is None else size
         predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels
@@ -248,8 +249,10 @@ class RealScorer:
         labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[rows]
         predictions = to_numpy(xp.cast(y_pred, dtype))
         predictions = predictions.reshape(len(rows), -1)[rows]
-        np_inputs.finite("y_true", labels)
-        np_inputs.finite("y_pred", predictions)
+        of_labels = np_inputs.Place(tuple(y_true.shape), rows)
+        np_inputs.finite("y_true", labels, place=of_labels)
+        of_predictions = np_inputs.Place(tuple(y_pred.shape), rows)
+        np_inputs.finite("y_pred", predictions, place=of_predictions)
         self._explain(predictions)
         raise _checks.error(
             "y_pred",

@@ -514,7 +514,9 @@ class ConformalSetLayer(_FittedLayer):
         examples = np_examples.examples(
             held.labels, held.predictions, sample_weight=held.weights
         )
-        p = np_inputs.check_probabilities(examples.probabilities, examples.name)
+        p = np_inputs.check_probabilities(
+            examples.probabilities, examples.name, examples.place
+        )
         options = self.score, self.penalty, self.k_reg
         # In float32, as in `call`; the NumPy classifier then has the same quantile for
         # the same float32 probabilities.

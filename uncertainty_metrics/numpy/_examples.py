@@ -59,6 +59,8 @@ class Examples:
       groups: the group of each example, or None.
       places: for `multilabel`, the place of each label on the last axis of the labels
         that were passed (an example is one label); else None.
+      place: where the predictions stand in the argument that was passed, for messages;
+        None if nobody knows.
     """
 
     labels: np.ndarray
@@ -69,6 +71,7 @@ class Examples:
     counted: np.ndarray
     groups: Partition | None = None
     places: Partition | None = None
+    place: _inputs.Place | None = None
 
     @property
     def num_classes(self) -> int:
@@ -93,7 +96,7 @@ class Examples:
         """The most probable class of each example and its probability."""
         if "probabilities" in vars(self):
             return _inputs.decisions(self.probabilities, "probabilities")
-        return _inputs.decisions(self.predictions, self.name)
+        return _inputs.decisions(self.predictions, self.name, self.place)
 
     def rows(self, chosen: slice | np.ndarray) -> np.ndarray:
         """Returns the probabilities of some examples, [n, K]; unlike `probabilities`,
@@ -114,7 +117,7 @@ class Examples:
         """
         if self.name == "logits":
             return self
-        checked = _inputs.check_probabilities(self.predictions, self.name)
+        checked = _inputs.check_probabilities(self.predictions, self.name, self.place)
         if checked is self.predictions:
             return self
         return dataclasses.replace(self, predictions=checked)
@@ -152,6 +155,7 @@ class Examples:
             predicted=taken(self.predicted),
             groups=None,
             places=places and places._replace(index=places.index[rows]),
+            place=None,
         )
 
     def weighted(self, weights: np.ndarray | None) -> Examples:
@@ -239,6 +243,7 @@ def examples(
     if num_groups is not None:
         groups = _inputs.broadcast_to_labels("groups", groups, shape)
 
+    own_shape = predictions.shape
     # `ordered_bits` needs the bytes in the order of the machine.
     predictions = np.ascontiguousarray(_inputs.native_floating(predictions))
     predictions = predictions.reshape(-1, num_classes or 1)
@@ -262,6 +267,8 @@ def examples(
         dropped = weights == 0
         ignored = dropped if ignored is None else ignored | dropped
     counted = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
+    rows = counted.reshape(-1)
+    own, among = _inputs.Place(own_shape, rows), _inputs.Place(shape, rows)
     all_predictions = predictions
     if ignored is not None and np.any(ignored):
         if not (allow_none or np.any(counted)):
@@ -271,7 +278,6 @@ def examples(
                 "none",
                 verb="hold",
             )
-        rows = counted.reshape(-1)
         labels, predictions = labels[rows], predictions[rows]
         weights = None if weights is None else weights[rows]
         labels_predicted, groups, places = (
@@ -281,26 +287,27 @@ def examples(
 
     _check_not_swapped(labels, all_predictions, name)
     classes = num_classes or 2
-    labels = _inputs.integer_labels("labels", labels, classes)
+    labels = _inputs.integer_labels("labels", labels, classes, among)
     if labels_predicted is not None:
         labels_predicted = _inputs.integer_labels(
-            "labels_predicted", labels_predicted, classes
+            "labels_predicted", labels_predicted, classes, among
         )
     if num_groups is not None:
-        groups = _inputs.integer_labels("groups", groups, num_groups)
+        groups = _inputs.integer_labels("groups", groups, num_groups, among)
     if name == "logits":
+        _inputs.check_logits(predictions, name, own)
+        _inputs.are_probabilities(all_predictions, rows, name)
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
-        _inputs.check_logits(predictions)
-        _inputs.are_probabilities(all_predictions, counted.reshape(-1), name)
     elif num_classes is None:
-        predictions = _inputs.check_probabilities(predictions, name)
+        predictions = _inputs.check_probabilities(predictions, name, own)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
         None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
+        own,
     )
 
 
@@ -336,22 +343,20 @@ def _check_confidences(data: ClassifierData) -> None:
     correct = _inputs.as_array("correct", data.correct)
     confidences = _inputs.as_array("confidences", data.confidences)
     _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+    counted = np.ones(correct.shape, bool)
     if data.sample_weight is not None:
-        weights = _inputs.sample_weights(data.sample_weight, correct.shape)
-        correct, confidences = correct.reshape(-1), confidences.reshape(-1)
-        correct, confidences = correct[weights > 0], confidences[weights > 0]
-    bad = (correct != 0) & (correct != 1)
+        counted = _inputs.sample_weights(data.sample_weight, correct.shape) > 0
+        counted = counted.reshape(correct.shape)
+    bad = (correct != 0) & (correct != 1) & counted
     if np.any(bad):
-        raise _checks.error(
-            "correct", "booleans, or 0 and 1", _inputs.first(bad, correct)
-        )
-    confidences = confidences.reshape(correct.shape)
+        expected = "booleans, or 0 and 1" + _inputs.label_hint(correct[counted], 2)
+        raise _checks.error("correct", expected, _inputs.first(bad, correct))
+    counted = counted.reshape(confidences.shape)
     limit = _inputs.upper_limit(_inputs.native_floating(confidences).dtype)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
-        bad = ~((confidences >= 0) & (confidences <= limit))
-        percent = np.all((confidences >= 0) & (confidences <= 100))
+        bad = ~((confidences >= 0) & (confidences <= limit)) & counted
     if np.any(bad):
-        expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
+        expected = _inputs.unit_range("confidences", confidences[counted])
         raise _checks.error("confidences", expected, _inputs.first(bad, confidences))
 
 

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _rows, _threads
+from uncertainty_metrics.numpy import _missing, _rows, _threads
 
 ROW_SUM_TOLERANCE = 1e-3
 # The largest sum of all weights, so that the sums of a metric stay finite.
 MAX_WEIGHT = 1e300
 # The number of rows of logits that are searched for probabilities, to save time.
 FIRST_ROWS = 64
+_NUMBERS = (bool, int, float, np.bool_, np.number)
+
+
+class Place(NamedTuple):
+    """Where the rows of N examples, or of some of them, stand in an argument.
+
+    Attributes:
+      shape: the shape of the argument: [..., K], or [...] of one number an example.
+      counted: boolean [N], the examples that have a row; None for all.
+    """
+
+    shape: tuple[int, ...]
+    counted: np.ndarray | None = None
+
+    def of(self, row: int, rows: int, column: int | None) -> tuple[Any, ...]:
+        """Returns the index of a number in the argument.
+
+        Args:
+          row: the row of the number.
+          rows: how many rows there are.
+          column: its column; None for the whole row.
+        """
+        if self.counted is not None:
+            row, rows = int(np.flatnonzero(self.counted)[row]), self.counted.size
+        columns = math.prod(self.shape) // rows
+        if columns < 2:
+            return np.unravel_index(row, self.shape)
+        if column is None:
+            return np.unravel_index(row, self.shape[:-1])
+        return np.unravel_index(row * columns + column, self.shape)
 
 
 def refuse_text(name: str) -> None:
@@ -32,8 +63,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
       ValueError: a list is ragged, entries are masked, or labels are text.
       TypeError: the value does not convert to an array of numbers.
     """
-    if np.ma.is_masked(value):  # NumPy would drop the mask.
-        raise _checks.error(name, "an array without masked entries", "masked entries")
+    _missing.refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError as ragged:
@@ -43,14 +73,36 @@ def as_array(name: str, value: Any) -> np.ndarray:
             f"`{name}` must convert to a NumPy array. Received: "
             f"{type(value).__name__}, which says: {failure}"
         ) from None
-    if array.dtype.kind in "SUT" or (
-        array.dtype == object and isinstance(next(array.flat, None), str)
-    ):
-        refuse_text(name)
     if array.dtype == object:
-        raise _checks.error(name, "a rectangular array of numbers", "objects")
+        array = _of_objects(name, array)
+    if array.dtype.kind in "SUT":
+        refuse_text(name)
     if array.dtype.kind not in "biu" and not is_floating(array):
         raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
+    return array
+
+
+def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
+    """Returns objects, such as a column of a data frame, as numbers or as text.
+
+    Raises:
+      ValueError: a number is missing, or there are other objects.
+    """
+    values = array.reshape(-1).tolist()
+    missing = np.array([_missing.is_missing(value) for value in values], bool)
+    if np.any(missing):
+        raise _checks.error(
+            name,
+            "a number everywhere: leave out the examples without one",
+            first(missing.reshape(array.shape), array),
+            verb="hold",
+        )
+    if any(isinstance(value, str) for value in values):
+        refuse_text(name)
+    if all(isinstance(value, _NUMBERS) for value in values):
+        array = np.array(values).reshape(array.shape)
+    if array.dtype == object:  # Integers may be too large for NumPy.
+        raise _checks.error(name, "a rectangular array of numbers", "objects")
     return array
 
 
@@ -59,11 +111,21 @@ def is_floating(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
-def first(bad: np.ndarray, array: np.ndarray) -> str:
-    """Returns the value and the index of the first bad entry, for a message."""
+def first(bad: np.ndarray, array: np.ndarray, place: Place | None = None) -> str:
+    """Returns the value and the index of the first bad entry, for a message.
+
+    Args:
+      bad: which entries are bad.
+      array: the entries.
+      place: where the rows of `array` stand in the argument; None if `array` has the
+        shape of the argument.
+    """
     index = np.unravel_index(np.argmax(bad), bad.shape)
-    place = ", ".join(str(int(i)) for i in index)
-    return f"{array[index]} at [{place}]"
+    value = array[index]
+    if place is not None:
+        row, *column = map(int, index)
+        index = place.of(row, len(bad), column[0] if column else None)
+    return f"{value} at {list(map(int, index))}"
 
 
 def floats(array: np.ndarray, single: bool) -> np.ndarray:
@@ -74,15 +136,17 @@ def floats(array: np.ndarray, single: bool) -> np.ndarray:
         return native_floating(array).astype(np.float64)
 
 
-def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
+def finite(
+    name: str, value: Any, single: bool = False, place: Place | None = None
+) -> np.ndarray:
     """Returns a float64 array; raises ValueError unless all numbers are finite.
 
-    With `single`, an array in float32 stays in float32.
+    With `single`, an array in float32 stays in float32. `place` is that of `first`.
     """
     array = floats(as_array(name, value), single)
     good = np.isfinite(array)
     if not np.all(good):
-        raise _checks.error(name, "finite", first(~good, array))
+        raise _checks.error(name, "finite", first(~good, array, place))
     return array
 
 
@@ -112,8 +176,13 @@ def generator(seed: Any) -> np.random.Generator:
         ) from None
 
 
-def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray:
-    """Returns int64 labels; raises ValueError unless they are in [0, num_classes)."""
+def integer_labels(
+    name: str, array: np.ndarray, num_classes: int, place: Place | None = None
+) -> np.ndarray:
+    """Returns int64 labels; raises ValueError unless they are in [0, num_classes).
+
+    `place` is that of `first`.
+    """
     integers = array.dtype.kind in "iu" and array.size > 0
     if integers and array.min() >= 0 and array.max() < num_classes:
         return array.astype(np.int64, copy=False)
@@ -123,8 +192,20 @@ def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray
     if is_floating(array):
         bad |= array != np.floor(array)  # True for NaN.
     if np.any(bad):
-        raise _checks.error(name, f"integers in [0, {num_classes})", first(bad, array))
+        expected = f"integers in [0, {num_classes})" + label_hint(array, num_classes)
+        raise _checks.error(name, expected, first(bad, array, place))
     return array.astype(np.int64)
+
+
+def label_hint(labels: np.ndarray, num_classes: int) -> str:
+    """Returns what to do with labels that are not all in [0, num_classes)."""
+    if is_floating(labels) and np.any(np.isnan(labels)):
+        return "; leave out examples without a label"
+    if num_classes == 2 and np.all((labels == -1) | (labels == 1)):
+        return "; for labels -1 and 1 pass (labels + 1) // 2"
+    if np.min(labels) >= 1 and np.max(labels) == num_classes:
+        return "; subtract 1 from labels that start at 1"
+    return ""
 
 
 def is_ignored(labels: np.ndarray, ignore_index: int) -> np.ndarray:
@@ -144,10 +225,13 @@ def sample_weights(
     sample_weight: Any, shape: tuple[int, ...], name: str = "sample_weight"
 ) -> np.ndarray:
     """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
-    weights = broadcast_to_labels(name, sample_weight, shape).astype(np.float64)
+    array = as_array(name, sample_weight)
+    weights = broadcast_to_labels(name, array, shape).astype(np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
-        raise _checks.error(name, "finite and >= 0", first(bad, weights))
+        given = array.astype(np.float64)  # The place is in the array that was passed.
+        bad = ~(given >= 0) | np.isinf(given)
+        raise _checks.error(name, "finite and >= 0", first(bad, given))
     with np.errstate(over="ignore"):
         total = np.sum(weights)
     if total > MAX_WEIGHT:
@@ -166,9 +250,11 @@ def native_floating(predictions: np.ndarray) -> np.ndarray:
     return predictions
 
 
-def check_logits(logits: np.ndarray, name: str = "logits") -> None:
+def check_logits(
+    logits: np.ndarray, name: str = "logits", place: Place | None = None
+) -> None:
     """Raises ValueError unless logits [..., K], or logits of class 1 [..., 1], are
-    finite, or -inf for some classes of a row.
+    finite, or -inf for some classes of a row. `place` is that of `first`.
     """
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         top = _largest(logits)
@@ -176,8 +262,12 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
             top = np.maximum(top, 0)  # The logit of class 0 is 0.
         bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
+        row = np.isfinite(logits) | np.isneginf(logits)
+        wrong = ~row if not np.all(row) else np.broadcast_to(bad[..., None], row.shape)
         raise _checks.error(
-            name, "finite, or -inf for some classes of a row", first(bad, top)
+            name,
+            "finite, or -inf for some classes of a row",
+            first(wrong, logits, place),
         )
 
 
@@ -243,8 +333,12 @@ def probability_rows(itemsize: int, classes: int) -> tuple[int, float]:
     return (8, min(classes, 16) * 2.0**-9) if itemsize < 4 else (2, 1e-5)
 
 
-def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
+def check_probabilities(
+    probabilities: np.ndarray, name: str, place: Place | None = None
+) -> np.ndarray:
     """Returns the probabilities, with 1 for those that only rounding puts above 1.
+
+    `place` is that of `first`.
 
     Raises:
       ValueError: a probability is not in [0, 1].
@@ -260,18 +354,39 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         bad = ~((probabilities >= 0) & (probabilities <= limit))
     if np.any(bad):
-        expected = "in [0, 1]" + _checks.hint(name)
-        raise _checks.error(name, expected, first(bad, probabilities))
+        expected = unit_range(name, probabilities)
+        raise _checks.error(name, expected, first(bad, probabilities, place))
     zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)
     return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
 
 
-def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+def unit_range(name: str, values: np.ndarray) -> str:
+    """Returns what numbers must be that are not all in [0, 1], and what to do."""
+    values = values.astype(np.float64)
+    least, largest = np.min(values), np.max(values)  # NaN if there is one.
+    expected = "in [0, 1]"
+    if np.isnan(least):
+        return expected + ", and not NaN: leave out examples without a prediction"
+    if least >= -0.01 and largest <= 1.01:
+        return expected + "; clip rounding errors with np.clip"
+    if least >= 0 and largest <= 100:
+        # So large a logit would hardly come without a negative one.
+        other = "" if largest > 20 else _checks.hint(name)
+        return f"{expected}; divide percent by 100{other}"
+    if largest <= 0 and not _checks.hint(name):
+        return expected + "; take the exponential of log-probabilities"
+    return expected + _checks.hint(name)
+
+
+def decisions(
+    predictions: np.ndarray, name: str, place: Place | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Returns the argmax of each row, ties to the lowest, and its probability.
 
     Args:
       predictions: probabilities [N, K], or logits if `name` is "logits".
       name: name of the predictions.
+      place: as for `first`.
 
     Raises:
       ValueError: a probability is not in [0, 1].
@@ -300,15 +415,16 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
         return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
 
     if not all(_threads.map_rows(decide, n, classes)):
-        return decisions(check_probabilities(predictions, name), name)
+        return decisions(check_probabilities(predictions, name, place), name)
     return index, top
 
 
 def upper_limit(dtype: Any) -> np.ndarray:
     """Returns the largest number that may be a rounded 1, as in the mean of an
-    ensemble: 4 units in the last place above 1.
+    ensemble: 4 units in the last place above 1. float64 may hold float32 results.
     """
-    return (ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
+    computed = np.float32 if np.dtype(dtype) == np.float64 else dtype
+    return (ordered_bits(np.ones(1, computed)) + 4).view(computed)[0].astype(dtype)
 
 
 def ordered_bits(probabilities: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import REQUIRED
+from uncertainty_metrics.numpy import _missing
 
 __all__ = ["make_scorers"]
 
@@ -67,8 +68,11 @@ def _aligned(
     """Returns labels as numbers, and the probabilities of all classes; a class that the
     classifier was not fitted with has 0.
     """
+    labels, missing = _missing.read_words("y", labels)
+    if np.any(missing):
+        raise _checks.error("y", "a label everywhere", "missing labels", verb="hold")
     all_classes, index = np.unique(
-        np.concatenate([np.asarray(classes), np.ravel(labels)]), return_inverse=True
+        np.concatenate([np.asarray(classes), labels.reshape(-1)]), return_inverse=True
     )
     fitted, labels = np.split(index, [np.size(classes)])
     probabilities = np.asarray(probabilities)

@@ -11,7 +11,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
-from uncertainty_metrics.ops import _inputs, _validity, is_floating, xp
+from uncertainty_metrics.ops import _inputs, _sizes, _validity, is_floating, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -73,9 +73,9 @@ def included(
     usable = usable & (
         xp.size(last) > 0 if weights is None else xp.reduce_any(weights > 0)
     )
-    for tensor in tensors.values():
-        usable = usable & _inputs.alike(tensor, last)
-    return [xp.reshape(t, [-1]) for t in tensors.values()], weights, usable
+    flat = [xp.reshape(tensor, [-1]) for tensor in tensors.values()]
+    (*flat, weights), same = _sizes.of_equal_number([*flat, weights])
+    return flat, weights, usable & same
 
 
 def is_variance(values: xp.Tensor) -> xp.Tensor:

@@ -23,10 +23,12 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import _missing as np_missing
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _conversion,
     _execution,
+    _sizes,
     _validity,
     is_floating,
     numpy_dtype,
@@ -180,7 +182,7 @@ def _as_tensorflow_tensor(name: str, value: Any) -> xp.Tensor:
         # In a graph TensorFlow would read the bytes in the order of this machine.
         value = value.astype(value.dtype.newbyteorder("="))
     try:
-        masked = np.ma.is_masked(value)
+        masked = np_missing.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),
@@ -245,8 +247,12 @@ def aligned(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
 
 
 def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
-    """Returns the value as a tensor [N], one number for each of N labels."""
+    """Returns the value as a tensor [N], one number for each of N labels; all are NaN
+    or -1 where a graph finds that the value does not broadcast to the labels.
+    """
     tensor = aligned(name, value, labels)
+    if None in [*tensor.shape, *labels.shape]:
+        tensor = _sizes.fitted(tensor, labels)
     return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
 
 
@@ -334,7 +340,6 @@ def examples(
     dtype = sum_dtype(predictions)
     predictions = as_rows(predictions, num_classes or 1)
     rows = xp.reshape(labels, [-1])
-    usable = usable & alike(rows, predictions, 1)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         sizes = {_size(labels_predicted.shape), _size(shape)}
@@ -344,26 +349,30 @@ def examples(
                 f"of the shape of the labels, {list(shape)}",
                 f"shape {list(labels_predicted.shape)}",
             )
-        usable = usable & alike(labels_predicted, labels)
+        labels_predicted = xp.reshape(labels_predicted, [-1])
     if num_groups is not None:
         groups = like_each("groups", groups, labels)
     weights, weights_usable = weights_and_ignored(
         sample_weight, labels, ignore_index, dtype
     )
     usable = usable & weights_usable
+    (rows, predictions, labels_predicted, weights, groups, places), same = (
+        _sizes.of_equal_number(
+            [rows, predictions, labels_predicted, weights, groups, places]
+        )
+    )
+    usable = usable & same
     classes = num_classes or 2
     labels, right = integer_labels(rows, classes)
     if labels_predicted is not None:
-        labels_predicted, right_decision = integer_labels(
-            xp.reshape(labels_predicted, [-1]), classes
-        )
+        labels_predicted, right_decision = integer_labels(labels_predicted, classes)
         right = right & right_decision
     if num_groups is not None:
         groups, right_group = integer_labels(groups, num_groups)
         right = right & right_group
 
     labels, predictions, weights, labels_predicted, right, groups, places = (
-        of_one_length(
+        _sizes.of_one_length(
             *(labels, predictions, weights, labels_predicted, right, groups, places)
         )
     )
@@ -376,8 +385,9 @@ def examples(
         if num_classes is None:
             predictions = xp.concat([xp.zeros_like(predictions), predictions], axis=-1)
     else:
-        # Rounding to 16 bits puts some probabilities well above 1.
-        if num_classes is None or numpy_dtype(predictions).itemsize < 4:
+        # Rounding to 16 bits puts some probabilities well above 1, and that of float32
+        # puts some above 1 by many units of float64.
+        if num_classes is None or numpy_dtype(predictions).itemsize != 4:
             rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
@@ -494,24 +504,6 @@ def nan_unless_alike(
     """
     same = alike(values, others, axes)
     return values if same is True else _validity.nan_where_wrong(same, values)
-
-
-def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
-    """Returns the tensors [n, ...], all with the static n that one of them has.
-
-    A result of a tensor of static and of a tensor of dynamic n would have no static
-    rank in TensorFlow.
-    """
-    sizes = {t.shape[0] for t in tensors if t is not None} - {None}
-    if len(sizes) != 1:  # No static size, or data of several sizes, which are wrong.
-        return list(tensors)
-    (size,) = sizes
-    return [
-        t
-        if t is None or t.shape[0] is not None
-        else xp.ensure_shape(t, [size, *t.shape[1:]])
-        for t in tensors
-    ]
 
 
 def take(values: xp.Tensor, index: xp.Tensor) -> xp.Tensor:

@@ -18,6 +18,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import (
     _decisions,
     _inputs,
+    _sizes,
     _sums,
     _validity,
     is_floating,
@@ -271,9 +272,11 @@ def ranked(
     weights, usable = _inputs.weights_and_ignored(
         sample_weight, outcomes, ignore_index, dtype
     )
-    outcomes, right = _inputs.integer_labels(xp.reshape(outcomes, [-1]), 2)
+    flat = [xp.reshape(outcomes, [-1]), xp.reshape(values, [-1]), weights]
+    (outcomes, values, weights), same = _sizes.of_equal_number(flat)
+    outcomes, right = _inputs.integer_labels(outcomes, 2)
     values, finite = _finite(values, dtype)
-    valid = usable & _validity.counted_are_right(right & finite, weights)
+    valid = usable & same & _validity.counted_are_right(right & finite, weights)
     return Ranked(values, outcomes == 1, weights, valid)
 
 
@@ -284,9 +287,15 @@ def ranked_losses(
     costs, values = _paired(("losses", "confidences"), losses, confidences)
     dtype = _inputs.predictions_dtype(costs, values)
     weights, usable = _inputs.weights_and_ignored(sample_weight, costs, None, dtype)
+    flat = [xp.reshape(costs, [-1]), xp.reshape(values, [-1]), weights]
+    (costs, values, weights), same = _sizes.of_equal_number(flat)
     costs, right = _finite(costs, dtype)
     values, finite = _finite(values, dtype)
-    valid = usable & _validity.counted_are_right(right & finite & (costs >= 0), weights)
+    valid = (
+        usable
+        & same
+        & _validity.counted_are_right(right & finite & (costs >= 0), weights)
+    )
     return Ranked(values, costs == 0, weights, valid, costs)
 
 
@@ -296,7 +305,7 @@ def _paired(
     """Returns outcomes and scores as tensors of one shape, the scores as floats."""
     tensors = _inputs.as_tensor(names[0], outcomes), _inputs.as_tensor(names[1], scores)
     _checks.paired(names[1], tensors[1].shape, names[0], tensors[0].shape)
-    return tensors[0], _inputs.nan_unless_alike(_floating(tensors[1]), tensors[0])
+    return tensors[0], _floating(tensors[1])
 
 
 def _floating(values: xp.Tensor) -> xp.Tensor:
@@ -310,7 +319,7 @@ def _floating(values: xp.Tensor) -> xp.Tensor:
 
 def _finite(values: xp.Tensor, dtype: xp.DType) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns values [N], 0 where they are not finite, and whether each is finite."""
-    values = xp.cast(xp.reshape(values, [-1]), dtype)
+    values = xp.cast(values, dtype)
     finite = xp.math.is_finite(values)
     return xp.where(finite, values, xp.zeros_like(values)), finite
 
@@ -484,6 +493,16 @@ def collaborative_accuracy(ranking: Ranking, fraction: float) -> xp.Tensor:
     share = xp.clip_by_value(_ratio(decided - ranking.mass_before, ranking.mass), 0, 1)
     misses = _total(share * ranking.misses)
     return _ratio(ranking.total - misses, ranking.total)
+
+
+def has_hits(ranking: Ranking) -> xp.Tensor:
+    """Returns whether there is a hit."""
+    return ranking.total_hits > 0
+
+
+def has_both(ranking: Ranking) -> xp.Tensor:
+    """Returns whether there are hits and misses."""
+    return (ranking.total_hits > 0) & (ranking.total_misses > 0)
 
 
 def roc_area(ranking: Ranking) -> xp.Tensor:

@@ -25,24 +25,22 @@ def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
     return batch.ranking(), batch.valid
 
 
-def _both(ranking: _ranking.Ranking) -> xp.Tensor:
-    return (ranking.total_hits > 0) & (ranking.total_misses > 0)
-
-
 @twin(np_detection.auroc, data=DetectionData, by_numpy=True)
 def auroc(data):
     ranking, valid = _ranking_of(data)
-    return _ranking.roc_area(ranking), valid & _both(ranking)
+    return _ranking.roc_area(ranking), valid & _ranking.has_both(ranking)
 
 
 @twin(np_detection.aupr, data=DetectionData, by_numpy=True)
 def aupr(data):
     ranking, valid = _ranking_of(data)
-    return _ranking.average_precision(ranking), valid & (ranking.total_hits > 0)
+    return _ranking.average_precision(ranking), valid & _ranking.has_hits(ranking)
 
 
 @twin(np_detection.fpr_at_tpr, data=DetectionData, by_numpy=True)
 def fpr_at_tpr(data, tpr):
     tpr = _checks.share("tpr", tpr, zero=False)
     ranking, valid = _ranking_of(data)
-    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _both(ranking)
+    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _ranking.has_both(
+        ranking
+    )

@@ -68,7 +68,9 @@ class PosteriorMetric(CalibrationMetric):
         return _posterior_draws.draw(statistics, valid, self._prior, num_samples, seed)
 
     def result(self) -> xp.Tensor:
-        """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
+        """Returns the posterior mean, in [0, 1]; 0.0 before the first example that
+        counts.
+        """
         statistics, valid = self._read_statistics(self._result_dtype)
         mean = _posterior.mean(statistics, valid, self._prior)
         some = xp.reduce_any(statistics.counts > 0) | ~valid

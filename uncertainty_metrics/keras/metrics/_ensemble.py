@@ -49,6 +49,10 @@ class UncertaintyScorer:
                 f"shape {list(y_true.shape)}",
                 verb="hold",
             )
+        if len(given) == 1 and None in given + expected:
+            # As many as in `y_true`, so that a graph compares the numbers.
+            shape = xp.concat([xp.shape(y_true)[:1], shape[1:]], axis=0)
+            labels = xp.zeros(shape, xp.int32)
         return _scorers.Batch(xp.reshape(labels, [-1]), rows), labels
 
     def mistaken(self, batch: _scorers.Batch, counted: xp.Tensor) -> xp.Tensor:

@@ -22,6 +22,7 @@ from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverag
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
+    _execution,
     _inputs,
     _ranking,
     _sketch,
@@ -134,11 +135,22 @@ class RankingMetric(_options.Metric):
         return False
 
     def result(self) -> xp.Tensor:
-        """Returns the value of all batches; 0.0 if there is no value yet."""
+        """Returns the value of all batches; 0.0 before the first example that counts,
+        and NaN for examples for which it is not defined.
+        """
         ranking, valid = self._read_ranking()
         levels = (getattr(self, name) for name in self._own if name != "positive")
         value = self._value(ranking, *levels)
-        return xp.where(valid, value, xp.constant(float("nan"), value.dtype))
+        nan = xp.constant(float("nan"), value.dtype)
+        value = xp.where(self._is_defined(ranking), value, nan)
+        if _execution.is_eager() and valid:
+            self._warn_if_undefined(value)
+        return xp.where(valid, value, nan)
+
+    def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        """Returns whether the value is defined for these examples, or none."""
+        del ranking
+        return xp.constant(True)
 
 
 def _selective_sums(
@@ -178,9 +190,20 @@ def _detection_sums(
 
 
 class DetectionMetric(RankingMetric):
-    """A metric of scores that should be larger for label 1 than for label 0."""
+    """A metric of scores that should be larger for label 1 than for label 0.
+
+    Subclasses say which labels the metric needs: `_needs`, for the warning, and
+    `_has_needed`, a function of a ranking.
+    """
 
     positive: np_detection.Positive
+    _needs = "examples of both labels"
+    _has_needed: Callable[[_ranking.Ranking], xp.Tensor] = staticmethod(
+        _ranking.has_both
+    )
+
+    def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        return self._has_needed(ranking) | (ranking.total == 0)
 
     @property
     def _is_real(self) -> bool:
@@ -218,12 +241,12 @@ class DetectionMetric(RankingMetric):
         labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
-            y, x, w = _labels.as_arrays(labels, scores, weights)
+            y, x, w = _labels.as_arrays(y_true, y_pred, weights)
             with _labels.keras_names("scores"):
                 np_detection.auroc(
                     y,
                     x,
-                    sample_weight=w,
+                    sample_weight=w if w is None else w.reshape(y.shape),
                     ignore_index=self.ignore_index,
                 )
 

@@ -73,7 +73,7 @@ class CoverageMetric(ForecastMetric):
         self._build_sums((1, len(self._scorer.levels) + 1))
 
     def result(self) -> xp.Tensor:
-        """Returns the value of all batches; 0.0 before the first batch."""
+        """Returns the value so far; 0.0 before the first example that counts."""
         sums, valid = self._read_sums()
         (mass,) = xp.unstack(_sums.totals(sums, self._result_dtype))
         total = xp.reduce_sum(mass)

@@ -213,8 +213,8 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
         return self.num_groups or 1
 
     def result(self) -> Any:
-        """Returns the mean over all batches, 0.0 before the first batch; for groups of
-        examples a dict of their means.
+        """Returns the mean over all batches, 0.0 before the first example that counts;
+        for groups of examples a dict of their means, NaN for an empty group.
         """
         if self.num_groups is None:
             return super().result()
@@ -273,7 +273,9 @@ class RefinedMetric(ScoreMetric):
         )
 
     def result(self) -> xp.Tensor:
-        """Returns the least negative log-likelihood; 0.0 before the first batch."""
+        """Returns the least negative log-likelihood; 0.0 before the first example that
+        counts.
+        """
         return self._minimum().value
 
     @property
@@ -338,7 +340,7 @@ class DecompositionMetric(ClassMetric):
         return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
     def result(self) -> dict[str, xp.Tensor]:
-        """Returns the parts by name; all 0.0 before the first batch."""
+        """Returns the parts by name; all 0.0 before the first example that counts."""
         dtype = self._result_dtype
         if not self._has_sums:
             totals, valid = xp.zeros([1, 4], dtype), self._read_valid()

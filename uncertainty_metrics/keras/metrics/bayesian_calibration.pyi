@@ -70,7 +70,9 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
     def result(
         self,
     ) -> tf.Tensor:
-        """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
+        """Returns the posterior mean, in [0, 1]; 0.0 before the first example that
+        counts.
+        """
 
     def plot(
         self,

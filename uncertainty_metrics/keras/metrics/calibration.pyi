@@ -114,8 +114,8 @@ class GeneralCalibrationError(CalibrationMetric):
     def result(
         self,
     ) -> Any:
-        """Returns the error of all batches, in [0, 1], 0.0 before the first batch; for
-        groups of examples a dict of their errors.
+        """Returns the error so far, in [0, 1]; 0.0 before the first example that
+        counts. For groups it is a dict of their errors, NaN for an empty group.
         """
 
     @property

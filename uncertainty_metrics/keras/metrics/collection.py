@@ -14,7 +14,14 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _family, _members, _variables
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.ops import _execution, _inputs, _shared_values, _sums, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _shared_values,
+    _sizes,
+    _sums,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -322,7 +329,9 @@ class MetricCollection(_base.SumsMetric):
                 shapes = tuple(reading.shape for reading in readings)
                 sums, each_valid = _compiled_update(calls, shapes)(states, tensors)
             else:
+                tensors, same = _sizes.of_equal_number(tensors)
                 sums, each_valid = _sum_or_add(calls, None, tensors)
+                each_valid.append(xp.convert_to_tensor(same))
             valid = _all_true(each_valid)
             if eager and not valid:
                 _explain(sets, each_valid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras._options import Option, one_of
 from uncertainty_metrics.keras.metrics._ranking import (
     DetectionMetric,
@@ -38,6 +39,9 @@ class AUROC(DetectionMetric):
     the negative examples in one cell. Scores that differ by less than 1% of their size
     need more bits, or a smaller offset.
 
+    The result is 0.0 before the first example that counts. It is NaN, with a warning,
+    as long as all labels are the same.
+
     Args:
       sketch_bits: log2 of the cells for each doubling of the size of the score, and in
         [0, 1] for each halving of its distance to 1, instead of the default grid.
@@ -60,10 +64,15 @@ class AUROC(DetectionMetric):
     _value = staticmethod(_ranking.roc_area)
 
     @property
+    @_base.computed_in_64_bits
     def error_bound(self) -> xp.Tensor:
-        """Half the share of the pairs that the sketch cannot order."""
+        """Half the share of the pairs that the sketch cannot order; NaN where the
+        result is.
+        """
         ranking, _ = self._read_ranking()
-        return _ranking.roc_area_within_groups(ranking)
+        bound = _ranking.roc_area_within_groups(ranking)
+        nan = xp.constant(float("nan"), bound.dtype)
+        return xp.where(self._is_defined(ranking), bound, nan)
 
 
 @with_options(_COMMON, positive=_POSITIVE)
@@ -74,7 +83,8 @@ class AUPR(DetectionMetric):
     positive example, take the examples in its cell and in cells of larger scores, and
     the share of these in its cell. The result differs from the exact value by at most
     the mean of this share over the positive examples. It is mostly too small, by up to
-    1e-3 on usual data, and 0.0 before the first positive example.
+    1e-3 on usual data. It is 0.0 before the first example that counts, and NaN, with a
+    warning, as long as no example is positive.
 
     The value depends on which class is positive.
 
@@ -88,6 +98,8 @@ class AUPR(DetectionMetric):
     _direction = "up"
     _function = "aupr"
     _value = staticmethod(_ranking.average_precision)
+    _needs = "a positive example"
+    _has_needed = staticmethod(_ranking.has_hits)
 
 
 @with_options(
@@ -99,7 +111,8 @@ class FPRAtTPR(DetectionMetric):
     See the function `fpr_at_tpr` for the definition, and `AUROC` for the state. The
     threshold is the end of a cell, so the rate is never too small, and too large by at
     most the share of the negative examples in that cell, a few 1e-3 on usual data. It
-    is 0.0 before the first positive and the first negative example.
+    is 0.0 before the first example that counts, and NaN, with a warning, as long as all
+    labels are the same.
 
     The value depends on which class is positive: `fpr_at_tpr` says which class others
     call positive.

@@ -23,6 +23,9 @@ class AUROC(DetectionMetric):
     the negative examples in one cell. Scores that differ by less than 1% of their size
     need more bits, or a smaller offset.
 
+    The result is 0.0 before the first example that counts. It is NaN, with a warning,
+    as long as all labels are the same.
+
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
@@ -69,7 +72,9 @@ class AUROC(DetectionMetric):
     def error_bound(
         self,
     ) -> tf.Tensor:
-        """Half the share of the pairs that the sketch cannot order."""
+        """Half the share of the pairs that the sketch cannot order; NaN where the
+        result is.
+        """
 
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
@@ -78,7 +83,8 @@ class AUPR(DetectionMetric):
     positive example, take the examples in its cell and in cells of larger scores, and
     the share of these in its cell. The result differs from the exact value by at most
     the mean of this share over the positive examples. It is mostly too small, by up to
-    1e-3 on usual data, and 0.0 before the first positive example.
+    1e-3 on usual data. It is 0.0 before the first example that counts, and NaN, with a
+    warning, as long as no example is positive.
 
     The value depends on which class is positive.
 
@@ -124,7 +130,8 @@ class FPRAtTPR(DetectionMetric):
     See the function `fpr_at_tpr` for the definition, and `AUROC` for the state. The
     threshold is the end of a cell, so the rate is never too small, and too large by at
     most the share of the negative examples in that cell, a few 1e-3 on usual data. It
-    is 0.0 before the first positive and the first negative example.
+    is 0.0 before the first example that counts, and NaN, with a warning, as long as all
+    labels are the same.
 
     The value depends on which class is positive: `fpr_at_tpr` says which class others
     call positive.

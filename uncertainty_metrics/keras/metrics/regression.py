@@ -178,5 +178,7 @@ class RootMeanSquaredError(MeanForecast):
     _scorer_type = _regression_scorers.SquaredError
 
     def result(self) -> xp.Tensor:
-        """Returns the root of the mean over all batches; 0.0 before the first batch."""
+        """Returns the root of the mean over all batches; 0.0 before the first example
+        that counts.
+        """
         return xp.sqrt(super().result())

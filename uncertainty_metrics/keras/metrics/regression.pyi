@@ -249,4 +249,6 @@ class RootMeanSquaredError(MeanForecast):
     def result(
         self,
     ) -> tf.Tensor:
-        """Returns the root of the mean over all batches; 0.0 before the first batch."""
+        """Returns the root of the mean over all batches; 0.0 before the first example
+        that counts.
+        """

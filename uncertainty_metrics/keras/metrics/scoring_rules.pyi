@@ -407,7 +407,7 @@ class BrierDecomposition(DecompositionMetric):
     def result(
         self,
     ) -> dict[str, tf.Tensor]:
-        """Returns the parts by name; all 0.0 before the first batch."""
+        """Returns the parts by name; all 0.0 before the first example that counts."""
 
 class RefinedNegativeLogLikelihood(RefinedMetric):
     """Negative log-likelihood of all batches after the best temperature, in nats.
@@ -483,7 +483,9 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
     def result(
         self,
     ) -> tf.Tensor:
-        """Returns the least negative log-likelihood; 0.0 before the first batch."""
+        """Returns the least negative log-likelihood; 0.0 before the first example that
+        counts.
+        """
 
     @property
     def temperature(

@@ -30,7 +30,9 @@ def checked(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
       ValueError: one is not in [0, 1], or `spec` needs another number of classes.
     """
     spec.check_classes(examples.num_classes)
-    return _inputs.check_probabilities(examples.probabilities, examples.name)
+    return _inputs.check_probabilities(
+        examples.probabilities, examples.name, examples.place
+    )
 
 
 def scored(

@@ -209,7 +209,8 @@ def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:
                 "labels)`.",
                 "fractions as `labels`, whole numbers as `probs`",
             )
-        raise _checks.error("labels", "0 or 1", _inputs.first(bad, labels))
+        expected = "0 or 1" + _inputs.label_hint(labels, 2)
+        raise _checks.error("labels", expected, _inputs.first(bad, labels))
     return labels.astype(np.float64)
 
 

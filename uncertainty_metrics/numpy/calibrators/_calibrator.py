@@ -82,13 +82,14 @@ class Layout(NamedTuple):
         array = _inputs.native_floating(array)
         columns = self.classes if self.rank is None else 1
         rows = np.ascontiguousarray(array).reshape(-1, columns)
+        place = _inputs.Place(array.shape)
         if name == "logits":
+            _inputs.check_logits(rows, name, place)
+            _inputs.are_probabilities(rows, name=name)
             if self.rank is not None:
                 rows = np.concatenate([np.zeros_like(rows), rows], axis=1)
-            _inputs.check_logits(rows)
-            _inputs.are_probabilities(array.reshape(-1, columns), name=name)
             return rows
-        rows = _inputs.check_probabilities(rows, name)
+        rows = _inputs.check_probabilities(rows, name, place)
         if self.rank is not None:
             rows = np.concatenate([np.ones_like(rows) - rows, rows], axis=1)
         return rows
@@ -251,7 +252,9 @@ class Calibrator(abc.ABC):
         """Returns the layout of the predictions, and checked examples."""
         examples = _examples.examples(labels, probabilities, logits, **options)
         if examples.name == "probabilities":
-            p = _inputs.check_probabilities(examples.predictions, examples.name)
+            p = _inputs.check_probabilities(
+                examples.predictions, examples.name, examples.place
+            )
             check_some(examples.name, p)
         predictions = logits if examples.name == "logits" else probabilities
         layout = Layout.of(examples.name, shape_of(labels), shape_of(predictions))

@@ -352,7 +352,7 @@ def log_probabilities(examples: _examples.Examples) -> np.ndarray:
     """Returns logits [N, K]; for probabilities, their logarithms."""
     if examples.name == "logits":
         return examples.predictions
-    p = _inputs.check_probabilities(examples.predictions, examples.name)
+    p = _inputs.check_probabilities(examples.predictions, examples.name, examples.place)
     _calibrator.check_some(examples.name, p)
     with np.errstate(divide="ignore"):
         return np.log(p.astype(np.float64))

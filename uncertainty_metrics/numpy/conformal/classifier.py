@@ -180,7 +180,9 @@ class ConformalClassifier(quantile.Conformal):
         examples = _examples.examples(
             labels, probabilities, sample_weight=sample_weight
         )
-        p = _inputs.check_probabilities(examples.probabilities, examples.name)
+        p = _inputs.check_probabilities(
+            examples.probabilities, examples.name, examples.place
+        )
         rows = np.arange(len(p))
         scores = np.concatenate(
             [
@@ -235,7 +237,9 @@ class ConformalClassifier(quantile.Conformal):
                 f"{examples.num_classes} classes",
                 verb="have",
             )
-        p = _inputs.check_probabilities(examples.probabilities, examples.name)
+        p = _inputs.check_probabilities(
+            examples.probabilities, examples.name, examples.place
+        )
         limits = np.broadcast_to(self._limits(groups, test_weight, shape), len(p))
         sets = np.empty(p.shape, bool)
         for start, scores in self._blocks(p, seed):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._group_columns import MISSING, present_groups
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -265,9 +266,14 @@ class Conformal:
         known: Any = True
         if self._groups is not None:
             names = of_examples(groups, n)
-            place = np.searchsorted(self._groups, names)
-            place = np.minimum(place, len(self._groups) - 1)
-            known = self._groups[place] == names
+            known_names = self._groups
+            if "U" in (names.dtype.kind, known_names.dtype.kind):
+                # Integers are text where "(missing)" is among them.
+                names, known_names = names.astype(str), known_names.astype(str)
+            order = np.argsort(known_names)
+            place = np.searchsorted(known_names, names, sorter=order)
+            place = order[np.minimum(place, len(known_names) - 1)]
+            known = known_names[place] == names
         if self._weighted is None:
             assert self._quantiles is not None
             quantiles = np.atleast_1d(self._quantiles[place])
@@ -283,12 +289,15 @@ class Conformal:
 
 def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:
     """Returns the group of each of n examples."""
-    array = np.asarray(groups)
-    names = array.reshape(-1)
-    if names.shape != (n,) or names.dtype.kind not in "biuSU":
+    present, missing = present_groups("groups", groups)
+    if len(missing) != n:
         raise _checks.error(
             "groups",
             f"integers or text, one for each of the {n} examples",
-            f"{array.dtype} of shape {list(array.shape)}",
+            f"{len(missing)} groups",
         )
-    return names
+    if not np.any(missing):
+        return present
+    names = np.full(n, MISSING, object)
+    names[~missing] = present.astype(str)
+    return names.astype(str)

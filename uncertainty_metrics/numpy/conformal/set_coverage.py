@@ -44,7 +44,9 @@ def _read(
     weights = _weights(sample_weight, y.shape, "labels")
     counted = weights > 0
     in_set = in_set.reshape(-1, in_set.shape[-1])[counted]
-    y = _inputs.integer_labels("labels", y.reshape(-1)[counted], in_set.shape[1])
+    place = _inputs.Place(y.shape, counted)
+    y = y.reshape(-1)[counted]
+    y = _inputs.integer_labels("labels", y, in_set.shape[1], place)
     return y, in_set, weights[counted]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _inputs, _missing, _rows
 
 __all__ = ["sampled_agreement", "semantic_entropy"]
 
@@ -56,16 +56,16 @@ def _table(name: str, values: ArrayLike) -> np.ndarray:
     """
     expected = "of shape [N, S], as many answers for each question"
     try:
-        table = np.asarray(values)
+        table, missing = _missing.read_words(name, values)
     except ValueError:
         raise _checks.error(name, expected, "rows of different lengths") from None
     if table.ndim != 2 or table.size == 0:
         raise _checks.error(name, expected, f"shape {list(table.shape)}")
+    if np.any(missing):
+        received = f"none at {np.argwhere(missing)[0].tolist()}"
+        raise _checks.error(name, "an answer everywhere", received, verb="hold")
     if table.dtype == object:
-        kinds = {type(value) for value in table.flat}
-        missing = [value for value in table.flat if value is None or value != value]
-        if missing:
-            raise _checks.error(name, "an answer everywhere", missing[0], verb="hold")
+        kinds = {str if isinstance(v, str) else type(v) for v in table.flat}
         if kinds != {str}:
             raise TypeError(
                 f"`{name}` must hold strings, or integers that stand for them. "

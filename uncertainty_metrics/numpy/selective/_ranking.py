@@ -206,9 +206,9 @@ def _counted(
     scores: Any,
     sample_weight: Any,
     ignore_index: int | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _inputs.Place]:
     """Returns unchecked scores, outcomes and weights [N], without examples of weight 0
-    or of the ignored label, which may hold anything.
+    or of the ignored label, which may hold anything; and where they stand.
     """
     outcomes = _inputs.as_array(outcomes_name, outcomes)
     scores = _inputs.as_array(scores_name, scores)
@@ -231,24 +231,25 @@ def _counted(
             )
         outcomes, scores = outcomes[counted], scores[counted]
         weights = None if weights is None else weights[counted]
-    return scores, outcomes, weights
+    return scores, outcomes, weights, _inputs.Place(shape, counted)
 
 
-def _finite(name: str, scores: np.ndarray) -> np.ndarray:
-    return _inputs.finite(name, floating(scores), single=True)
+def _finite(name: str, scores: np.ndarray, place: _inputs.Place) -> np.ndarray:
+    return _inputs.finite(name, floating(scores), single=True, place=place)
 
 
 def loss_examples(
     losses: Any, confidences: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, losses and weights [N], the arguments of `loss_groups`."""
-    scores, losses, weights = _counted(
+    scores, losses, weights, place = _counted(
         "losses", losses, "confidences", confidences, sample_weight
     )
-    losses = _inputs.finite("losses", losses)
+    losses = _inputs.finite("losses", losses, place=place)
     if np.any(losses < 0):
-        raise _checks.error("losses", ">= 0", _inputs.first(losses < 0, losses))
-    return _finite("confidences", scores), losses, weights
+        received = _inputs.first(losses < 0, losses, place)
+        raise _checks.error("losses", ">= 0", received)
+    return _finite("confidences", scores, place), losses, weights
 
 
 def examples(
@@ -264,7 +265,7 @@ def examples(
     Examples of weight 0 or of the ignored label are left out before the others are
     checked.
     """
-    scores, outcomes, weights = _counted(
+    scores, outcomes, weights, place = _counted(
         outcomes_name, outcomes, scores_name, scores, sample_weight, ignore_index
     )
     positive = outcomes == 1
@@ -278,5 +279,7 @@ def examples(
                 _checks.SWAPPED,
                 f"fractions as `{outcomes_name}`, zeros and ones as `{scores_name}`",
             )
-        raise _checks.error(outcomes_name, "0 or 1", _inputs.first(bad, outcomes))
-    return _finite(scores_name, scores), positive, weights
+        expected = "0 or 1" + _inputs.label_hint(outcomes, 2)
+        received = _inputs.first(bad, outcomes, place)
+        raise _checks.error(outcomes_name, expected, received)
+    return _finite(scores_name, scores, place), positive, weights
