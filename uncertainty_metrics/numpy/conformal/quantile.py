@@ -297,7 +297,7 @@ def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:
             f"{len(missing)} groups",
         )
     if not np.any(missing):
-        return present
+        return present.astype(str) if present.dtype == object else present
     names = np.full(n, MISSING, object)
     names[~missing] = present.astype(str)
     return names.astype(str)
