@@ -217,22 +217,31 @@ def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
     """
     found: list[pathlib.Path] = []
     for argument in arguments:
-        path = pathlib.Path(argument)
-        if path.is_dir():
-            inside = sorted(path.rglob("*"))
-            files = [file for file in inside if _is_data(file, path)]
-        elif argument == "-":
-            raise ReportError(
-                "-: standard input is read alone, without other files or summaries"
-            )
-        elif path.exists() or not glob.has_magic(argument):
-            files = [path]
-        else:
-            files = sorted(map(pathlib.Path, glob.glob(argument, recursive=True)))
+        with _files.errors_of(_files.source_of(pathlib.Path(argument))):
+            files = _named_by(argument)
         if not files:
             raise ReportError(f"{argument}: there is no file of predictions")
         found.extend(files)
     return list(dict.fromkeys(found))
+
+
+def _named_by(argument: str) -> list[pathlib.Path]:
+    """Returns the files that a path, a pattern or a folder names.
+
+    Raises:
+      OSError, ValueError: the system refuses the path.
+    """
+    path = pathlib.Path(argument)
+    if path.is_dir():
+        inside = sorted(path.rglob("*"))
+        return [file for file in inside if _is_data(file, path)]
+    if argument == "-":
+        raise ReportError(
+            "-: standard input is read alone, without other files or summaries"
+        )
+    if path.exists() or not glob.has_magic(argument):
+        return [path]
+    return sorted(map(pathlib.Path, glob.glob(argument, recursive=True)))
 
 
 def _is_data(file: pathlib.Path, folder: pathlib.Path) -> bool:
