@@ -68,10 +68,10 @@ def group_column(name: str, values: Any) -> GroupColumn:
         integers = (bool, int, np.bool_, np.integer)
         if kinds != {str} and not all(issubclass(kind, integers) for kind in kinds):
             raise _wrong_type(name, ", ".join(sorted(kind.__name__ for kind in kinds)))
-        distinct, index_of_present = _distinct(present, kinds == {str})
+        values_in_order, index_of_present = _distinct(present, kinds == {str})
         index = np.zeros(len(flat), np.int64)
         index[~missing] = index_of_present.reshape(-1)
-        column = _with_missing(distinct, index, missing)
+        column = _with_missing(values_in_order, index, missing)
     elif array.dtype.kind in "biuU":
         distinct, index = np.unique(flat, return_inverse=True)
         column = GroupColumn(index.reshape(-1), distinct.tolist())
