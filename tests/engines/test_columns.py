@@ -18,6 +18,44 @@ def only_batch(table, **columns):
     return batch
 
 
+class Counts:
+    """Totals that are numbers of rows."""
+
+    def empty(self):
+        return 0
+
+    def of_batch(self, labels, probabilities, sample_weight):
+        return len(labels)
+
+    def sum(self, first, second):
+        return first + second
+
+    def result(self, total):
+        return total
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("g", {"a": 1, "b": 2, None: 1}),
+        (["g", "h"], {("a", 1): 1, ("b", 0): 1, ("b", None): 1, (None, 0): 1}),
+    ],
+)
+def test_groups_are_in_order_and_a_missing_one_is_last(by, expected):
+    table = pa.table(
+        {
+            "y": [0, 1, 1, 0],
+            "p": ROWS + ROWS[:1],
+            "g": ["b", None, "a", "b"],
+            "h": [None, 0, 1, 0],
+        }
+    )
+    columns = _engines.Columns("y", "p", None, by)
+    groups = _engines.totals_of([table], Counts(), columns)
+    result = _engines.result(groups, Counts(), columns)
+    assert list(result.items()) == list(expected.items())
+
+
 @pytest.mark.parametrize(
     "column",
     [

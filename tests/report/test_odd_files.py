@@ -496,6 +496,16 @@ def test_confidences_in_place_of_probabilities_are_noted(rng):
     assert noted(labels=np.ones_like(labels), values=p) == []
 
 
+@pytest.mark.parametrize(("small", "count"), [(1, 1), (1.01, 0), (0, 0), (0.5, 1)])
+def test_percent_that_may_be_no_percent_are_noted(small, count):
+    with open("p.csv", "w") as file:
+        file.write(rows(LABELS, [80, small, 0, 100], header=("correct", "confidence")))
+    found = report.read_predictions("p.csv", Choice(percent=True))
+    np.testing.assert_array_equal(found.confidences, [0.8, small / 100, 0, 1])
+    expected = f"{count} of the confidences are above 0% and at most 1%"
+    assert [note.partition(":")[0] for note in found.notes] == [expected] * count
+
+
 def test_columns_left_out_are_noted():
     name, content = GOOD["columns left out"]
     with open(name, "w") as file:

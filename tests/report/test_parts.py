@@ -9,10 +9,19 @@ import tracemalloc
 import pytest
 
 from tests.report.reports import fails
-from uncertainty_metrics._report import _parts, _streams, _tables, _text_files
+from uncertainty_metrics._report import (
+    _arrow_tables,
+    _parts,
+    _streams,
+    _tables,
+    _text_files,
+)
+from uncertainty_metrics._report._files import read_predictions
+from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._predictions import ReportError, silent
 from uncertainty_metrics._report._tables import CsvTable
 from uncertainty_metrics._report._value_tables import RecordTable
+from uncertainty_metrics.numpy import _archive
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -160,7 +169,7 @@ def test_a_long_line_is_refused_before_it_fills_the_memory(
 
 
 def test_a_packed_list_on_one_line_is_counted_as_it_comes(monkeypatch, capsys):
-    monkeypatch.setattr(_text_files._archive, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(_archive, "MAX_BYTES", 2**20)
     with gzip.open("p.json.gz", "wb") as file:
         file.write(b"[" + b" " * 2**26)
     tracemalloc.start()
@@ -219,3 +228,50 @@ def test_an_excel_line_may_follow_blank_ones():
     ):
         labels, numbers = table.read("label", ["p"])
         assert (labels, numbers, table.place(0)) == ([1], [[0.5]], "line 5")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_equal_texts_of_a_column_take_their_room_once(ending, in_parts, monkeypatch):
+    pa, parquet, feather = map(
+        pytest.importorskip, ("pyarrow", "pyarrow.parquet", "pyarrow.feather")
+    )
+    size, word = 20_000, "x" * 5000
+    codes = pa.array([None, *[0] * (size - 1)], pa.int32())
+    columns = {
+        "correct": [True, False] * (size // 2),
+        "confidence": [0.5] * size,
+        "g": pa.DictionaryArray.from_arrays(codes, pa.array([word])),
+    }
+    write = parquet.write_table if ending == "parquet" else feather.write_feather
+    write(pa.table(columns), f"p.{ending}")
+    choice = Choice(groups=("g",))
+    tracemalloc.start()
+    try:
+        if in_parts:
+            paths = _streams.files_of([f"p.{ending}"])
+            found = _streams.read_stream(paths, choice).result()
+        else:
+            found = read_predictions(f"p.{ending}", choice)
+        assert tracemalloc.get_traced_memory()[1] < 2**24  # Texts of rows: 100 MB.
+    finally:
+        tracemalloc.stop()
+    assert found.groups["g"].tolist() == [None, *[word] * (size - 1)]
+
+
+def test_a_packed_arrow_file_is_counted_batch_by_batch(monkeypatch):
+    pa, feather = map(pytest.importorskip, ("pyarrow", "pyarrow.feather"))
+    zeros = [0.0] * 2**18
+    table = pa.table({"correct": zeros, "confidence": zeros})
+    feather.write_feather(table, "p.feather", compression="zstd", chunksize=2**12)
+    monkeypatch.setattr(_archive, "MAX_BYTES", 2**17)
+    real, taken = _arrow_tables._arrow_batches, []
+
+    def counted(file):
+        schema, read = real(file)
+        return schema, lambda *given: (taken.append(b) or b for b in read(*given))
+
+    monkeypatch.setattr(_arrow_tables, "_arrow_batches", counted)
+    with pytest.raises(ReportError, match="would unpack to"):
+        read_predictions("p.feather")
+    assert 1 < len(taken) < 2**6

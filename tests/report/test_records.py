@@ -426,7 +426,7 @@ def test_other_bad_files_say_what_was_found(case, capsys):
 
 
 BAD_OPTIONS = {
-    "--percent": "`confidence` is at most 1 everywhere, so its values seem not to be",
+    "--percent": "the confidences are at most 1 everywhere, so they seem not to be",
     "--correct good": "there is no column `good`. Received: correct, confidence",
     "--confidence sure": "there is no column `sure`",
     "--group language": "there is no column `language`. Received: correct, confidence",

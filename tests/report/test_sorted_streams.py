@@ -145,6 +145,20 @@ def test_a_field_may_be_absent_from_parts_of_json(first):
         _streams.read_stream([path], Choice(groups=("town",)))
 
 
+def test_percent_may_be_sorted(capsys):
+    text = csv_of("correct,confidence", lambda i: f"{i % 2},{0.5 if i < 60 else i}")
+    pathlib.Path("p.csv").write_text(text)
+    found = _streams.read_stream([pathlib.Path("p.csv")], Choice(percent=True)).result()
+    whole = read_predictions("p.csv", Choice(percent=True))
+    np.testing.assert_array_equal(found.confidences, whole.confidences)
+    text = csv_of("correct,confidence", lambda i: f"{i % 2},{i % 2}")
+    for name in ("p.csv", "q.csv"):
+        pathlib.Path(name).write_text(text)
+    for files in (["p.csv"], ["p.csv", "q.csv"]):
+        line = fails(capsys, *files, "--percent")
+        assert "at most 1 everywhere, so they seem not to be percent" in line
+
+
 def test_a_part_without_samples_leaves_all_out():
     path = pathlib.Path("p.jsonl")
     path.write_text(json_of(lambda i: ', "answers": ["a", "b"]' if i < 50 else ""))

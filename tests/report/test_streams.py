@@ -149,6 +149,15 @@ def test_a_field_of_several_lines_is_not_cut():
     assert found.rows == 1400
 
 
+def test_the_first_of_two_bad_rows_is_named():
+    columns = columns_of(calibrated(60, 0.5, 1))
+    columns["p"] = columns["p"].copy()
+    columns["p"][[2, 6]] = 1.5
+    write(columns, "csv", "wrong")
+    with pytest.raises(ReportError, match=r"^wrong\.csv: line 4: "):
+        _streams.read_stream(_streams.files_of(["wrong.csv"]))
+
+
 def test_folders_and_patterns_name_files():
     write(columns_of(calibrated(90, 0.5, 1)), "csv", "a")
     pathlib.Path("data/deep").mkdir(parents=True)

@@ -112,6 +112,17 @@ def answers_of(
     )
 
 
+def check_percent(largest: float) -> None:
+    """Raises ValueError if confidences seem not to be the percent that they are taken
+    for, by the largest of all, divided by 100.
+    """
+    if largest <= 0.01:
+        raise ValueError(
+            "the confidences are at most 1 everywhere, so they seem not to be percent: "
+            "leave out --percent"
+        )
+
+
 def _refused(
     name: str, expected: str, bad: np.ndarray, values: Any, place: Callable[[int], str]
 ) -> ExampleError:
@@ -152,14 +163,7 @@ def _confidences(
     bad = ~((values >= 0) & (values <= limit)) & counts
     if np.any(bad):
         raise _refused(name, _expected(values, percent), bad, values, place)
-    if not percent:
-        return values
-    if np.all(values <= 1):
-        raise ValueError(
-            f"`{name}` is at most 1 everywhere, so its values seem not to be percent: "
-            "leave out --percent"
-        )
-    return values / 100
+    return values / 100 if percent else values
 
 
 def _expected(values: np.ndarray, percent: bool) -> str:

@@ -16,6 +16,7 @@ from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics.numpy import _archive
 
 _ARROW = b"ARROW1"
+_ALL_ROWS = 2**62
 # Yields batches of a file: of at most so many rows, with the columns of these names.
 _Read = Callable[[int, Sequence[str]], Iterator[Any]]
 
@@ -41,10 +42,15 @@ class ArrowTable:
 
     def _open(self, file: IO[bytes]) -> Any:
         """Opens the file, and returns its schema."""
-        self._table = _arrow_reader(file).read_all()
-        _archive.check_size(self._table.nbytes, file)
+        schema, read = _arrow_batches(file)
+        batches, size = [], 0
+        for batch in read(_ALL_ROWS, schema.names):
+            size += batch.nbytes
+            self._check_size(size)
+            batches.append(batch)
+        self._table = self._arrow.Table.from_batches(batches, schema)
         self._size = len(self._table)
-        return self._table.schema
+        return schema
 
     def _select(self, names: Sequence[str]) -> Any:
         """Returns a table of these columns of the file."""
@@ -102,7 +108,7 @@ class ArrowTable:
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
         table = self._table_of(names)
         with _damaged(self._kind):
-            return [table[name].to_pylist() for name in names]
+            return [_listed(table[name], self._arrow.types) for name in names]
 
     def place(self, index: int) -> str:
         return f"row {index + 1}"
@@ -114,7 +120,7 @@ class ParquetTable(ArrowTable):
     _kind = "Parquet"
 
     def _open(self, file: IO[bytes]) -> Any:
-        self._parquet = _optional.require("pyarrow.parquet").ParquetFile(file)
+        self._parquet = _parquet_file(file)
         self._size = self._parquet.metadata.num_rows
         return self._parquet.schema_arrow
 
@@ -188,12 +194,21 @@ def parts(
 
 def _parquet_batches(file: IO[bytes]) -> tuple[Any, _Read]:
     """Returns the schema, and a function that reads."""
-    reader = _optional.require("pyarrow.parquet").ParquetFile(file)
+    reader = _parquet_file(file)
 
     def read(rows: int, names: Sequence[str]) -> Iterator[Any]:
         return iter(reader.iter_batches(batch_size=rows, columns=list(names)))
 
     return reader.schema_arrow, read
+
+
+def _parquet_file(file: IO[bytes]) -> Any:
+    """Opens a file, whose equal texts in a column share their memory."""
+    types = _optional.require("pyarrow").types
+    module = _optional.require("pyarrow.parquet")
+    schema = module.ParquetFile(file).schema_arrow
+    words = [field.name for field in schema if _is_text(field.type, types)]
+    return module.ParquetFile(file, read_dictionary=words)
 
 
 def _arrow_batches(file: IO[bytes]) -> tuple[Any, _Read]:
@@ -229,6 +244,18 @@ def _damaged(kind: str) -> Iterator[None]:
     except Exception as failed:
         shown = str(failed)[:200]
         raise ValueError(f"a damaged {kind} file: {shown}") from None
+
+
+def _listed(column: Any, types: Any) -> list[Any]:
+    """Returns the values of a column; equal ones of a dictionary are one object."""
+    if not types.is_dictionary(column.type):
+        return column.to_pylist()
+    found: list[Any] = []
+    for chunk in column.chunks:
+        values = chunk.dictionary.to_pylist()
+        indices = chunk.indices.to_pylist()
+        found += [None if index is None else values[index] for index in indices]
+    return found
 
 
 def _value_type(kind: Any, types: Any) -> Any:

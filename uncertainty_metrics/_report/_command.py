@@ -17,9 +17,13 @@ import time
 from collections.abc import Callable
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
-from uncertainty_metrics._report import _streams
-from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
-from uncertainty_metrics._report._names import Choice
+from uncertainty_metrics._report import _streams, _targets
+from uncertainty_metrics._report._files import (
+    FILE_FORMAT,
+    errors_of,
+    read_predictions,
+)
+from uncertainty_metrics._report._names import Choice, listed
 from uncertainty_metrics._report._picture_table import PICTURES
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
@@ -36,6 +40,12 @@ _FILES = (
     ".parquet, .feather, .arrow, .xlsx or .npz; text may be packed, as in .csv.gz. One "
     "file, or several with the same columns; a pattern such as 'shards/*.parquet'; a "
     "folder"
+)
+# The files of a report on any task.
+_WRITTEN = (
+    "report.html",
+    "report.json",
+    *(picture.file for pictures in PICTURES.values() for picture in pictures),
 )
 # Seconds between messages on the progress, where stderr is no terminal.
 _PATIENCE = 5.0
@@ -73,7 +83,7 @@ def _horizon(text: str) -> float:
     return horizon
 
 
-def _directory(text: str) -> str:
+def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return text
@@ -169,13 +179,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "order: the report shows both models side by side and in the pictures, and the "
         "intervals of their differences. If the examples are others, such as examples "
         "of another week, the report says whether the calibration has changed. "
-        "Regressions are compared in the same way. For many files, give this option "
-        "several times. Without FILE, OTHER_FILE is compared with the handwritten "
-        "digits, which makes sense as an example, or for predictions of these digits",
+        "Regressions are compared in the same way. Several files of one model or period "
+        "are a folder or a pattern. Without FILE, OTHER_FILE is compared with the "
+        "handwritten digits, which makes sense as an example, or for predictions of "
+        "these digits",
     )
     parser.add_argument(
         "--out",
-        type=_directory,
+        type=_path,
         default=DEFAULT_DIRECTORY,
         metavar="DIR",
         help="directory for the files, made if it does not exist (default: "
@@ -205,7 +216,11 @@ def add_sketch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
     _add_choices(parser)
     parser.add_argument(
-        "--out", required=True, metavar="SUMMARY.npz", help="the file to write"
+        "--out",
+        required=True,
+        type=_path,
+        metavar="SUMMARY.npz",
+        help="the file to write; an existing file is replaced",
     )
     parser.add_argument(
         "--private",
@@ -319,16 +334,20 @@ def _told(
         return 2
     finally:
         progress.done()
-    return _show(text)
+    return _show(text) if text else 0
 
 
 def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
-    """Writes a summary; returns the text to print."""
+    """Writes a summary; returns the text to print, if any."""
+    path = pathlib.Path(arguments.out)
+    is_replaced = _targets.is_replaced(path)
     summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
-    with errors_naming(arguments.files[0]):
+    with errors_of(" ".join(arguments.files)):
         summary.save(content, private=arguments.private)
-    path = pathlib.Path(arguments.out)
+    if not is_replaced:
+        _targets.write_into(path, content.getvalue())
+        return ""  # The path may be standard output.
     write_files(path.parent, {path.name: content.getvalue()})
     size = len(content.getvalue()) / 1000
     return (
@@ -383,6 +402,13 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
 
 def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a report; returns the text to print."""
+    if len(arguments.compare) > 1:
+        raise ReportError(
+            "--compare takes one model or period: name several files of it by a folder "
+            "or a pattern such as 'week1/*.npz', and make a report for each model. "
+            f"Received: {listed(arguments.compare)}"
+        )
+    _targets.check_directory(pathlib.Path(arguments.out), _WRITTEN)
     choice = _choice(arguments)
     model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
     other = _read(arguments.compare, choice, tell) if arguments.compare else None

@@ -63,9 +63,13 @@ _LONGEST = 28
 
 def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
     """Returns one model, or several, as arguments of a diagram."""
+    # A model without rows in memory has decisions alone: then those of all are drawn.
+    by_decisions = any(
+        isinstance(model, Confidences | Stream) for model in models.values()
+    )
     given: dict[str, dict[str, Any]] = {
         name: decisions_of(model).arguments
-        if isinstance(model, Confidences | Stream)
+        if by_decisions
         else {"labels": examples_of(model)}
         for name, model in models.items()
     }

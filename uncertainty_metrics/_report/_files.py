@@ -15,11 +15,12 @@ import numpy as np
 
 from uncertainty_metrics._report import _names
 from uncertainty_metrics._report._answer_names import AnswerNames, names_of
-from uncertainty_metrics._report._answers import answers_of
+from uncertainty_metrics._report._answers import answers_of, check_percent
 from uncertainty_metrics._report._arrow_tables import ArrowTable, ParquetTable
 from uncertainty_metrics._report._classes import classified
 from uncertainty_metrics._report._names import Choice, among, existing, listed
 from uncertainty_metrics._report._predictions import (
+    Confidences,
     Kind,
     Model,
     Questions,
@@ -170,10 +171,14 @@ def read_predictions(
     with errors_of(source):
         if str(path) == "-":
             content = io.BytesIO(sys.stdin.buffer.read())
-            return _read(source, content, _format_of(content), choice, tell)
-        kind = kind_of(pathlib.Path(path))
-        with open(path, "rb") as file:
-            return _read(source, file, kind, choice, tell)
+            model = _read(source, content, _format_of(content), choice, tell)
+        else:
+            kind = kind_of(pathlib.Path(path))
+            with open(path, "rb") as file:
+                model = _read(source, file, kind, choice, tell)
+        if choice.percent and isinstance(model, Confidences) and model.confidences.size:
+            check_percent(model.confidences.max())
+        return model
 
 
 @contextlib.contextmanager

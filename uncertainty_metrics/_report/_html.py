@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from uncertainty_metrics._report import _blocks, _document, _verdict
-from uncertainty_metrics._report._predictions import visible
 
 # The browser lets the page load nothing: the pictures are part of the page.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -125,7 +124,6 @@ def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
       report: the dict of a report.
       pictures: the pictures as SVG, by the names of their files.
     """
-    report = visible(report)
     title = f"Calibration report: {_blocks.model(report)}"
     return "\n".join(
         [

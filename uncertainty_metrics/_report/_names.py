@@ -478,7 +478,7 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     if positive is not None and labels.dtype.kind == "b":
         positive = positive.title()
     # The names where several labels are not the positive class.
-    of_many = (f"not {positive}", positive)
+    of_many = (f"not {positive}", str(positive))
     if choice.classes and choice.classes != of_many:
         if len(choice.classes) != 2:
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._picture_table import PICTURES
-from uncertainty_metrics._report._predictions import Model, visible
+from uncertainty_metrics._report._predictions import Model
 from uncertainty_metrics._report._sections import errors_naming, task_of
 from uncertainty_metrics._report._svg import style
 
@@ -59,5 +59,5 @@ def _named(predictions: Model, other: Model | None) -> dict[str, Any]:
 
 
 def _short_name(source: str) -> str:
-    name = visible(pathlib.PurePath(source.removesuffix(SHIPPED_REMARK)).name)
+    name = pathlib.PurePath(source.removesuffix(SHIPPED_REMARK)).name
     return name if len(name) <= 20 else f"{name[:8]}...{name[-9:]}"

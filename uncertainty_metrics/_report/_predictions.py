@@ -22,19 +22,13 @@ def silent(text: str) -> None:
     """Reports no progress: for callers who do not want to be told."""
 
 
-def visible(value: Any) -> Any:
-    """Returns a text, or a dict or list of texts, with invisible characters escaped.
-
-    Names of files and columns may hold characters that control a terminal or reverse
-    the direction of writing. They are escaped as in Python.
-    """
-    if isinstance(value, str):
-        return "".join(
-            c if c.isprintable() else c.encode("unicode_escape").decode() for c in value
-        )
-    if isinstance(value, dict):
-        return {visible(key): visible(item) for key, item in value.items()}
-    return [visible(item) for item in value] if isinstance(value, list) else value
+def visible(text: str) -> str:
+    """Returns a text with invisible characters escaped as in Python."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 class ReportError(ValueError):

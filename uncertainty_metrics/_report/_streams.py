@@ -16,6 +16,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report import _files, _parts, _rows
+from uncertainty_metrics._report._answers import check_percent
 from uncertainty_metrics._report._classes import classified
 from uncertainty_metrics._report._decisions import examples_of
 from uncertainty_metrics._report._names import Choice, existing
@@ -217,22 +218,31 @@ def files_of(arguments: Sequence[str]) -> list[pathlib.Path]:
     """
     found: list[pathlib.Path] = []
     for argument in arguments:
-        path = pathlib.Path(argument)
-        if path.is_dir():
-            inside = sorted(path.rglob("*"))
-            files = [file for file in inside if _is_data(file, path)]
-        elif argument == "-":
-            raise ReportError(
-                "-: standard input is read alone, without other files or summaries"
-            )
-        elif path.exists() or not glob.has_magic(argument):
-            files = [path]
-        else:
-            files = sorted(map(pathlib.Path, glob.glob(argument, recursive=True)))
+        with _files.errors_of(_files.source_of(pathlib.Path(argument))):
+            files = _named_by(argument)
         if not files:
             raise ReportError(f"{argument}: there is no file of predictions")
         found.extend(files)
     return list(dict.fromkeys(found))
+
+
+def _named_by(argument: str) -> list[pathlib.Path]:
+    """Returns the files that a path, a pattern or a folder names.
+
+    Raises:
+      OSError, ValueError: the system refuses the path.
+    """
+    path = pathlib.Path(argument)
+    if path.is_dir():
+        inside = sorted(path.rglob("*"))
+        return [file for file in inside if _is_data(file, path)]
+    if argument == "-":
+        raise ReportError(
+            "-: standard input is read alone, without other files or summaries"
+        )
+    if path.exists() or not glob.has_magic(argument):
+        return [path]
+    return sorted(map(pathlib.Path, glob.glob(argument, recursive=True)))
 
 
 def _is_data(file: pathlib.Path, folder: pathlib.Path) -> bool:
@@ -275,11 +285,18 @@ def read_stream(
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     progress = _Progress(sum(sizes), tell)
     before = dict(zip(paths, itertools.accumulate([0, *sizes]), strict=False))
-    pieces = _pieces(paths, choice or Choice(), tell)
+    choice = choice or Choice()
+    pieces = _pieces(paths, choice, tell)
+    largest = 0.0
     for piece, part in _threads.map_ahead(_read_piece, pieces):
         with _files.errors_of(_files.source_of(piece.path)):
             accumulator._add(part)
+        if part.has_examples and isinstance(part.model, Confidences):
+            largest = max(largest, part.model.confidences.max())
         progress.at(before[piece.path] + piece.end, accumulator.rows)
+    if choice.percent and accumulator.rows:  # A part may hold small percent alone.
+        with _files.errors_of(_source_of_all(paths)):
+            check_percent(largest)
     return accumulator
 
 

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from uncertainty_metrics._report import _blocks, _document, _verdict
-from uncertainty_metrics._report._predictions import visible
 
 _WIDTH = 88
 
 
 def render(report: dict[str, Any]) -> str:
     """Returns the report as text."""
-    report = visible(report)
     paragraphs = [["Calibration report", "=================="]]
     paragraphs += [[_verdict.source(report)], list(_verdict.lines(report))]
     for chapter in _document.chapters(report):

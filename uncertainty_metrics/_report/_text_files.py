@@ -129,7 +129,7 @@ class TextFile:
 
 
 @contextlib.contextmanager
-def _as_text(file: _Counted) -> Iterator[io.TextIOWrapper]:
+def _as_text(file: Any) -> Iterator[io.TextIOWrapper]:
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         yield text

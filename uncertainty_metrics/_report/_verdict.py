@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._report._blocks import SIDES, model, number, significant
-from uncertainty_metrics._report._predictions import visible
 from uncertainty_metrics._report._risks import is_too_few
 from uncertainty_metrics._report._sections_risk import finding
 from uncertainty_metrics._report._sections_rows import (
@@ -547,7 +546,6 @@ def _side(ends: dict[str, Any], value: float) -> int:
 
 def as_text(report: dict[str, Any]) -> str:
     """Returns the verdict as text."""
-    report = visible(report)
     return "\n".join([f"Calibration report: {source(report)}", "", *lines(report)])
 
 

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from uncertainty_metrics._report import _html, _svg
+from uncertainty_metrics._report import _html, _svg, _targets
 from uncertainty_metrics._report._predictions import ReportError
 from uncertainty_metrics._report._sections import errors_naming
 
@@ -22,8 +22,8 @@ def write(
 ) -> list[pathlib.Path]:
     """Writes the page, the pictures and the numbers: all of them, or none.
 
-    Existing files are replaced. If one is a link, the link is replaced, and the file
-    that it points to stays as it is.
+    Existing files are replaced, but nothing else is, such as a pipe. If one is a link
+    to a file, the link is replaced, and the file stays as it is.
 
     Args:
       report: from `build`.
@@ -37,6 +37,7 @@ def write(
       ReportError: the files cannot be written.
     """
     directory = pathlib.Path(directory)
+    _targets.check_directory(directory, ("report.html", *figures, "report.json"))
     with errors_naming(report["source"]):
         pictures = {name: _png(figure) for name, figure in figures.items()}
     numbers = as_json(report)
@@ -58,8 +59,7 @@ def write_files(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
     try:
         _replace(directory, contents)
     except (OSError, ValueError) as failed:
-        reason = getattr(failed, "strerror", None) or failed
-        raise ReportError(f"{directory}: cannot write there: {reason}") from None
+        raise _targets.refused(directory, _targets.reason_of(failed)) from None
 
 
 def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:
@@ -107,9 +107,8 @@ def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            target = directory / name
-            if target.is_dir() and not target.is_symlink():
-                raise ValueError(f"{name} is a directory")
+            if kind := _targets.kind_of(directory / name):
+                raise ValueError(f"{name} is {kind}")
             with open(beside[name], "xb") as file:  # "x" follows no link.
                 file.write(content)
                 file.flush()

@@ -18,6 +18,7 @@ from uncertainty_metrics._report._arrays import model_of, of_other
 from uncertainty_metrics._report._pictures import draw
 from uncertainty_metrics._report._predictions import Model, Stream, silent
 from uncertainty_metrics._report._sections import build
+from uncertainty_metrics._report._shown import shown
 from uncertainty_metrics._report._streams import of_batches
 from uncertainty_metrics._report._text import render
 from uncertainty_metrics.numpy.sketch.summary import Summary
@@ -41,6 +42,7 @@ class Report:
         other: Model | None = None,
         tell: Callable[[str], None] = silent,
     ):
+        model, other = shown(model), None if other is None else shown(other)
         self._models, self._num_bins, self._tell = (model, other), num_bins, tell
         self._report = build(model, num_bins, other, tell)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
