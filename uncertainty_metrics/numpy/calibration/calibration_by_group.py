@@ -15,12 +15,12 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS
 from uncertainty_metrics.numpy import _text_tables, _wilson
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
-from uncertainty_metrics.numpy.calibration import _binning, _scores
+from uncertainty_metrics.numpy.calibration import _binning, _outcome_counts, _scores
 
 __all__ = ["calibration_by_group"]
 
-# Smaller groups are tested exactly.
-_EXACT_BELOW = 200
+# Groups whose number of outcomes has a smaller variance are tested exactly.
+_EXACT_BELOW = 100.0
 
 
 class GroupCalibration(NamedTuple):
@@ -233,7 +233,6 @@ def calibration_by_group(
         scores[:, 0].astype(np.float64),
         outcomes[:, 0].astype(np.float64),
         np.ones(len(scores)) if examples.weights is None else examples.weights,
-        examples.weights is not None,
     )
     columns = _columns(groups, examples.counted)
     rows = []
@@ -250,7 +249,6 @@ class _Scored(NamedTuple):
     scores: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray
-    weighted: bool
 
 
 def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
@@ -291,7 +289,7 @@ def _rows(
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.bincount(index, weights * scored.outcomes, number) / mass
     lower, upper = _wilson.interval(outcome, effective, level)
-    p_values = _p_values(index, scored, effective, outcome - score, min_examples)
+    p_values = _p_values(index, scored, outcome - score, effective >= min_examples)
     rows = []
     for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
         values = {
@@ -316,44 +314,39 @@ def _rows(
 
 
 def _p_values(
-    index: np.ndarray,
-    scored: _Scored,
-    effective: np.ndarray,
-    gaps: np.ndarray,
-    min_examples: int,
+    index: np.ndarray, scored: _Scored, gaps: np.ndarray, tested: np.ndarray
 ) -> np.ndarray:
-    """Returns the p-value of each group; NaN for one that is too small."""
+    """Returns the p-value of each group; NaN for one that is not tested."""
     from scipy import special
 
     variances = scored.scores * (1 - scored.scores)
     mass = np.bincount(index, scored.weights)
-    spread = np.sqrt(np.bincount(index, scored.weights**2 * variances)) / mass
+    squares = np.bincount(index, scored.weights**2)
+    spread = np.bincount(index, scored.weights**2 * variances)
+    deviation = np.sqrt(spread) / mass
     # Without a spread every outcome is certain: any gap is impossible.
-    z = np.abs(gaps) / np.where(spread > 0, spread, 1.0)
+    z = np.abs(gaps) / np.where(deviation > 0, deviation, 1.0)
     p_values = 2 * special.ndtr(-z)
     p_values[spread == 0] = np.where(np.abs(gaps[spread == 0]) > 1e-12, 0.0, 1.0)
-    tested = effective >= min_examples
     p_values[~tested] = np.nan
-    if not scored.weighted:
-        counts = np.bincount(index)
-        order = np.argsort(index, kind="stable")
-        members = np.split(order, np.cumsum(counts)[:-1])
-        # The laws of sums of different probabilities have no common array.
-        for i in np.flatnonzero(tested & (counts < _EXACT_BELOW)):
-            rows = members[i]
-            p_values[i] = _exact_p_value(scored.scores[rows], scored.outcomes[rows])
+    # The variance of the number of outcomes, of the effective number of examples.
+    exact = tested & (spread > 0) & (spread * (mass / squares) ** 2 < _EXACT_BELOW)
+    if not np.any(exact):
+        return p_values
+    order = np.argsort(index, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(index))[:-1])
+    for i in np.flatnonzero(exact):  # The laws of sums have no common array.
+        scores, outcomes, weights = (
+            column[members[i]]
+            for column in (scored.scores, scored.outcomes, scored.weights)
+        )
+        if np.all(weights == weights[0]):
+            p_values[i] = _outcome_counts.two_sided_p(scores, outcomes.sum())
+        else:
+            p_values[i] = _outcome_counts.two_sided_p_of_weighted(
+                scores, outcomes, weights
+            )
     return p_values
-
-
-def _exact_p_value(scores: np.ndarray, outcomes: np.ndarray) -> float:
-    """Returns twice the smaller tail of the number of outcomes, at most 1."""
-    law = np.zeros(len(scores) + 1)
-    law[0] = 1.0
-    for score in scores:  # Each outcome changes the law of the sum of those before it.
-        law[1:] = law[1:] * (1 - score) + law[:-1] * score
-        law[0] *= 1 - score
-    count = int(outcomes.sum())
-    return float(min(1.0, 2 * min(law[: count + 1].sum(), law[count:].sum())))
 
 
 def _adjusted(rows: list[GroupCalibration]) -> list[GroupCalibration]:
