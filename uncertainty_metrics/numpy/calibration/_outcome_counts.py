@@ -17,11 +17,11 @@ _RARE = 0.05
 _SEVERAL = 500
 # Power sums below this share of the first are negligible.
 _NEGLIGIBLE = 1e-30
-# With a variance below 100 at most 200 outcomes are expected among those of probability
-# up to 1/2, and the probability of more than 1000 is below 1e-300.
-_MOST = 1000
-# Weighted gaps of fewer standard errors need no saddlepoint: any test lets them pass.
-_NEAR = 0.2
+# More outcomes than 170 and four times the expected number have a probability below
+# 1e-150. (With a variance below 100 at most 200 are expected of probability up to 1/2.)
+_FIRST, _TIMES = 170, 4
+# Weighted gaps of fewer standard errors need no saddlepoint: p is above 0.3 in any case.
+_NEAR = 1.0
 # For weights of at most 1, no saddlepoint is farther away.
 _FARTHEST = 1e9
 
@@ -62,16 +62,17 @@ def _tails(law: np.ndarray, place: int) -> np.ndarray:
 
 
 def _law(probabilities: np.ndarray) -> np.ndarray:
-    """Returns the probabilities of 0, 1, ... outcomes, of at most _MOST."""
+    """Returns the probabilities of 0, 1, ... outcomes, as far as any is possible."""
+    most = min(len(probabilities), int(_FIRST + _TIMES * probabilities.sum()))
     rare = probabilities[(probabilities < _RARE) & (probabilities > 0)]
     others = probabilities[probabilities >= _RARE]
     if len(rare) < _SEVERAL:
-        return _law_one_by_one(np.concatenate([rare, others]))
-    law = np.convolve(_law_of_rare(rare), _law_one_by_one(others))
-    return law[: _MOST + 1]
+        return _law_one_by_one(np.concatenate([rare, others]), most)
+    law = np.convolve(_law_of_rare(rare, most), _law_one_by_one(others, most))
+    return law[: most + 1]
 
 
-def _law_of_rare(probabilities: np.ndarray) -> np.ndarray:
+def _law_of_rare(probabilities: np.ndarray, most: int) -> np.ndarray:
     """Returns the same for rare outcomes, however many, by Newton's identities.
 
     With the odds o of the outcomes, k law[k] = sum_j (-1)^(j - 1) law[k - j] sum o^j.
@@ -84,14 +85,14 @@ def _law_of_rare(probabilities: np.ndarray) -> np.ndarray:
     signed = np.array(sums)[::-1]
     num_sums = len(sums)
     # Zeros before the law stand for negative numbers of outcomes.
-    law = np.zeros(num_sums + min(_MOST, len(probabilities)) + 1)
+    law = np.zeros(num_sums + most + 1)
     law[num_sums] = np.exp(np.log1p(-probabilities).sum())
     for k in range(1, len(law) - num_sums):  # Each follows from those before it.
         law[num_sums + k] = max(signed @ law[k : k + num_sums], 0.0) / k
     return law[num_sums:]
 
 
-def _law_one_by_one(probabilities: np.ndarray) -> np.ndarray:
+def _law_one_by_one(probabilities: np.ndarray, most: int) -> np.ndarray:
     """Returns the same for any outcomes; the time is their number times its root.
 
     All sums have positive terms, so that small probabilities keep their digits.
@@ -105,7 +106,7 @@ def _law_one_by_one(probabilities: np.ndarray) -> np.ndarray:
     for k, p in enumerate(table.reshape(columns, rows, 1)):
         laws[:, 1 : k + 2] += p * (laws[:, : k + 1] - laws[:, 1 : k + 2])
         laws[:, :1] *= 1 - p
-    return functools.reduce(lambda a, b: np.convolve(a, b)[: _MOST + 1], laws)
+    return functools.reduce(lambda a, b: np.convolve(a, b)[: most + 1], laws)
 
 
 def two_sided_p_of_weighted(
@@ -178,7 +179,7 @@ def _p_of_saddlepoint(
         far *= 2
         if abs(far) > _FARTHEST:  # Rounding hides the weights of the other outcomes.
             return 0.0
-    t = optimize.brentq(excess, min(far, 0.0), max(far, 0.0), rtol=1e-9)
+    t = optimize.brentq(excess, min(far, 0.0), max(far, 0.0), rtol=1e-7)
     tilted = special.expit(log_odds + w * t)
     # log(1 - p + p exp(w t)) = log((1 - p) / (1 - tilted))
     cumulants = np.log1p(-p) - special.log_expit(-log_odds - w * t)
