@@ -20,7 +20,7 @@ _NEGLIGIBLE = 1e-30
 # More outcomes than 170 and four times the expected number have a probability below
 # 1e-150. (With a variance below 100 at most 200 are expected of probability up to 1/2.)
 _FIRST, _TIMES = 170, 4
-# Weighted gaps of fewer standard errors need no saddlepoint: p is above 0.3 in any case.
+# A Normal p-value is good enough for weighted gaps of fewer standard errors.
 _NEAR = 1.0
 # For weights of at most 1, no saddlepoint is farther away.
 _FARTHEST = 1e9
@@ -114,9 +114,9 @@ def two_sided_p_of_weighted(
 ) -> float:
     """Returns a careful two-sided p-value of the weighted sum of outcomes.
 
-    It is the largest of three: Normal, with the variance sum w^2 p (1 - p); that of as
-    many unweighted outcomes as the weighted ones are worth; and that of the saddlepoint
-    approximation. The second is too small for small levels if few outcomes are
+    From one standard error on it is the largest of three: Normal, with the variance
+    sum w^2 p (1 - p); that of as many unweighted outcomes as the weighted ones are
+    worth; and that of the saddlepoint approximation. The second is too small for small levels if few outcomes are
     expected, since a single one of large weight moves the sum far.
 
     Args:
@@ -128,13 +128,11 @@ def two_sided_p_of_weighted(
     excess = float(weights @ (outcomes - scores))
     variance = float(weights**2 @ (scores * (1 - scores)))
     z = excess / np.sqrt(variance)
-    p_values = [
-        2 * float(special.ndtr(-abs(z))),
-        _p_of_effective(scores, weights, excess / weights.sum()),
-    ]
-    if abs(z) > _NEAR:
-        p_values.append(_p_of_saddlepoint(scores, outcomes, weights, z))
-    return max(p_values)
+    normal = 2 * float(special.ndtr(-abs(z)))
+    if abs(z) < _NEAR:
+        return normal
+    effective = _p_of_effective(scores, weights, excess / weights.sum())
+    return max(normal, effective, _p_of_saddlepoint(scores, outcomes, weights, z))
 
 
 def _p_of_effective(scores: np.ndarray, weights: np.ndarray, gap: float) -> float:

@@ -360,6 +360,8 @@ def _law(
     """
     from scipy import special
 
+    if sizes @ accuracies > sizes.sum() / 2:  # Then non-events are the rarer.
+        confidences, accuracies, q = 1 - confidences, 1 - accuracies, 1 - q
     n = np.maximum(np.rint(sizes), 1.0)
     of_both = float(sizes @ accuracies)
     total = float(np.clip(np.rint(of_both), 1.0, n.sum() - 1))
