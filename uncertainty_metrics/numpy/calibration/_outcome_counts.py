@@ -116,8 +116,8 @@ def two_sided_p_of_weighted(
 
     From one standard error on it is the largest of three: Normal, with the variance
     sum w^2 p (1 - p); that of as many unweighted outcomes as the weighted ones are
-    worth; and that of the saddlepoint approximation. The second is too small for small levels if few outcomes are
-    expected, since a single one of large weight moves the sum far.
+    worth; and that of the saddlepoint approximation. The second alone would be too
+    small if few outcomes are expected, since one of large weight moves the sum far.
 
     Args:
       scores: in [0, 1], float64 [n].

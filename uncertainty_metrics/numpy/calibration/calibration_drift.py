@@ -149,7 +149,13 @@ def calibration_drift(
     all outcomes of both periods in a bin are equal, the bin shows no change and is left
     out of D.
 
-    LEVELS
+    Without drift, the test rejected 3.6% to 6.3% of pairs of periods at a level of 5%,
+    and 0.3% to 1.6% at 1% (1000 pairs of each kind): periods of 500 to 10^6 examples in
+    several ratios, calibrated or not, in 15 or 100 bins. Chi-squared alone rejects up
+    to 8.3% and 2.4% there. Where a period expects less than one event or non-event,
+    hardly anything can be rejected. In a single bin of scores that differ much, 2.8% to
+    5.2% are rejected at 5%: q (1 - q) is more than the mean variance of the outcomes
+    then, which the sums of the bin do not tell. Use more bins.
 
     In periods of 5000 examples the test found a temperature that changes from 1 to 1.2
     in 88% of pairs. A temperature that changes from 1.2 to 1 / 1.2 leaves the ECE
