@@ -5,10 +5,13 @@ after its logit is divided by a temperature: at temperature 1 the model is calib
 above 1 it is overconfident. While both periods have the same temperature, a test of
 level 5% should reject 5% of the pairs of periods, whether the model is calibrated or
 not. If the temperatures differ, the share of rejected pairs is the power of the test.
-The second table has it beside the power of a permutation test of the difference of the
+The last table has it beside the power of a permutation test of the difference of the
 two ECEs. The last column of the first table is the level of the same test with the
-variance of a calibrated model, confidence (1 - confidence) / n.
-`python -m studies.calibration_drift_level` prints both tables.
+variance of a calibrated model, confidence (1 - confidence) / n. The second table has
+the levels for periods of different sizes and for other numbers of bins, beside the
+level if D were compared with chi-squared everywhere. The third has the level for
+summaries of weighted examples, beside the level if weights counted as examples.
+`python -m studies.calibration_drift_level` prints the tables; `--tables` chooses some.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from uncertainty_metrics.numpy.calibration._binning import (
     even_index,
 )
 from uncertainty_metrics.numpy.calibration.calibration_drift import calibration_drift
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 _LEVEL = 0.05
 _BINS = 15
@@ -35,10 +39,18 @@ _SCORES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "network": lambda rng, n: 1 / (1 + np.exp(-np.abs(rng.normal(0, 4, n)))),
     "confident": lambda rng, n: 1 - 0.5 * rng.beta(0.3, 2, n),
     "rare": lambda rng, n: 0.05 * rng.random(n) ** 2,
+    "nearly certain": lambda rng, n: 1 - 0.002 * rng.random(n),
 }
 # The number of distinct scores. Their counts are drawn at once, however many examples
 # there are.
 _DISTINCT = 4096
+# The sizes of the two periods.
+_SIZES = ((500, 500), (20_000, 500), (10**6, 500), (10**6, 20_000))
+# By name: a function that draws n weights.
+_WEIGHTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "Exp(1)": lambda rng, n: rng.exponential(size=n),
+    "1 or 10": lambda rng, n: rng.choice([1.0, 10.0], n, p=[0.9, 0.1]),
+}
 # The temperatures of the first and the second period.
 _CHANGES = ((1.0, 1.1), (1.0, 1.2), (1.0, 1.4), (1.2, 1 / 1.2))
 
@@ -50,14 +62,19 @@ def tempered(p: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def period(
-    rng: np.random.Generator, distinct: np.ndarray, n: int, temperature: float
+    rng: np.random.Generator,
+    distinct: np.ndarray,
+    n: int,
+    temperature: float,
+    num_bins: int = _BINS,
 ) -> BinStatistics:
     """Returns the statistics of n examples, whose scores are drawn from `distinct`."""
     counts = rng.multinomial(n, np.full(len(distinct), 1 / len(distinct)))
     outcomes = rng.binomial(counts, tempered(distinct, temperature))
-    bins = even_index(distinct, _BINS)
-    sums = [np.bincount(bins, x, _BINS) for x in (counts, counts * distinct, outcomes)]
-    return BinStatistics(even_edges(_BINS)[None], *(row[None] for row in sums))
+    index = even_index(distinct, num_bins)
+    rows = counts, counts * distinct, outcomes
+    sums = [np.bincount(index, row, num_bins) for row in rows]
+    return BinStatistics(even_edges(num_bins)[None], *(row[None] for row in sums))
 
 
 def p_with_calibrated_variance(first: BinStatistics, second: BinStatistics) -> float:
@@ -75,7 +92,8 @@ def level_rows(arguments: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield "| scores | temperature | n a period | rejected | with calibrated variance |"
     yield "|---|---|---|---|---|"
-    for name, make in _SCORES.items():
+    for name in arguments.scores:
+        make = _SCORES[name]
         for temperature in (1.0, 1.7, 1 / 1.5):
             for n in arguments.examples:
                 rng = np.random.default_rng(arguments.seed)
@@ -90,6 +108,90 @@ def level_rows(arguments: argparse.Namespace) -> Iterator[str]:
                 yield (
                     f"| {name} | {temperature:.3g} | {n} | {share:.1%} +- {error:.1%} "
                     f"| {other:.1%} |"
+                )
+
+
+def _shares(p_values: np.ndarray, level: float) -> list[str]:
+    """Returns the shares of p-values [pairs, tests] that are at most the level."""
+    shares = np.mean(p_values <= level, axis=0)
+    return [f"{share:.1%}" for share in shares]
+
+
+def size_rows(arguments: argparse.Namespace) -> Iterator[str]:
+    """Yields the lines of the table of levels for other sizes and numbers of bins."""
+    yield f"{arguments.pairs} pairs of periods a row, no drift."
+    yield ""
+    yield (
+        "| scores | temperature | sizes | bins | rejected at 5% | at 1% "
+        "| by chi-squared at 5% | at 1% |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for name in arguments.scores:
+        make = _SCORES[name]
+        for temperature in (1.0, 1.7):
+            for sizes in _SIZES:
+                for num_bins in arguments.bins:
+                    rng = np.random.default_rng(arguments.seed)
+                    found = []
+                    for _ in range(arguments.pairs):
+                        distinct = np.clip(make(rng, _DISTINCT), 1e-9, 1 - 1e-9)
+                        pair = [
+                            period(rng, distinct, n, temperature, num_bins)
+                            for n in sizes
+                        ]
+                        drift = calibration_drift(*pair)
+                        freedom = drift.degrees_of_freedom
+                        by_limit = stats.chi2.sf(drift.statistic, max(freedom, 1))
+                        found.append((drift.p_value, by_limit if freedom else 1.0))
+                    p_values = np.array(found)
+                    ours, limit = zip(
+                        *(_shares(p_values, level) for level in (0.05, 0.01)),
+                        strict=True,
+                    )
+                    yield (
+                        f"| {name} | {temperature} | {sizes[0]}, {sizes[1]} "
+                        f"| {num_bins} | {' | '.join(ours)} | {' | '.join(limit)} |"
+                    )
+
+
+def weighted_rows(arguments: argparse.Namespace) -> Iterator[str]:
+    """Yields the lines of the table of levels for summaries of weighted examples."""
+    yield f"{arguments.pairs} pairs of summaries a row, no drift."
+    yield ""
+    yield (
+        "| scores | weights | sizes | rejected at 5% | at 1% "
+        "| weights as examples, at 5% | at 1% |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for name in ("network", "confident", "nearly certain"):
+        for kind, draw in _WEIGHTS.items():
+            for sizes in ((2000, 2000), (20_000, 1000)):
+                rng = np.random.default_rng(arguments.seed)
+                found = []
+                for _ in range(arguments.pairs):
+                    pair = []
+                    for n in sizes:
+                        scores = np.clip(_SCORES[name](rng, n), 1e-9, 1 - 1e-9)
+                        summary = Summary()
+                        summary.update(
+                            correct=rng.random(n) < scores,
+                            confidences=scores,
+                            sample_weight=draw(rng, n),
+                        )
+                        pair.append(summary)
+                    as_examples = [
+                        summary.decisions.bin_statistics(num_bins=_BINS)
+                        for summary in pair
+                    ]
+                    tests = calibration_drift(*pair), calibration_drift(*as_examples)
+                    found.append([test.p_value for test in tests])
+                p_values = np.array(found)
+                ours, others = zip(
+                    *(_shares(p_values, level) for level in (0.05, 0.01)), strict=True
+                )
+                yield (
+                    f"| {name} | {kind} | {sizes[0]}, {sizes[1]} "
+                    f"| {' | '.join(ours)} | {' | '.join(others)} |"
                 )
 
 
@@ -162,15 +264,23 @@ def main() -> None:
         "--examples", type=int, nargs="+", default=[500, 5000, 50_000, 10**6]
     )
     parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--bins", type=int, nargs="+", default=[1, 15, 100])
     parser.add_argument("--power-pairs", type=int, default=200)
     parser.add_argument("--resamples", type=int, default=99)
     parser.add_argument("--seed", type=int, default=0)
+    tables = {
+        "levels": level_rows,
+        "sizes": size_rows,
+        "weights": weighted_rows,
+        "power": power_rows,
+    }
+    parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
+    parser.add_argument("--scores", nargs="+", choices=_SCORES, default=list(_SCORES))
     arguments = parser.parse_args()
-    for row in level_rows(arguments):
-        print(row, flush=True)
-    print()
-    for row in power_rows(arguments):
-        print(row, flush=True)
+    for name in arguments.tables:
+        for row in tables[name](arguments):
+            print(row, flush=True)
+        print()
 
 
 if __name__ == "__main__":

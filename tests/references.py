@@ -163,7 +163,20 @@ def spiegelhalter_test(labels, probabilities, **data):
     top = sum(w * (y - p) * (1 - 2 * p) for p, y, w in group)
     square = sum(w * (1 - 2 * p) ** 2 * p * (1 - p) for p, y, w in group)
     z = top / np.sqrt(square)
-    return z, 2 * stats.norm.sf(abs(z))
+    normal = 2 * stats.norm.sf(abs(z))
+    cube = sum(w * (1 - 2 * p) ** 4 * p * (1 - p) for p, y, w in group)
+    expected = square**3 / cube**2
+    if expected >= 10:
+        return z, normal
+    # Surprises are Poisson, and each number is spread evenly over a unit around it.
+    law = stats.poisson(expected)
+    number = max(expected + z * np.sqrt(expected), 0)
+    nearest = math.floor(number + 0.5)
+    above = nearest + 0.5 - number
+    point = law.pmf(nearest)
+    upper = law.sf(nearest) + above * point
+    lower = law.cdf(nearest - 1) + (1 - above) * point
+    return z, max(normal, 2 * min(upper, lower))
 
 
 def smooth_calibration_error(labels, probabilities, bandwidth=None, **data):

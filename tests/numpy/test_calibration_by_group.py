@@ -25,7 +25,21 @@ def exact_p_value(scores, count):
     law = np.zeros(len(scores) + 1)
     for outcome in itertools.product((0, 1), repeat=len(scores)):
         law[sum(outcome)] += np.prod(np.where(outcome, scores, 1 - np.array(scores)))
-    return min(1.0, 2 * min(law[: count + 1].sum(), law[count:].sum()))
+    return mid_p(law, count)
+
+
+def mid_p(law, count):
+    """Returns twice the smaller tail, with half of the probability of the count."""
+    half = law[count] / 2
+    return 2 * min(law[:count].sum() + half, law[count + 1 :].sum() + half)
+
+
+def looped_p_value(scores, count):
+    """Returns the same by convolution, outcome by outcome."""
+    law = np.array([1.0])
+    for p in scores:
+        law = np.convolve(law, [1 - p, p])
+    return mid_p(law, int(count))
 
 
 def holm(p_values):
@@ -64,23 +78,119 @@ def test_rows_equal_a_loop_over_groups(rng, weighted):
         half = z * np.sqrt(outcome * (1 - outcome) / size + z**2 / (4 * size**2))
         ends = middle + np.array([-1, 1]) * half / (1 + z**2 / size) - score
         np.testing.assert_allclose([row.lower, row.upper], ends)
-        if weighted or inside.sum() >= 200:
-            variance = np.sum(w[inside] ** 2 * p[inside] * (1 - p[inside])) / mass**2
-            expected = 2 * stats.norm.sf(abs(row.gap) / np.sqrt(variance))
+        variance = np.sum(w[inside] ** 2 * p[inside] * (1 - p[inside])) / mass**2
+        normal = 2 * stats.norm.sf(abs(row.gap) / np.sqrt(variance))
+        if size**2 * variance >= 100:
+            assert row.p_value == pytest.approx(normal, rel=1e-9)
+        elif weighted:
+            assert row.p_value >= normal * (1 - 1e-9)
+        else:
+            expected = looped_p_value(p[inside], y[inside].sum())
             assert row.p_value == pytest.approx(expected, rel=1e-9)
     adjusted = [row.adjusted_p_value for row in table]
     np.testing.assert_allclose(adjusted, holm([row.p_value for row in table]))
     assert adjusted == sorted(adjusted)
 
 
-def test_small_groups_are_tested_exactly(rng):
-    scores = rng.uniform(size=12)
-    outcomes = (rng.random(12) < scores).astype(int)
-    table = um.calibration_by_group(
-        correct=outcomes, confidences=scores, groups=["a"] * 12, min_examples=1
+def one_group(outcomes, scores, **options):
+    (row,) = um.calibration_by_group(
+        correct=outcomes,
+        confidences=scores,
+        groups=[0] * len(scores),
+        min_examples=1,
+        **options,
     )
-    expected = exact_p_value(scores, outcomes.sum())
-    assert table.worst.p_value == pytest.approx(expected, rel=1e-12)
+    return row
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng: rng.uniform(size=12),
+        lambda rng: rng.uniform(size=400),
+        lambda rng: 1 - 0.002 * rng.random(5000),
+        lambda rng: 0.01 * rng.random(5000),
+        lambda rng: rng.beta(0.02, 0.02, 3000),
+        lambda rng: np.concatenate([np.full(2000, 0.9999), rng.random(100), [0.0, 1]]),
+    ],
+    ids=["few", "some", "sure", "rare", "extreme", "mixed"],
+)
+def test_groups_are_tested_exactly(make, rng):
+    scores = make(rng)
+    assert np.sum(scores * (1 - scores)) < 100
+    center = round(scores.sum())
+    outcomes = np.zeros(len(scores), int)
+    # The most likely outcomes, and more and fewer than these.
+    order = np.argsort(-scores, kind="stable")
+    for count in {max(center - 9, 0), center, min(center + 4, len(scores) - 1)}:
+        outcomes[:] = 0
+        outcomes[order[:count]] = 1
+        expected = looped_p_value(scores, count)
+        row = one_group(outcomes, scores)
+        assert row.p_value == pytest.approx(expected, rel=1e-9)
+        # Equal weights of any size change nothing.
+        for weight in (1, 1.0, 0.3):
+            weights = np.full(len(scores), weight)
+            again = one_group(outcomes, scores, sample_weight=weights)
+            assert again.p_value == row.p_value
+    if len(scores) == 12:
+        assert expected == pytest.approx(exact_p_value(scores, count), rel=1e-12)
+
+
+def test_a_variance_of_exactly_100_is_normal():
+    """400 scores of 1/2 have a variance of 100; 399 have less."""
+    outcomes = np.arange(400) < 215
+    normal = 2 * stats.norm.sf((215 - 200) / 10)
+    assert one_group(outcomes, [0.5] * 400).p_value == pytest.approx(normal, rel=1e-12)
+    fewer, law = np.arange(399) < 215, stats.binom(399, 0.5)
+    exact = 2 * (law.sf(215) + law.pmf(215) / 2)
+    assert one_group(fewer, [0.5] * 399).p_value == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "lognormal"])
+def test_weighted_groups_are_tested_carefully(kind, rng):
+    """The p-value is at least Normal, and near that of draws from the scores."""
+    n, draws = 2000, 4000
+    scores = 1 - 0.004 * rng.random(n)
+    weights = getattr(rng, kind)(size=n)
+    variance = np.sum(weights**2 * scores * (1 - scores))
+    drawn = (rng.random((draws, n)) < scores) @ weights
+    drawn -= weights @ scores
+    for places in ([], [3], [3, 50], np.argsort(-weights)[:3], range(14)):
+        outcomes = np.ones(n)
+        outcomes[list(places)] = 0
+        p = one_group(outcomes, scores, sample_weight=weights).p_value
+        gap = weights @ (outcomes - scores)
+        normal = 2 * stats.norm.sf(abs(gap) / np.sqrt(variance))
+        assert p >= normal * (1 - 1e-9)
+        tails = np.mean(drawn <= gap + 1e-9), np.mean(drawn >= gap - 1e-9)
+        share = 2 * min(tails)
+        # Not smaller than by the draws, but for their noise and half of a point.
+        assert p > 0.4 * share - 5 * np.sqrt(share / draws)
+        assert p < max(4 * share + 20 / draws, 1.5 * normal) or p > 0.5
+
+
+@pytest.mark.parametrize("confidence", [0.999, 0.9999])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nearly_certain_groups_of_a_calibrated_model_are_rarely_reported(
+    confidence, weighted, rng
+):
+    """A Normal p-value reports 12.7% (.999) and 17.5% (.9999) of data sets."""
+    n, draws, findings = 20_000, 40, 0
+    confidences = np.full(n, confidence)
+    groups = {"ten": np.arange(n) % 10, "four": np.arange(n) % 4}
+    for _ in range(draws):
+        table = um.calibration_by_group(
+            correct=rng.random(n) < confidence,
+            confidences=confidences,
+            groups=groups,
+            sample_weight=rng.exponential(size=n) if weighted else None,
+        )
+        findings += len(table.miscalibrated) > 0
+    assert findings / draws <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / draws)
+
+
+def test_certain_outcomes():
     # One outcome has probability 1 and did not happen.
     (row,) = um.calibration_by_group(
         correct=[0] + [1] * 9, confidences=[1.0] * 10, groups=[1] * 10, min_examples=2

@@ -1,6 +1,7 @@
 """`calibration_drift`: its values by a naive loop, its level, its table and picture."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -10,8 +11,39 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 
 
+def z_square(periods):
+    """Returns z^2 and q of a bin of two periods (n, conf, acc)."""
+    (n1, conf1, acc1), (n2, conf2, acc2) = periods
+    n = n1 + n2
+    common = (n1 * (acc1 - conf1) + n2 * (acc2 - conf2)) / n
+    q = [min(max(c + common, 1 / (2 * n)), 1 - 1 / (2 * n)) for c in (conf1, conf2)]
+    variance = q[0] * (1 - q[0]) / n1 + q[1] * (1 - q[1]) / n2
+    return (acc1 - conf1 - acc2 + conf2) ** 2 / variance, q
+
+
+def law_of_bin(periods):
+    """Returns the values of z^2 and their probabilities; None of a Normal z."""
+    (n1, conf1, acc1), (n2, conf2, acc2) = periods
+    _, (q1, q2) = z_square(periods)
+    if min(n1 * q1, n1 * (1 - q1), n2 * q2, n2 * (1 - q2)) >= 10:
+        return None
+    total = round(n1 * acc1 + n2 * acc2)
+    odds = q2 / (1 - q2) / (q1 / (1 - q1))
+    law = stats.nchypergeom_fisher(n1 + n2, total, n2, odds)
+    counts = range(max(0, total - n1), min(total, n2) + 1)
+    values = [
+        z_square(((n1, conf1, (total - k) / n1), (n2, conf2, k / n2)))[0]
+        if 0 < total < n1 + n2
+        else 0.0
+        for k in counts
+    ]
+    return np.array(values), law.pmf(counts)
+
+
 def naive(first, second):
-    """Returns D, degrees of freedom and p-value of periods (bins, scores, outcomes)."""
+    """Returns D, degrees of freedom and the laws of z^2 in the bins, of periods (bins,
+    scores, outcomes).
+    """
     groups, group = [], []
     joined = [0, 0]
     for b in range(100):
@@ -22,7 +54,7 @@ def naive(first, second):
             groups.append(group)
             group, joined = [], [0, 0]
     groups[-1] += group
-    total, freedom = 0.0, 0
+    total, laws = 0.0, []
     for group in groups:
         sums = []
         for k, (_, scores, outcomes) in enumerate((first, second)):
@@ -31,18 +63,25 @@ def naive(first, second):
             conf = sum(scores[i] for i in places) / n
             acc = sum(outcomes[i] for i in places) / n
             sums.append((n, conf, acc))
-        (n1, conf1, acc1), (n2, conf2, acc2) = sums
-        n = n1 + n2
-        if n1 * acc1 + n2 * acc2 in (0, n):
+        if sum(n * acc for n, _, acc in sums) in (0, sum(n for n, _, _ in sums)):
             continue
-        common = (n1 * (acc1 - conf1) + n2 * (acc2 - conf2)) / n
-        variance = 0.0
-        for m, conf in ((n1, conf1), (n2, conf2)):
-            q = min(max(conf + common, 1 / (2 * n)), 1 - 1 / (2 * n))
-            variance += q * (1 - q) / m
-        total += (acc1 - conf1 - acc2 + conf2) ** 2 / variance
-        freedom += 1
-    return total, freedom, stats.chi2.sf(total, freedom)
+        total += z_square(sums)[0]
+        laws.append(law_of_bin(sums))
+    return total, len(laws), laws
+
+
+def simulated_p(statistic, laws, rng, draws=20_000):
+    """Returns the mid-p of D and its standard error, by draws from the laws."""
+    sums = np.zeros(draws)
+    for law in laws:
+        if law is None:
+            sums += rng.normal(size=draws) ** 2
+        else:
+            values, probabilities = law
+            sums += rng.choice(values, draws, p=probabilities / probabilities.sum())
+    equal = np.isclose(sums, statistic, rtol=1e-9)
+    p = np.mean((sums > statistic) & ~equal) + np.mean(equal) / 2
+    return p, np.sqrt((p * (1 - p) + 1 / draws) / draws)
 
 
 def drawn(rng, n, power=1.0, most=1.0):
@@ -63,9 +102,22 @@ def test_values_equal_the_naive_loop(num_bins, rng):
         for period in data
     )
     drift = um.calibration_drift(first, second)
-    found = drift.statistic, drift.degrees_of_freedom, drift.p_value
-    np.testing.assert_allclose(found, naive(*placed), rtol=1e-9)
+    statistic, freedom, laws = naive(*placed)
+    assert drift.statistic == pytest.approx(statistic, rel=1e-9)
+    assert drift.degrees_of_freedom == freedom
+    p, error = simulated_p(statistic, laws, rng)
+    assert abs(drift.p_value - p) < 5 * error
     np.testing.assert_allclose(drift.statistic, np.nansum(drift.z**2))
+    # The p-values of single bins.
+    tested = np.flatnonzero(~np.isnan(drift.z))
+    for b, law in zip(tested, laws, strict=True):
+        p = stats.chi2.sf(drift.z[b] ** 2, 1)
+        if law is not None:
+            values, probabilities = law
+            equal = np.isclose(values, drift.z[b] ** 2, rtol=1e-9)
+            above = (values > drift.z[b] ** 2) & ~equal
+            p = probabilities[above].sum() + probabilities[equal].sum() / 2
+        assert drift.p_values[b] == pytest.approx(p, rel=1e-6)
     options = {"num_bins": num_bins, "positive_class": True}
     eces = [um.ece(*period, **options) for period in data]
     assert drift.ece_difference == pytest.approx(eces[1] - eces[0], abs=1e-12)
@@ -73,6 +125,130 @@ def test_values_equal_the_naive_loop(num_bins, rng):
     back = um.calibration_drift(second, first)
     np.testing.assert_allclose(back.z, -drift.z)
     assert back.p_value == pytest.approx(drift.p_value, rel=1e-9)
+
+
+def one_bin(*sums):
+    """Returns statistics of one bin from its count, score sum and outcome sum."""
+    return um.BinStatistics(np.array([[0.0, 1.0]]), *(np.float64([[x]]) for x in sums))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((20_000, 20), (33, 1)), ((60, 1), (50, 7)), ((9, 0), (12, 3))],
+)
+def test_one_bin_of_few_events_equals_fishers_exact_test(first, second):
+    """With equal mean scores the p-value is Fisher's, less half of the point."""
+    (n1, k1), (n2, k2) = first, second
+    drift = um.calibration_drift(one_bin(n1, n1 * 0.01, k1), one_bin(n2, n2 * 0.01, k2))
+    _, exact = stats.fisher_exact([[k1, n1 - k1], [k2, n2 - k2]])
+    point = stats.hypergeom.pmf(k2, n1 + n2, k1 + k2, n2)
+    assert drift.p_value == pytest.approx(exact - point / 2, rel=1e-9)
+    assert drift.p_values.tolist() == [drift.p_value]
+
+
+def test_few_events_in_two_bins_equal_an_enumeration():
+    edges = np.linspace(0, 1, 4)[None]
+    counts, scores = np.float64([[40, 300, 30]]), np.float64([[4, 150, 28]])
+    first = um.BinStatistics(edges, counts, scores, np.float64([[2, 140, 30]]))
+    second = um.BinStatistics(edges, counts, scores, np.float64([[8, 165, 27]]))
+    drift = um.calibration_drift(first, second)
+    laws, rest = [], 0.0
+    for b in range(3):
+        sums = [
+            (int(counts[0, b]), scores[0, b] / counts[0, b], acc / counts[0, b])
+            for acc in (first.outcome_sums[0, b], second.outcome_sums[0, b])
+        ]
+        law = law_of_bin(sums)
+        if law is not None:
+            laws.append(list(zip(*law, strict=True)))
+    for (x, p), (y, q) in itertools.product(*laws):
+        rest += p * q * stats.chi2.sf(max(drift.statistic - x - y, 0), 1)
+    assert drift.p_value == pytest.approx(rest, rel=1e-4)
+
+
+def test_small_p_values_keep_their_digits():
+    # 30 of 30 events against 0 of 30: two tables of 2 / C(60, 30) / 2 together.
+    drift = um.calibration_drift(one_bin(30, 15, 30), one_bin(30, 15, 0))
+    assert drift.p_value == pytest.approx(2 * stats.norm.sf(np.sqrt(60)), rel=1e-9)
+    drift = um.calibration_drift(one_bin(10, 5, 10), one_bin(40, 20, 0))
+    point = stats.hypergeom.pmf(10, 50, 10, 10)
+    assert drift.p_value == pytest.approx(point / 2, rel=1e-9)
+
+
+@pytest.mark.exhaustive
+def test_level_holds_where_few_events_are_expected(rng):
+    """Chi-squared rejects twice as often: 20,000 examples against 500."""
+    pairs, rejected = 400, 0
+    distinct = np.clip(1 / (1 + np.exp(-np.abs(rng.normal(0, 4, 2000)))), 0, 1)
+    index = np.minimum((distinct * 100).astype(int), 99)
+    for _ in range(pairs):
+        periods = []
+        for n in (20_000, 500):
+            counts = rng.multinomial(n, np.full(2000, 1 / 2000))
+            outcomes = rng.binomial(counts, distinct)
+            rows = counts, counts * distinct, outcomes
+            sums = [np.bincount(index, row, 100)[None] for row in rows]
+            periods.append(um.BinStatistics(np.linspace(0, 1, 101)[None], *sums))
+        rejected += um.calibration_drift(*periods).p_value <= 0.05
+    assert rejected / pairs < 0.05 + 4 * np.sqrt(0.05 * 0.95 / pairs)
+
+
+def weighted_summaries(rng, n, p):
+    pair = []
+    for _ in range(2):
+        summary = um.Summary()
+        summary.update(
+            correct=rng.random(n) < p,
+            confidences=np.full(n, p),
+            sample_weight=rng.exponential(size=n),
+        )
+        pair.append(summary)
+    return pair
+
+
+def test_weighted_summaries_count_by_effective_size(rng):
+    """If weights counted as examples, 55% would be below 5% (Exp(1) weights)."""
+    pairs, p_values = 40, []
+    for _ in range(pairs):
+        first, second = weighted_summaries(rng, 400, 0.7)
+        p_values.append(um.calibration_drift(first, second).p_value)
+    assert np.mean(np.array(p_values) <= 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / pairs)
+
+
+def test_effective_sizes_are_those_of_each_bin(rng):
+    n = 500
+    p = rng.choice([0.3, 0.8], n)
+    weights = np.where(p < 0.5, 1.0, rng.exponential(3, n))
+    first, second = um.Summary(), um.Summary()
+    first.update(correct=rng.random(n) < p, confidences=p, sample_weight=weights)
+    second.update(correct=rng.random(n) < p, confidences=p)
+    drift = um.calibration_drift(first, second, num_bins=2)
+    for b, inside in enumerate((p < 0.5, p > 0.5)):
+        w = weights[inside]
+        size = w.sum() ** 2 / (w**2).sum()
+        assert drift.counts[0, b] == pytest.approx(size, rel=1e-6)
+        assert drift.counts[1, b] == inside.sum()
+    # The sketches of their decisions are the same periods, also after a sum.
+    for other in (
+        um.calibration_drift(first.decisions, second.decisions, num_bins=2),
+        um.calibration_drift(
+            (first + first).decisions, (second + second).decisions, num_bins=2
+        ),
+        um.calibration_drift(
+            first.decisions + first.decisions,
+            second.decisions + second.decisions,
+            num_bins=2,
+        ),
+    ):
+        np.testing.assert_allclose(other.confidences, drift.confidences, rtol=1e-9)
+    np.testing.assert_allclose(other.counts, 2 * drift.counts, rtol=1e-6)
+    # The scale of the weights does not matter.
+    scaled = um.Summary()
+    scaled.update(
+        correct=rng.random(n) < p, confidences=p, sample_weight=weights * 1000
+    )
+    again = um.calibration_drift(scaled, second, num_bins=2)
+    np.testing.assert_allclose(again.counts, drift.counts, rtol=1e-6)
 
 
 def test_bins_with_fewer_than_5_examples_are_pooled_with_a_neighbour():
@@ -150,7 +326,7 @@ def test_bins_with_equal_outcomes_are_left_out():
     drift = um.calibration_drift(sure, less)
     assert (drift.statistic, drift.degrees_of_freedom, drift.p_value) == (0, 0, 1)
     assert np.isnan(drift.z).all()
-    assert drift.to_dict()["z"] == [None]
+    assert drift.to_dict()["z"] == drift.to_dict()["p_values"] == [None]
     assert drift.ece_difference == pytest.approx(0.2)
     # Sums of weights may have rounding errors, so that the share is not exactly 1 or 0.
     for label, share in ((1, 1 - 1e-12), (0, 1e-12)):
@@ -197,10 +373,11 @@ def bad_periods():
     other_bins = um.bin_statistics(*labels, num_bins=7)
     few = um.bin_statistics([1], [0.7])
     odd = um.BinStatistics(*map(np.float64, ([[0, 1]], [[6]], [[3]], [[np.nan]])))
-    both = "`first` must be `BinStatistics`, or"
+    both = "`first` must be a `BinStatistics`, or two"
     yield TypeError, both, (1.0, good), {}
     yield TypeError, both, (sketch, good), {}
-    yield TypeError, "`second` must be `Bin", (good, [1]), {}
+    yield TypeError, both, (um.Summary(), sketch), {}
+    yield TypeError, "`second` must be a `Bin", (good, [1]), {}
     yield ValueError, "`first` must have even bins", (adaptive, adaptive), {}
     yield ValueError, "`first` must have one group.*2 groups", (by_class, by_class), {}
     yield ValueError, "`second` must have the same 15 bins", (good, other_bins), {}

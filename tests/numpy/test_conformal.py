@@ -271,23 +271,32 @@ def test_threshold_allows_for_the_rounding_of_the_risk():
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2])
-def test_threshold_with_a_guarantee_equals_a_loop(delta, rng):
+@pytest.mark.parametrize(("n", "risk"), [(5, 0.5), (13, 0.5), (13, 0.3), (200, 0.15)])
+def test_threshold_with_a_guarantee_equals_a_loop(n, risk, delta, rng):
     for _ in range(20):
-        confidences = rng.permutation(200) / 200
-        correct = rng.random(200) < 0.8 + 0.2 * confidences
+        confidences = rng.permutation(n) / n
+        correct = rng.random(n) < 0.8 + 0.2 * confidences
         right = correct[np.argsort(-confidences)]
         best = 0
         for start in (1 / 8, 1 / 4, 1 / 2, 3 / 4):
-            for s in range(max(1, round(200 * start)), 200):
-                bound = scipy.stats.binom.cdf(np.sum(~right[:s]), s, 0.15)
+            for s in range(max(1, math.ceil(n * start)), n + 1):
+                bound = scipy.stats.binom.cdf(np.sum(~right[:s]), s, risk)
                 if bound > delta / 4:
                     break
                 best = max(best, s)
         found = um.threshold_at_risk(
-            risk=0.15, delta=delta, confidences=confidences, correct=correct
+            risk=risk, delta=delta, confidences=confidences, correct=correct
         )
-        decided = np.sum(confidences >= found)
-        assert decided == best or decided == 200
+        assert np.sum(confidences >= found) == best
+        assert (found == -math.inf) == (best == n)
+
+
+def test_threshold_of_five_right_answers():
+    """0.5^4 is above delta / 4, and no test starts later than at four examples."""
+    given = {"correct": [1] * 5, "confidences": [1.0, 0.8, 0.6, 0.4, 0.2]}
+    assert um.threshold_at_risk(risk=0.5, delta=0.2, **given) == math.inf
+    # At 0.26 the test of four passes, and so does that of all five.
+    assert um.threshold_at_risk(risk=0.5, delta=0.26, **given) == -math.inf
 
 
 @pytest.mark.parametrize("levels", [None, 5, 1])

@@ -226,7 +226,7 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
         wide = 2 * exact.u * n
         reach = [(above + sign * wide) / end for sign in (-1, 1) for end in ends]
         assert min(reach) - 1e-9 <= z <= max(reach) + 1e-9
-        assert p_value == pytest.approx(special.erfc(abs(z) / np.sqrt(2)))
+        assert p_value >= special.erfc(abs(z) / np.sqrt(2)) * (1 - 1e-9)
 
     hits, misses = exact.share(exact.y == 1), exact.share(exact.y == 0)
     held = min(len(hits), len(misses))

@@ -27,7 +27,6 @@ from uncertainty_metrics._report._names import Choice, listed
 from uncertainty_metrics._report._picture_table import PICTURES
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
-from uncertainty_metrics._report._sections import errors_naming
 from uncertainty_metrics._report._writing import write_files
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
 from uncertainty_metrics.numpy.sketch.summary import Summary
@@ -179,10 +178,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "order: the report shows both models side by side and in the pictures, and the "
         "intervals of their differences. If the examples are others, such as examples "
         "of another week, the report says whether the calibration has changed. "
-        "Regressions are compared in the same way. Several files of one model or period "
-        "are a folder or a pattern. Without FILE, OTHER_FILE is compared with the "
-        "handwritten digits, which makes sense as an example, or for predictions of "
-        "these digits",
+        "Regressions are compared in the same way. Several files of one model are a "
+        "folder or a pattern. Without FILE, OTHER_FILE is compared with the handwritten "
+        "digits, which makes sense as an example, or for predictions of these digits",
     )
     parser.add_argument(
         "--out",

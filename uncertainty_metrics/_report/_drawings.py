@@ -32,10 +32,7 @@ from uncertainty_metrics._report._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report._risks import Risks, has_risks, risks_of
-from uncertainty_metrics._report._sections_drift import (
-    statistics_of,
-    statistics_of_both,
-)
+from uncertainty_metrics._report._sections_drift import drift_of, statistics_of
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
@@ -140,14 +137,14 @@ def _draw_curve(ax: Any, curve: Any, title: str) -> None:
 
 def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws accuracy against confidence for two sets of examples in one diagram."""
+    from uncertainty_metrics.visualization import drift
+
     return _drawn(
         6.2,
-        lambda ax, **options: um.drift_diagram(
-            *statistics_of_both([*models.values()], num_bins),
-            ax=ax,
-            **options,
-        ),
+        drift.draw,
+        drift=drift_of(list(models.values()), num_bins),
         names=list(models),
+        level=INTERVAL_LEVEL,
         title="Reliability in both",
     )
 

@@ -22,9 +22,10 @@ from uncertainty_metrics._report._sections_rows import (
 )
 from uncertainty_metrics._report._terms import Terms, capitalized, terms_of
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+from uncertainty_metrics.numpy.calibration.calibration_drift import drift_of_bins
 
-# Standard errors by which the gap of a bin must differ to be named.
-_FAR = 3.0
+# A bin is named if its p-value is at most that of three standard errors.
+_SMALL = 0.0027
 _LEAST_EXAMPLES = 5
 
 
@@ -41,10 +42,20 @@ def statistics_of(
     return BinStatistics(bins.edges, *(scale * each for each in sums))
 
 
-def statistics_of_both(models: Sequence[Decided], num_bins: int) -> list[BinStatistics]:
-    """Returns the bins of two models, of two classes by the event of the first."""
-    event = event_of(models[0])
-    return [statistics_of(model, num_bins, event) for model in models]
+def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
+    """Returns the `CalibrationDrift` of two models, for which `can_drift`.
+
+    Two classes are judged by the event of the first model. Weighted examples count by
+    the effective number in each bin.
+    """
+    event, statistics, squares = event_of(models[0]), [], []
+    for model in models:
+        judged = judged_of(model, event).with_small_weights()
+        given = {**judged.arguments, "num_bins": num_bins}
+        statistics.append(um.bin_statistics(**given))
+        given["sample_weight"] = judged.squared_weights
+        squares.append(um.bin_statistics(**given).counts)
+    return drift_of_bins(*statistics, np.concatenate(squares))
 
 
 def can_drift(first: Model, second: Model) -> bool:
@@ -58,8 +69,7 @@ def can_drift(first: Model, second: Model) -> bool:
 
 def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
     """Returns the section of two models, for which `can_drift`."""
-    first, second = statistics_of_both(models, num_bins)
-    found = um.calibration_drift(first, second)
+    found = drift_of(models, num_bins)
     gaps, edges = found.gaps, found.edges
     rows = [
         {
@@ -68,6 +78,7 @@ def drift(models: tuple[Any, Any], num_bins: int) -> dict[str, Any]:
             "first": float(gaps[0, i]),
             "second": float(gaps[1, i]),
             "z": None if np.isnan(found.z[i]) else float(found.z[i]),
+            "p_value": None if np.isnan(found.z[i]) else float(found.p_values[i]),
         }
         for i in range(len(found.z))
     ]
@@ -91,12 +102,12 @@ def _verdict(p: float, rows: list[dict[str, Any]], terms: Terms) -> str:
             "Calibration does not clearly differ between both sets: such differences "
             f"between the gaps of the bins are usual by chance ({shown})."
         )
-    far = sorted(rows, key=lambda row: -abs(row["z"] or 0.0))[:3]
+    named = [row for row in rows if row["z"] is not None and row["p_value"] <= _SMALL]
+    far = sorted(named, key=lambda row: -abs(row["z"]))[:3]
     where = [
         f"between {row['from']:.2f} and {row['to']:.2f} ({_signed(row['first'])} in "
         f"the first, {_signed(row['second'])} in the second)"
         for row in far
-        if abs(row["z"] or 0.0) > _FAR
     ]
     most = (
         f" {capitalized(terms.gap)} differs most {', '.join(where)}." if where else ""

@@ -82,7 +82,7 @@ def group_column(name: str, values: Any) -> GroupColumn:
 
 
 def _distinct(present: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """Returns the distinct values in ascending order, and which of them each value is."""
+    """Returns the distinct values in ascending order, and which one each value is."""
     if present.dtype != object:
         values, index = np.unique(present, return_inverse=True)
         return values.tolist(), index

@@ -13,7 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy.calibration._pooled_errors import CUBIC
+from uncertainty_metrics.numpy.calibration._pooled_errors import (
+    CUBIC,
+    FEW_SURPRISES,
+    LOG_FACTORIALS,
+    SURPRISES,
+)
 from uncertainty_metrics.ops import _binning, _inputs, _sums, numpy_dtype, xp
 
 # In the search for a bandwidth the cosine series of the residuals has `_TERMS` terms,
@@ -207,17 +212,35 @@ def spiegelhalter(
     scored = _binning.score(examples, spec)
     scores = xp.cast(scored.scores, examples.dtype)
     slopes = 1 - 2 * scores
+    squares = slopes * slopes * scores * (1 - scores)
     columns = [
         (xp.cast(scored.outcomes, scores.dtype) - scores) * slopes,
-        slopes * slopes * scores * (1 - scores),
+        squares,
+        slopes * slopes * squares,
     ]
     if scored.weights is not None:
         weights = xp.cast(scored.weights, scores.dtype)
         columns = [weights * column for column in columns]
     hi, lo = _sums.total_pair(xp.stack(columns, axis=1))
-    total, variance = xp.unstack(xp.cast(hi, scores.dtype) + xp.cast(lo, scores.dtype))
+    total, variance, third = xp.unstack(
+        xp.cast(hi, scores.dtype) + xp.cast(lo, scores.dtype)
+    )
     known = variance > 0
     root = xp.sqrt(xp.where(known, variance, xp.ones_like(variance)))
     z = total / root
     p_value = xp.math.erfc(xp.abs(z) / math.sqrt(2))
-    return z, p_value, scored.valid & known
+    # Few surprises are expected: their number is Poisson. See the NumPy half.
+    tiny = float(np.finfo(numpy_dtype(scores)).tiny)
+    ratio = variance / xp.maximum(third, tiny)
+    few = (third > tiny) & (ratio * ratio * variance < FEW_SURPRISES)
+    ratio = xp.where(few, ratio, xp.ones_like(ratio))
+    expected = xp.clip_by_value(ratio * ratio * variance, tiny, FEW_SURPRISES)
+    number = xp.maximum(expected + z * xp.sqrt(expected), 0)
+    surprises = xp.constant(SURPRISES, scores.dtype)
+    factorials = xp.constant(LOG_FACTORIALS, scores.dtype)
+    law = xp.exp(surprises * xp.math.log(expected) - expected - factorials)
+    beyond = surprises - number
+    upper = xp.reduce_sum(law * xp.clip_by_value(0.5 + beyond, 0, 1))
+    lower = xp.reduce_sum(law * xp.clip_by_value(0.5 - beyond, 0, 1))
+    exact = xp.maximum(p_value, 2 * xp.minimum(upper, lower))
+    return z, xp.where(few, exact, p_value), scored.valid & known

@@ -38,11 +38,11 @@ def drift_diagram(
     density of the examples in the bins.
 
     Args:
-      first: statistics of the first period: `BinStatistics` or a `ScoreSketch`, as for
-        `calibration_drift`.
+      first: statistics of the first period: `BinStatistics`, a `ScoreSketch` or a
+        `Summary`, as for `calibration_drift`.
       second: statistics of the second period, of the same kind and with the same bins.
-      num_bins: number of even bins for sketches, by default 15. `BinStatistics` already
-        have bins, so it must be None for them.
+      num_bins: number of even bins for sketches and summaries, by default 15.
+        `BinStatistics` already have bins, so it must be None for them.
       names: names of the two periods, for the legend.
       level: level of the bands and of the shading, in (0, 1).
       title: title of the diagram.
@@ -55,7 +55,7 @@ def drift_diagram(
     Raises:
       ImportError: matplotlib is not installed.
       TypeError: `first` and `second` are neither both `BinStatistics` nor both
-        sketches.
+        sketches nor both summaries.
       ValueError: an argument is not as described.
 
     Example:
@@ -75,10 +75,21 @@ def drift_diagram(
     if isinstance(names, str) or len(labels) != 2:
         raise _checks.error("names", "two names", repr(names), verb="hold")
     drift = drifts.calibration_drift(first, second, num_bins=num_bins)
+    return draw(drift, labels, level, title, ax)
+
+
+def draw(
+    drift: drifts.CalibrationDrift,
+    names: Sequence[str],
+    level: float,
+    title: str | None,
+    ax: Any,
+) -> Any:
+    """Draws the diagram of a drift; `drift_diagram` has the arguments."""
     ax, own = _series.axes(ax, 5, 6.4)
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
     _shade(ax, drift, level)
-    for i, name in enumerate(labels):
+    for i, name in enumerate(names):
         _draw_period(ax, drift, i, name, level)
     ticks = np.linspace(0, 1, 6)
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
@@ -91,11 +102,9 @@ def drift_diagram(
 
 def _shade(ax: Any, drift: drifts.CalibrationDrift, level: float) -> None:
     """Shades the bins that changed by more than chance."""
-    from scipy import special
-
-    tail = (1 - level) / max(drift.degrees_of_freedom, 1)
-    with np.errstate(invalid="ignore"):  # z may be NaN.
-        changed = np.flatnonzero(np.abs(drift.z) > -special.ndtri(tail / 2))
+    most = (1 - level) / max(drift.degrees_of_freedom, 1)
+    with np.errstate(invalid="ignore"):  # A p-value may be NaN.
+        changed = np.flatnonzero(drift.p_values < most)
     for i, b in enumerate(changed.tolist()):
         label = "Changed" if i == 0 else None
         ends = drift.edges[b : b + 2]

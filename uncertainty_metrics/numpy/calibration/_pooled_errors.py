@@ -43,6 +43,10 @@ _NEGLIGIBLE_EXPONENT = 36.0
 # (columns). The linear polynomials use the nodes 0 and 1 only.
 CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 _LINEAR = np.array([[0, 0], [1, -1], [0, 1], [0, 0]])
+# Spiegelhalter's z is not Normal if fewer surprises are expected.
+FEW_SURPRISES = 10.0
+SURPRISES = np.arange(128.0)
+LOG_FACTORIALS = scipy.special.gammaln(SURPRISES + 1)
 # The relative rounding error of a mean of equal scores, as a sketch computes it: mass
 # times score over mass.
 _ROUNDING = 4 * np.finfo(np.float64).eps
@@ -303,12 +307,27 @@ def averaged_two_bin(cells: Cells) -> float:
 def spiegelhalter(cells: Cells) -> tuple[float, float]:
     """Returns z and its two-sided p-value; NaN where all scores are 0, 1/2 or 1."""
     scores = cells.scores
-    slopes = 1 - 2 * scores
-    variance = cells.weights @ (slopes**2 * scores * (1 - scores))
+    squares = (1 - 2 * scores) ** 2
+    terms = cells.weights * squares * scores * (1 - scores)
+    variance, third = float(terms.sum()), float(squares @ terms)
     if not variance > 0:
         return math.nan, math.nan
-    z = (cells.outcome_sums - cells.score_sums) @ slopes / math.sqrt(variance)
-    return float(z), math.erfc(abs(z) / math.sqrt(2))
+    slopes = 1 - 2 * scores
+    z = float((cells.outcome_sums - cells.score_sums) @ slopes) / math.sqrt(variance)
+    p_value = math.erfc(abs(z) / math.sqrt(2))
+    # The Poisson number of surprises with this variance and this third cumulant.
+    expected = variance * (variance / third) ** 2 if third > 0 else math.inf
+    if expected < FEW_SURPRISES:
+        number = max(expected + z * math.sqrt(expected), 0.0)
+        logs = SURPRISES * math.log(expected) - expected - LOG_FACTORIALS
+        # Numbers are spread evenly over units around them: mid-p at whole ones.
+        beyond = SURPRISES - number
+        tails = [
+            float(np.exp(logs) @ np.clip(0.5 + sign * beyond, 0.0, 1.0))
+            for sign in (1, -1)
+        ]
+        p_value = max(p_value, 2 * min(tails))
+    return z, p_value
 
 
 def isotonic(cells: Cells) -> np.ndarray:

@@ -77,6 +77,8 @@ class SketchState:
         self._content = _Content(num_classes, None)
         # The cells of each group, with the content that they were computed from.
         self._cached_groups: tuple[_Content, list[Cells]] | None = None
+        # The same examples with squared weights, if a `Summary` knows them.
+        self._squared: Self | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -259,7 +261,10 @@ class SketchState:
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
         config = {**self.config, "num_classes": num_classes}
-        return self._with_content(config, classes or others, sums, least)
+        total = self._with_content(config, classes or others, sums, least)
+        if self._squared is not None or other._squared is not None:
+            total._squared = (self._squared or self) + (other._squared or other)
+        return total
 
     def __radd__(self, other: object) -> Self:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.

@@ -109,7 +109,7 @@ class Summary:
 
     def __init__(self, *, class_names: Sequence[str] = ()):
         self.class_names = tuple(str(name) for name in class_names)
-        self.decisions = ScoreSketch()
+        self._decisions = ScoreSketch()
         self.classes: ScoreSketch | None = None
         # The decisions for each class, in the cells of `classes`, and a last group of
         # blocks of decisions for several classes, which come from files.
@@ -120,6 +120,16 @@ class Summary:
         self.private: float | None = None
         self._of_answers: bool | None = None
         self._sums: np.ndarray | None = None  # float64 [sums, classes].
+
+    @property
+    def decisions(self) -> ScoreSketch:
+        """The sketch of decisions, which knows the squares of its weights."""
+        self._decisions._squared = self._squares
+        return self._decisions
+
+    @decisions.setter
+    def decisions(self, sketch: ScoreSketch) -> None:
+        self._decisions = sketch
 
     @property
     def of_answers(self) -> bool | None:
