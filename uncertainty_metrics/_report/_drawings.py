@@ -88,6 +88,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        positive_class=False,
         title="Reliability diagram",
     )
 
@@ -153,6 +154,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            positive_class=False,
             **options,
         ),
         {name: of_model for name, of_model in mended_models.items() if of_model.drawn},

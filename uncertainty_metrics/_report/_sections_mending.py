@@ -137,7 +137,11 @@ def mended(model: Rows, num_bins: int) -> Mended:
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
-        } | {"ece": um.ece(**found.data, **{found.kind: of_map}, num_bins=num_bins)}
+        }
+        data_of_map = {**found.data, found.kind: of_map}
+        section["scores"][name]["ece"] = um.ece(
+            **data_of_map, num_bins=num_bins, positive_class=False
+        )
     _judge(section, each, weights, words_of(model).outcomes)
     if section["best"] is not None:
         section["code"] = _code(section["best"], model, kind)

@@ -87,6 +87,8 @@ class ClassRows(NamedTuple):
       classes: number of classes.
       one_hot: `y_true` if it is one-hot, else None.
       groups: [N], or None.
+      one_column: whether `y_pred` is one column: P(class 1), or its logit, of two
+        classes. The static shapes tell; of an unknown last size, the rank does.
 
     For L labels that are each 0 or 1, all arrays are [N, L], and the number of classes
     is L.
@@ -98,6 +100,7 @@ class ClassRows(NamedTuple):
     classes: int
     one_hot: xp.Tensor | None
     groups: xp.Tensor | None
+    one_column: bool
 
     @property
     def data(self) -> tuple[xp.Tensor | None, ...]:
@@ -198,6 +201,7 @@ def class_rows(
         rows.classes or 2,
         y_true if rows.one_hot else None,
         groups,
+        rows.classes is None,
     )
 
 

@@ -57,6 +57,8 @@ class Examples:
       counted: boolean, shape of the labels that were passed: which of them are among
         these examples.
       groups: the group of each example, or None.
+      one_column: whether one column was passed: P(class 1), or its logit, of two
+        classes.
       places: for `multilabel`, the place of each label on the last axis of the labels
         that were passed (an example is one label); else None.
     """
@@ -69,6 +71,7 @@ class Examples:
     counted: np.ndarray
     groups: Partition | None = None
     places: Partition | None = None
+    one_column: bool = False
 
     @property
     def num_classes(self) -> int:
@@ -301,6 +304,7 @@ def examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
         None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
+        num_classes is None and not multilabel,
     )
 
 

@@ -30,7 +30,9 @@ def examples_and_spec(
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them."""
     spec = spec.for_data(data)
-    return _inputs.examples_of(data), spec
+    examples = _inputs.examples_of(data)
+    spec.warn_of_decisions(examples.one_column)
+    return examples, spec.settled(examples.one_column, examples.predicted is not None)
 
 
 @_structures.structure

@@ -38,11 +38,11 @@ def drift_diagram(
     density of the examples in the bins.
 
     Args:
-      first: statistics of the first period: `BinStatistics` or a `ScoreSketch`, as for
-        `calibration_drift`.
+      first: statistics of the first period: `BinStatistics`, a `ScoreSketch` or a
+        `Summary`, as for `calibration_drift`.
       second: statistics of the second period, of the same kind and with the same bins.
-      num_bins: number of even bins for sketches, by default 15. `BinStatistics` already
-        have bins, so it must be None for them.
+      num_bins: number of even bins for sketches and summaries, by default 15.
+        `BinStatistics` already have bins, so it must be None for them.
       names: names of the two periods, for the legend.
       level: level of the bands and of the shading, in (0, 1).
       title: title of the diagram.
@@ -55,7 +55,7 @@ def drift_diagram(
     Raises:
       ImportError: matplotlib is not installed.
       TypeError: `first` and `second` are neither both `BinStatistics` nor both
-        sketches.
+        sketches or summaries.
       ValueError: an argument is not as described.
 
     Example:

@@ -81,7 +81,7 @@ def reliability_diagram(
     error_bars: float | None = None,
     consistency_band: float | Literal[False] | None = None,
     seed: Any = 0,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
@@ -154,8 +154,10 @@ def reliability_diagram(
         to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
         False means no band. "spline" has no such band.
       seed: of the drawn labels: anything that `np.random.default_rng` takes.
-      positive_class: for two classes, score P(class 1) against `label == 1`, as in
-        `ece`; y_axis is "frequency" then.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`
+        (`y_axis` is "frequency" then), and False the confidence of the decision with
+        whether it is right. None means False, with a warning if the predictions are
+        one column, P(class 1).
       method: "bins", "isotonic", "smooth" or "spline".
       classes: with `class_conditional`, the classes to draw, at most 20; by default all
         of them.

@@ -33,7 +33,9 @@ def read(
     `allow_none` accepts a batch of which no example counts.
     """
     spec = spec.for_data(data)
-    return _examples.examples_of(data, allow_none), spec
+    examples = _examples.examples_of(data, allow_none)
+    spec.warn_of_decisions(examples.one_column)
+    return examples, spec.settled(examples.one_column, examples.predicted is not None)
 
 
 class BinStatistics(AnyBinStatistics):

@@ -14,6 +14,7 @@ from uncertainty_metrics.numpy import _text_tables
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 __all__ = ["calibration_drift"]
 
@@ -24,7 +25,7 @@ _ROUNDING = 1e-9
 # Edges in float32 differ from the edges in float64 by less than this.
 _NEAR = 1e-6
 
-Period: TypeAlias = AnyBinStatistics | ScoreSketch
+Period: TypeAlias = AnyBinStatistics | ScoreSketch | Summary
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,11 +132,13 @@ def calibration_drift(
     Args:
       first: statistics of the first period: `BinStatistics` with even bins and one
         group, made from one score of each example; or a `ScoreSketch` of decisions or
-        made with positive_class=True. Weights count as numbers of examples; if the
-        weights in a sketch are below 1 on average, they are scaled to an average of 1.
+        of P(class 1); or a `Summary`, of which the `events` are compared if its
+        predictions are one column, P(class 1), else the `decisions`. Weights count as
+        numbers of examples; if the weights in a sketch are below 1 on average, they are
+        scaled to an average of 1.
       second: statistics of the second period, of the same kind and with the same bins.
-      num_bins: number of even bins for sketches, by default 15. `BinStatistics` already
-        have bins, so it must be None for them.
+      num_bins: number of even bins for sketches and summaries, by default 15.
+        `BinStatistics` already have bins, so it must be None for them.
 
     Returns:
       `CalibrationDrift(statistic, degrees_of_freedom, p_value, ece_difference, edges,
@@ -145,7 +148,7 @@ def calibration_drift(
 
     Raises:
       TypeError: `first` and `second` are neither both `BinStatistics` nor both
-        sketches.
+        sketches or summaries.
       ValueError: an argument is not as described, or a period has fewer than 5
         examples.
 
@@ -170,6 +173,7 @@ def calibration_drift(
       Regression Model. Broecker and Smith (2007), Increasing the Reliability of
       Reliability Diagrams.
     """
+    first, second = (_sketch_of(period) for period in (first, second))
     if isinstance(first, ScoreSketch) and isinstance(second, ScoreSketch):
         if num_bins is None:
             num_bins = DEFAULT_NUM_BINS
@@ -185,6 +189,14 @@ def calibration_drift(
     return _drift(*periods)
 
 
+def _sketch_of(period: Period) -> AnyBinStatistics | ScoreSketch:
+    """Returns the sketch to compare of a summary; other periods as they are."""
+    if not isinstance(period, Summary):
+        return period
+    events = period.events if period.positive_class else None
+    return period.decisions if events is None else events
+
+
 def _of_sketches(
     first: ScoreSketch, second: ScoreSketch, num_bins: int
 ) -> tuple[BinStatistics, BinStatistics]:
@@ -195,7 +207,7 @@ def _of_sketches(
         raise _checks.error("second", expected, differences)
     spec = first._spec
     if spec.num_groups(2) > 1 or not spec.has_one_score:
-        expected = "a sketch of decisions, or made with positive_class=True"
+        expected = "a sketch of decisions or of P(class 1)"
         raise _checks.error("first", expected, repr(first).partition("\n")[0])
     periods = []
     for sketch in (first, second):
@@ -208,7 +220,7 @@ def _of_sketches(
 def _of_statistics(name: str, period: Period) -> BinStatistics:
     """Returns statistics of one group as NumPy arrays, also if they are tensors."""
     if not isinstance(period, AnyBinStatistics):
-        expected = "`BinStatistics`, or a `ScoreSketch` if both periods are sketches"
+        expected = "`BinStatistics`, or a sketch or summary like the other period"
         raise _checks.type_error(name, expected, period)
     if not period.additive:
         raise _checks.error(name, "even bins", "adaptive bins", verb="have")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _saved
 from uncertainty_metrics.numpy.scoring.scoring_rules import (
     brier_score,
     negative_log_likelihood,
 )
-from uncertainty_metrics.numpy.sketch import _cell_sums, _private_cells
+from uncertainty_metrics.numpy.sketch import _cell_sums, _event_sketch, _private_cells
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _SUMS = (
     *("w_b", "ww_b", "ww_b_b", "w_l", "ww_l", "ww_l_l"),
 )
 _SKETCHES = ("decisions", "classes", "squares")
-_FORMAT = _saved.Format("Summary", 1, ("class_names", "of_answers"))
+_FORMAT = _saved.Format("Summary", 1, ("class_names", "of_answers", "positive_class"))
 _MAX_NAME = 1000
 
 
@@ -64,8 +64,7 @@ class Summary:
     Stream the predictions of a classifier, or answers with confidences, batch by batch.
     The sums take some hundred kilobytes, however many examples there are, and `a + b`
     is the summary of the data of both: of two files, of two machines, of two days.
-    `um.report(summary)` makes the report, and `calibration_drift` compares the
-    `decisions` of two summaries.
+    `um.report(summary)` makes the report, `calibration_drift` compares two summaries.
 
     A summary holds a `ScoreSketch` of the decisions and one of all classes, and for
     each class a few sums over its examples: their number and weight, how many of the
@@ -100,17 +99,34 @@ class Summary:
 
     def __init__(self, *, class_names: Sequence[str] = ()):
         self.class_names = tuple(str(name) for name in class_names)
-        self.decisions = ScoreSketch()
+        self.decisions = ScoreSketch(positive_class=False)
         self.classes: ScoreSketch | None = None
         # The decisions again, weighted by the squares of their weights.
         self._squares: ScoreSketch | None = None
         self._of_answers: bool | None = None
+        self._positive_class: bool | None = None
         self._sums: np.ndarray | None = None  # float64 [sums, classes].
 
     @property
     def of_answers(self) -> bool | None:
         """Whether it is of answers with confidences; None before the first batch."""
         return self._of_answers
+
+    @property
+    def positive_class(self) -> bool | None:
+        """Whether predictions are one column, P(class 1), and calibration that of
+        `events`, not of `decisions`; None before the first batch, which tells.
+        """
+        return self._positive_class
+
+    @property
+    def events(self) -> ScoreSketch | None:
+        """A `ScoreSketch` of P(class 1) and whether the label is 1, with the cells of
+        `classes`; None unless there are examples, of labels of two classes.
+        """
+        if self.classes is None or self.num_classes != 2:
+            return None
+        return _event_sketch.of_two_classes(self.classes, self.num_examples)
 
     @property
     def num_classes(self) -> int | None:
@@ -192,9 +208,12 @@ class Summary:
                 f"{batch.num_classes} classes",
                 verb="have",
             )
+        forms = self.positive_class, bool(batch.positive_class)
+        _calibration_spec.check_form(name, *forms, hint="")
         batch.class_names = self.class_names
         total = self + batch
         self._of_answers, self._sums = total._of_answers, total._sums
+        self._positive_class = total._positive_class
         self.decisions, self.classes = total.decisions, total.classes
         self._squares = total._squares
 
@@ -304,16 +323,17 @@ class Summary:
         if self._sums is None or other._sums is None:
             return other if self._sums is None else self
         ours, theirs = (
-            (each.of_answers, each.num_classes, each.class_names)
+            (each.of_answers, each.num_classes, each.class_names, each.positive_class)
             for each in (self, other)
         )
         if ours != theirs:
             raise _checks.plain_error(
-                "Summaries can be added only if they are of the same classes.",
+                "Summaries can be added only if they are of the same classes and form.",
                 " and ".join(each._told() for each in (self, other)),
             )
         total = type(self)(class_names=self.class_names)
         total._of_answers = self._of_answers
+        total._positive_class = self._positive_class
         total._sums = self._sums + other._sums
         total.decisions = self.decisions + other.decisions
         if self.classes is not None and other.classes is not None:
@@ -335,7 +355,8 @@ class Summary:
         if self.of_answers:
             return "answers"
         names = ", ".join(self.class_names[:5])
-        return f"{self.num_classes} classes{f' ({names}...)' if names else ''}"
+        form = ", one column" if self.positive_class else ""
+        return f"{self.num_classes} classes{f' ({names}...)' if names else ''}{form}"
 
     def __repr__(self) -> str:
         if self._sums is None:
@@ -368,6 +389,7 @@ class Summary:
             _private_cells.joined(sketch, like).save(file)
             arrays[name] = np.frombuffer(file.getvalue(), np.uint8)
         header = {"class_names": self.class_names, "of_answers": self.of_answers}
+        header["positive_class"] = self.positive_class
         _FORMAT.write(path, header, arrays)
 
     def _sketches(self) -> dict[str, ScoreSketch]:
@@ -398,6 +420,8 @@ class Summary:
             raise _FORMAT.broken("the sketches of another kind of predictions")
         loaded = cls(class_names=names)
         loaded._of_answers = of_answers
+        loaded._positive_class = header["positive_class"]
+        _checks.boolean("positive_class", loaded._positive_class)
         loaded._sums = _checked_sums(arrays["sums"])
         size = loaded.num_classes
         if (names and len(names) != size) or (of_answers and size != 2):
@@ -440,10 +464,13 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     weights = examples.weights
     summary = Summary()
     summary._of_answers = of_answers
+    summary._positive_class = examples.one_column and not of_answers
     summary._sums = _sums_of(examples, right, confidences, of_answers)
     summary.decisions = _sketch_of_decisions(right, confidences, weights)
     if not of_answers:
-        summary.classes = ScoreSketch(max_prob=False, class_conditional=True)
+        summary.classes = ScoreSketch(
+            positive_class=False, max_prob=False, class_conditional=True
+        )
         summary.classes.update(cast(Any, examples))
     if weights is not None:
         summary._squares = _sketch_of_decisions(right, confidences, weights**2)
@@ -456,7 +483,7 @@ def _sketch_of_decisions(
     """Returns the sketch that `update` makes of `correct` and `confidences`, [N], which
     are checked already.
     """
-    empty = ScoreSketch()
+    empty = ScoreSketch(positive_class=False)
     sums = _cell_sums.of_scores(
         confidences[:, None], right[:, None], None, weights, 1, empty._bits(2)
     )
@@ -555,10 +582,12 @@ def _checked_sums(sums: np.ndarray) -> np.ndarray:
 
 def _check_sketch(name: str, sketch: ScoreSketch, classes: int | None) -> None:
     """Raises ValueError if a sketch of a file has other options than a summary has."""
-    expected = ScoreSketch()
+    expected = ScoreSketch(positive_class=False)
     size: int | None = 2
     if name == "classes":
-        expected = ScoreSketch(max_prob=False, class_conditional=True)
+        expected = ScoreSketch(
+            positive_class=False, max_prob=False, class_conditional=True
+        )
         size = classes
     if sketch.config != expected.config or sketch._content.classes != size:
         raise _FORMAT.broken(f"a sketch of {name} with {sketch.config}")
