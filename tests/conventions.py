@@ -4,6 +4,7 @@ Names are found by their signatures, so a new one cannot escape the tests.
 """
 
 import inspect
+import re
 
 import numpy as np
 
@@ -59,6 +60,11 @@ def low(rng, n=400):
     """Returns labels and P(class 1), of which each is too low by 0.08; float32."""
     truth = rng.uniform(0.08, 1, n)
     return (rng.random(n) < truth).astype(np.int32), np.float32(truth - 0.08)
+
+
+def ours(caught):
+    """Returns the warnings of one column, of those that were caught."""
+    return [each for each in caught if re.match(WARNING, str(each.message))]
 
 
 def columns(p):

@@ -124,12 +124,13 @@ class CalibrationMetric(Sketched, ClassMetric):
         # The options on which the sums depend. The norm, and the number of adaptive
         # bins, matter only in `result`.
         num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
+        waits = self._by_form and self.spec.positive_class is None
+        settled = self.spec if waits else self.spec.settled(one_column=False)
         self._spec_of_sums = dataclasses.replace(
-            self.spec, norm="l1", num_bins=num_bins
+            settled, norm="l1", num_bins=num_bins, by_form=waits
         )
         self._classes = self.num_classes
         one_group = self.spec.num_groups(2) == 1  # For any number of classes.
-        waits = self._by_form and self.spec.positive_class is None
         if one_group or (self.num_classes is not None and not waits):
             self._build(self.num_classes or 2)
 
