@@ -269,12 +269,13 @@ class MetricState:
       >>> import uncertainty_metrics as um
       >>> states = []
       >>> for labels, probabilities in [([0, 1], [0.2, 0.8]), ([0], [0.7])]:
-      ...     metric = um.ExpectedCalibrationError(num_bins=2)  # In another process.
+      ...     # In another process.
+      ...     metric = um.ExpectedCalibrationError(num_bins=2, positive_class=True)
       ...     metric.update_state(labels, probabilities)
       ...     states.append(metric.get_state())
       >>> total = sum(states)
       >>> round(float(total.to_metric().result()), 6)
-      0.1
+      0.233333
     """
 
     metric: str

@@ -275,7 +275,9 @@ def draw_reliability(
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import reliability
-      >>> curve = um.reliability_curve([1, 1, 1, 1], [0.9, 0.4, 0.8, 0.7])
+      >>> curve = um.reliability_curve(
+      ...     correct=[0, 1, 1, 1], confidences=[0.6, 0.7, 0.8, 0.9]
+      ... )
       >>> ax = reliability.draw_reliability(curve, ax=Figure().subplots())
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
       [0.0, 1.0, 1.0, 1.0]

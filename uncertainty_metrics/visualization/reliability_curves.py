@@ -127,7 +127,9 @@ def curve_from_statistics(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from uncertainty_metrics.visualization import reliability
-      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.7], num_bins=2)
+      >>> stats = um.bin_statistics(
+      ...     correct=[1, 0, 1, 1], confidences=[0.9, 0.6, 0.8, 0.7], num_bins=2
+      ... )
       >>> curve = reliability.curve_from_statistics(stats)
       >>> curve.accuracies.tolist(), curve.proportions.tolist()
       ([[nan, 0.75]], [[0.0, 1.0]])
