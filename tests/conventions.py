@@ -44,13 +44,11 @@ def names(room):
     """Returns the public functions and classes of a room with the argument."""
     found = []
     for name in sorted({*dir(room), *getattr(room, "__all__", ())}):
-        public = None if name.startswith("_") else getattr(room, name, None)
-        if not callable(public):
-            continue
         try:
-            parameters = inspect.signature(public).parameters
-        except (TypeError, ValueError):  # Of types of Python.
-            continue
+            public = None if name.startswith("_") else getattr(room, name, None)
+            parameters = inspect.signature(public).parameters if public else ()
+        except (ImportError, TypeError, ValueError):
+            continue  # Of TensorFlow alone, not callable, or a type of Python.
         if "positive_class" in parameters:
             found.append(name)
     return found

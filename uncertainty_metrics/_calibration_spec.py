@@ -148,12 +148,12 @@ class CalibrationSpec:
         is_event = self.by_form and one_column and not decided
         return dataclasses.replace(self, positive_class=is_event)
 
-    def warn_of_decisions(self, one_column: bool) -> None:
+    def warn_of_decisions(self, one_column: bool, decided: bool = False) -> None:
         """Warns if the decision is scored for one column although nobody asked for it;
         the arguments are those of `settled`.
         """
-        unasked = self.positive_class is None and not self.by_form
-        if unasked and one_column and self.uses_decision:
+        asked = self.positive_class is not None or self.by_form or decided
+        if not asked and one_column and self.uses_decision:
             _user_warnings.warn(ONE_COLUMN)
 
     def check_classes(self, num_classes: int) -> None:

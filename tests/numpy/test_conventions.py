@@ -93,7 +93,7 @@ def test_decided_labels_are_scored_by_the_decision(name, rng):
     decided = {"labels_predicted": rng.integers(0, 2, len(p))}
     expected = value_of(name, labels, p, positive_class=False, **decided)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("error")  # Decisions are what was asked for.
         found = value_of(name, labels, p, **decided)
     np.testing.assert_array_equal(found, expected)
 

@@ -31,8 +31,9 @@ def examples_and_spec(
     """Returns the checked examples, and the options that fit them."""
     spec = spec.for_data(data)
     examples = _inputs.examples_of(data)
-    spec.warn_of_decisions(examples.one_column)
-    return examples, spec.settled(examples.one_column, examples.predicted is not None)
+    form = examples.one_column, examples.predicted is not None
+    spec.warn_of_decisions(*form)
+    return examples, spec.settled(*form)
 
 
 @_structures.structure

@@ -93,7 +93,8 @@ def compute_all_metrics(data, num_bins, threshold, positive_class):
         for key in _calibration_spec.grid()
     }
     examples = _inputs.examples_of(data)
-    next(iter(specs.values())).warn_of_decisions(examples.one_column)
+    form = examples.one_column, examples.predicted is not None
+    next(iter(specs.values())).warn_of_decisions(*form)
     # The bins do not depend on the norm.
     bins = {
         key[:3]: _binning.bin_statistics(examples, spec)

@@ -34,8 +34,9 @@ def read(
     """
     spec = spec.for_data(data)
     examples = _examples.examples_of(data, allow_none)
-    spec.warn_of_decisions(examples.one_column)
-    return examples, spec.settled(examples.one_column, examples.predicted is not None)
+    form = examples.one_column, examples.predicted is not None
+    spec.warn_of_decisions(*form)
+    return examples, spec.settled(*form)
 
 
 class BinStatistics(AnyBinStatistics):

@@ -432,7 +432,8 @@ def compute_all_metrics(
             ignore_index=ignore_index,
         )
     )
-    next(iter(specs.values())).warn_of_decisions(examples.one_column)
+    form = examples.one_column, examples.predicted is not None
+    next(iter(specs.values())).warn_of_decisions(*form)
     errors = {}
     for key, spec in specs.items():
         # The bins do not depend on the norm, the last of the choices in a key.

@@ -151,7 +151,8 @@ class GeneralCalibrationError:
         )
         self._check_classes(examples.name, examples.num_classes)
         if self._num_classes is None:
-            self._given.warn_of_decisions(examples.one_column)
+            decided = labels_predicted is not None
+            self._given.warn_of_decisions(examples.one_column, decided)
         if self.spec.binning_scheme == "even":
             statistics = _binning.bin_statistics(examples, self.spec)
             if self._statistics is not None:
