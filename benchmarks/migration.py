@@ -137,7 +137,7 @@ def torchmetrics_rows() -> Iterator[Row]:
     yield (
         "binary_calibration_error, ece",
         binary,
-        lambda: um.ece(IS_POSITIVE, POSITIVE),
+        lambda: um.ece(IS_POSITIVE, POSITIVE, positive_class=False),
         False,
     )
     if hasattr(regression, "continuous_ranked_probability_score"):

@@ -494,7 +494,7 @@ NUMBERS = {
     "aggregate": (True, False, *WRONG),
     "zero_based": (True, False, *WRONG),
     "squared": (True, False, *WRONG),
-    "positive_class": (True, False, *WRONG),
+    "positive_class": (True, False, None, *WRONG[1:]),
     "multilabel": (False, *WRONG),
     "num_groups": (1, 4, np.int64(7), 5.0, 1000, *WRONG),
     "max_prob": (True, False, *WRONG),
@@ -565,9 +565,10 @@ BAD_OPTIONS = {
     "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
     "reff": ("a finite number > 0", (0, -1.0, math.nan, math.inf, None, True, "x")),
     "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
+    "positive_class": ("True, False or None", (1, "yes")),
     **dict.fromkeys(
         (
-            *("max_prob", "class_conditional", "positive_class", "squared", "density"),
+            *("max_prob", "class_conditional", "squared", "density"),
             "multilabel",
             *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
             *("show_ece", "show_correlation", "ipcw"),

@@ -113,6 +113,12 @@ def boolean(name: str, value: object) -> None:
         raise error(name, "True or False", repr(value))
 
 
+def boolean_or_none(name: str, value: object) -> None:
+    """Raises ValueError unless `value` is True, False or None."""
+    if not (value is None or isinstance(value, bool)):
+        raise error(name, "True, False or None", repr(value))
+
+
 def _whole(value: Any) -> int | None:
     """Returns a whole number as an int, and None for any other value."""
     try:

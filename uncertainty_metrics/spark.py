@@ -134,7 +134,7 @@ def summarize(
       dataset: a DataFrame.
       sketch: a sketch with the options to use, or a `Summary`, from which
         `um.report` makes a report; its content is not used. By default
-        `ScoreSketch()`, which scores decisions.
+        `ScoreSketch()`: of P(class 1) if that is one column, else of decisions.
       labels: the column of the labels.
       probabilities: the column of the predictions: P(class 1), or lists of K numbers;
         or the K columns of the classes.

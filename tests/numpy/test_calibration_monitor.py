@@ -364,7 +364,7 @@ def test_state_before_the_first_example_and_after_a_reset(rng):
 
 
 def test_repr_has_the_options_and_the_state():
-    monitor = um.CalibrationMonitor(0.1)
+    monitor = um.CalibrationMonitor(0.1, positive_class=False)
     text = "CalibrationMonitor(alpha=0.1, mode='test', positive_class=False)"
     assert repr(monitor) == f"{text}, no examples"
     monitor.update(correct=[1], confidences=[1.0])
@@ -437,7 +437,7 @@ def test_a_monitor_takes_either_outcomes_or_pit_values():
         ({"alpha": 0}, r"`alpha` must be in \(0, 1\)"),
         ({"alpha": "x"}, r"`alpha` must be in \(0, 1\)"),
         ({"mode": "always"}, "`mode` must be one of 'test', 'change'"),
-        ({"positive_class": 1}, "`positive_class` must be True or False"),
+        ({"positive_class": 1}, "`positive_class` must be True, False or None"),
     ],
 )
 def test_bad_options_are_refused(options, message):

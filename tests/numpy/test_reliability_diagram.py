@@ -553,6 +553,7 @@ def test_a_legend_below_has_as_many_columns_as_fit(size, columns):
 @pytest.mark.filterwarnings("error")
 def test_a_model_with_a_single_bin_is_visible():
     options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}
+    options["positive_class"] = False
     ax = um.reliability_diagram([0, 1], {"a": [0.2, 0.7]}, **options)
     (mean,) = lines_of(ax)
     assert len(mean.get_xdata()) == 1

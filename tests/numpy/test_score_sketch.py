@@ -503,7 +503,7 @@ def test_sketch_takes_logits_decisions_and_ignored_labels(rng):
 
 
 def _with_option(sketch):
-    other = um.ScoreSketch(ignore_index=1)
+    other = um.ScoreSketch(ignore_index=1, positive_class=False)
     other._content = sketch._content
     return other
 

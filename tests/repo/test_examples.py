@@ -17,6 +17,9 @@ import uncertainty_metrics
 import uncertainty_metrics.numpy as um
 from scripts import make_language_model_logs
 
+# An example must say which of the two conventions of two classes it has.
+pytestmark = pytest.mark.filterwarnings("error:One column of P:UserWarning")
+
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 # The gallery runs in test_docs.py, which builds the documentation with its pictures.

@@ -178,9 +178,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "order: the report shows both models side by side and in the pictures, and the "
         "intervals of their differences. If the examples are others, such as examples "
         "of another week, the report says whether the calibration has changed. "
-        "Regressions are compared in the same way. Several files of one model are a "
-        "folder or a pattern. Without FILE, OTHER_FILE is compared with the handwritten "
-        "digits, which makes sense as an example, or for predictions of these digits",
+        "Regressions are compared in the same way. For many files, give a folder or a "
+        "pattern. Without FILE, OTHER_FILE is compared with the handwritten digits, "
+        "which makes sense as an example, or for predictions of these digits",
     )
     parser.add_argument(
         "--out",

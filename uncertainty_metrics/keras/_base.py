@@ -265,6 +265,7 @@ class SumsMetric(keras.metrics.Metric):
         *,
         shape: tuple[int, ...],
         classes: int | None = None,
+        one_column: bool | None = None,
         compiled: bool = True,
         joinable: bool = False,
     ) -> None:
@@ -277,6 +278,7 @@ class SumsMetric(keras.metrics.Metric):
           explain: raises the ValueError that says what is wrong with the data.
           shape: the shape of the data of one example.
           classes: the number of classes, if `_build` needs it to make the state.
+          one_column: whether predictions are one column, if the metric asks for it.
           compiled: whether a graph of TensorFlow is faster than eager operations.
           joinable: whether a collection may call `batch_sums` once for several metrics
             whose data and other options are the same. Their first options, which are
@@ -297,6 +299,7 @@ class SumsMetric(keras.metrics.Metric):
                 valid = valid & same
             if eager and not valid:
                 explain()
+            self._settle(one_column)
             if not self._has_sums and classes is not None:
                 self._build(classes)
             invalid = xp.cast(~valid, xp.int64)
@@ -304,6 +307,12 @@ class SumsMetric(keras.metrics.Metric):
                 self._add_sums(sums, valid, invalid)
             elif not valid:
                 _variables.add(self._invalid, invalid)
+
+    def _settle(self, one_column: bool | None) -> None:
+        """Settles the option that the form of the first batch tells, if it did."""
+
+    def _settle_like(self, other: SumsMetric) -> None:
+        """Settles it as in a metric with which this one shares a state."""
 
     def _add_sums(self, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor) -> None:
         state = self._plain_state()
@@ -504,6 +513,8 @@ class SumsMetric(keras.metrics.Metric):
         fit this metric.
         """
         self._check_state(state)
+        with bounded_by(state):
+            self._settle(state.config.get("positive_class"))
         if self._has_sums:
             return
         if state.classes is not None:

@@ -88,6 +88,8 @@ class ClassRows(NamedTuple):
       one_hot: `y_true` if it is one-hot, else None.
       groups: [N], or None.
       shapes: the shapes of the integer labels and of the predictions before that.
+      one_column: whether `y_pred` is one column: P(class 1), or its logit, of two
+        classes. The static shapes tell; of an unknown last size, the rank does.
 
     For L labels that are each 0 or 1, all arrays are [N, L], and the number of classes
     is L.
@@ -100,6 +102,7 @@ class ClassRows(NamedTuple):
     one_hot: xp.Tensor | None
     groups: xp.Tensor | None
     shapes: tuple[Sequence[int | None], Sequence[int | None]]
+    one_column: bool
 
     @property
     def data(self) -> tuple[xp.Tensor | None, ...]:
@@ -204,6 +207,7 @@ def class_rows(
         y_true if rows.one_hot else None,
         groups,
         (tuple(rows.shaped_labels.shape), tuple(y_pred.shape)),
+        rows.classes is None,
     )
 
 

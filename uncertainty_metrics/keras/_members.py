@@ -27,6 +27,7 @@ class Reading(NamedTuple):
     explain: Callable[[], object]
     shape: tuple[int, ...]
     classes: int | None = None
+    one_column: bool | None = None
     compiled: bool = True
     joinable: bool = False
 

@@ -64,9 +64,28 @@ def _or_none(name: str, value: Any) -> Any:
     return None if value is None else _checks.positive_integer(name, value)
 
 
+def _boolean_or_none(name: str, value: Any) -> Any:
+    _checks.boolean_or_none(name, value)
+    return value
+
+
 def _ternary(name: str, value: Any) -> Any:
     _checks.one_of(name, value, (None, True, False))
     return value
+
+
+def _positive_class(of_none: str) -> Option:
+    """Returns the option `positive_class`, with what None means."""
+    return Option(
+        bool | None,
+        None,
+        _boolean_or_none,
+        "for two classes, True scores P(class 1) against `label == 1`, and False the "
+        f"decision. {of_none} With True the metric takes answers without classes, "
+        "too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the "
+        "confidence in [0, 1], of the same shape; a confidence of 0.3 is read as 0.3, "
+        "not as 0.7 of another class.",
+    )
 
 
 SHARED = {
@@ -103,13 +122,9 @@ SHARED = {
     "dtype": Option(
         Any, None, prose='"float64" for a float64 result; the state keeps its own type.'
     ),
-    "positive_class": Option(
-        bool,
-        False,
-        prose="for two classes, score P(class 1) against `label == 1`. With this "
-        "option the metric takes answers without classes, too: `y_true` is whether "
-        "each answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the "
-        "same shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.",
+    "positive_class": _positive_class(
+        "None means False; a metric of decisions then warns if `y_pred` of the first "
+        "batch is one column, P(class 1)."
     ),
     "sparse_labels": Option(
         bool | None,
@@ -154,6 +169,10 @@ SHARED = {
         prose='"sum_over_batch_size", "sum" or "none".',
     ),
 }
+POSITIVE_CLASS_BY_FORM = _positive_class(
+    "None means True if `y_pred` of the first batch is one column, P(class 1), else "
+    "False; batches of the other form are then refused."
+)
 _OF_LOSSES = {
     "name": "name of the loss.",
     "dtype": 'type of the arithmetic; under Keras 3, "float64" keeps the precision of '

@@ -57,6 +57,8 @@ class Examples:
       counted: boolean, shape of the labels that were passed: which of them are among
         these examples.
       groups: the group of each example, or None.
+      one_column: whether one column was passed: P(class 1), or its logit, of two
+        classes.
       places: for `multilabel`, the place of each label on the last axis of the labels
         that were passed (an example is one label); else None.
       place: where the predictions stand in the argument that was passed, for messages;
@@ -72,6 +74,7 @@ class Examples:
     groups: Partition | None = None
     places: Partition | None = None
     place: _inputs.Place | None = None
+    one_column: bool = False
 
     @property
     def num_classes(self) -> int:
@@ -308,6 +311,7 @@ def examples(
         None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
         own,
+        num_classes is None and not multilabel,
     )
 
 

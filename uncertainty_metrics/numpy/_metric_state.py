@@ -269,12 +269,13 @@ class MetricState:
       >>> import uncertainty_metrics as um
       >>> states = []
       >>> for labels, probabilities in [([0, 1], [0.2, 0.8]), ([0], [0.7])]:
-      ...     metric = um.ExpectedCalibrationError(num_bins=2)  # In another process.
+      ...     # In another process.
+      ...     metric = um.ExpectedCalibrationError(num_bins=2, positive_class=True)
       ...     metric.update_state(labels, probabilities)
       ...     states.append(metric.get_state())
       >>> total = sum(states)
       >>> round(float(total.to_metric().result()), 6)
-      0.1
+      0.233333
     """
 
     metric: str
@@ -320,7 +321,10 @@ class MetricState:
             total["units"] = self.arrays["units"] + other.arrays["units"]
         total["invalid"] = self.arrays["invalid"] + other.arrays["invalid"]
         classes = self.classes or other.classes
-        return dataclasses.replace(self, arrays=total, classes=classes)
+        config = self.config
+        if config.get("positive_class", False) is None:
+            config = {**config, "positive_class": other.config.get("positive_class")}
+        return dataclasses.replace(self, config=config, arrays=total, classes=classes)
 
     def __radd__(self, other: object) -> MetricState:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
@@ -332,6 +336,8 @@ class MetricState:
         for key in {**self.config, **other.config}:
             default = _NEWER.get(key)
             pairs[key] = self.config.get(key, default), other.config.get(key, default)
+        if None in pairs.get("positive_class", ()):
+            del pairs["positive_class"]  # The first batch of one state will tell.
         if self.classes and other.classes:
             pairs["classes"] = (self.classes, other.classes)
         for name in filter(other.arrays.__contains__, self.arrays):

@@ -61,7 +61,7 @@ _DEBIASED = debiased_calibration.debiased_calibration_error
 # argument for; None for the metric that takes all of them.
 _BINNED: dict[Callable[..., Any], CalibrationSpec | None]
 _BINNED = {_NAMED[name]: spec for name, spec in PRESETS.items()}
-_BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
+_BINNED |= {_GENERAL: None, _DEBIASED: debiased_calibration.PRESET}
 # Metrics of the order of the confidences and of which decisions are right.
 _RANKED = (
     risk_coverage.area_under_generalized_risk_coverage_curve,
@@ -379,9 +379,12 @@ def _binned(
         if preset is None
         else dataclasses.replace(preset, **spec_options)
     )
-    if not (spec.max_prob or spec.positive_class):
+    if not (spec.has_one_score or spec.by_form):
         return None
     examples = _examples.examples_of(data)
+    spec = spec.settled(examples.one_column, examples.predicted is not None)
+    if not spec.has_one_score:
+        return None
     units, weights = _units(examples), examples.weights
     rows = _scores.scored_rows(examples, spec)
     scores, outcomes, groups = (array[:, 0] for array in rows)

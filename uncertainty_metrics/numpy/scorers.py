@@ -29,6 +29,7 @@ _LARGER_IS_BETTER = (
     *("prediction_rejection_ratio", "prr"),
     "scaled_brier_score",
 )
+_OF_DECISIONS = (um_np.ece, um_np.mce, um_np.rmsce)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +59,15 @@ class Scorer:
             estimator.classes_, y, estimator.predict_proba(X)
         )
         function = getattr(um_np, self.metric)
-        value = float(function(labels, probabilities, sample_weight=sample_weight))
+        options: dict[str, Any] = {"sample_weight": sample_weight}
+        takes_form = "positive_class" in inspect.signature(function).parameters
+        if takes_form and probabilities.shape[1] == 2:
+            # As scorers of scikit-learn do. It is no column that a user passed, so the
+            # errors that score its decisions do not warn.
+            probabilities = probabilities[:, 1]
+            if function in _OF_DECISIONS:
+                options["positive_class"] = False
+        value = float(function(labels, probabilities, **options))
         return value if self.metric in _LARGER_IS_BETTER else -value
 
 
@@ -107,7 +116,10 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
       *metrics: names of functions of labels and probabilities that return one number,
         such as "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier
         score, ECE and smooth calibration error. Scorers use the default options; for
-        others, pass the function to `sklearn.metrics.make_scorer`.
+        others, pass the function to `sklearn.metrics.make_scorer`. Of two classes,
+        functions with the argument `positive_class` get the column of class 1, as from
+        scikit-learn: "ece", "mce" and "rmsce" score its decisions, the others P(class
+        1) itself, or both classes ("sce", "ace", "tace").
 
     Returns:
       A dict of scorers by the names "accuracy", "neg_ece" and so on, which take

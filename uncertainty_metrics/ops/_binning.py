@@ -30,7 +30,10 @@ def examples_and_spec(
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them."""
     spec = spec.for_data(data)
-    return _inputs.examples_of(data), spec
+    examples = _inputs.examples_of(data)
+    form = examples.one_column, examples.predicted is not None
+    spec.warn_of_decisions(*form)
+    return examples, spec.settled(*form)
 
 
 @_structures.structure

@@ -65,6 +65,8 @@ class Examples:
       groups: the group of each example, int32, or None.
       places: int32, where a user's example has several labels, each 0 or 1, and so is
         several examples here: which of these labels each example is; or None.
+      one_column: whether one column was passed: P(class 1), or its logit, of two
+        classes. The static shapes tell; of an unknown last size, the rank does.
     """
 
     labels: xp.Tensor
@@ -78,6 +80,7 @@ class Examples:
     shape: xp.Tensor
     groups: np_examples.Partition | None = None
     places: np_examples.Partition | None = None
+    one_column: bool = False
 
     @property
     def num_classes(self) -> int:
@@ -404,6 +407,7 @@ def examples(
         dynamic_shape,
         None if num_groups is None else np_examples.Partition(groups, num_groups),
         None if places is None else np_examples.Partition(places, num_labels),
+        num_classes is None and not multilabel,
     )
 
 

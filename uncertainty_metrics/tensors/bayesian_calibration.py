@@ -43,11 +43,12 @@ def bayesian_expected_calibration_error(
     sample_weight,
     ignore_index,
     probs,
+    positive_class,
     correct,
     confidences,
 ):
     _needs_tensorflow.check()
-    spec = np_bayesian_calibration.spec_of(num_bins)
+    spec = np_bayesian_calibration.spec_of(num_bins, positive_class)
     num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
     prior = np_bayesian_calibration.checked_prior(prior_alpha, spec.num_bins)
     seed = _posterior_draws.stateless_seed(seed)

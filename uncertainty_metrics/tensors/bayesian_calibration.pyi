@@ -19,6 +19,7 @@ def bayesian_expected_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     probs: TensorLike | None = None,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> tf.Tensor:
@@ -62,6 +63,9 @@ def bayesian_expected_calibration_error(
         posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

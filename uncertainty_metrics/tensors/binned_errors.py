@@ -87,12 +87,14 @@ def general_calibration_error(
 
 
 @twin(np_binned_errors.compute_all_metrics, data=ClassifierData, by_numpy=True)
-def compute_all_metrics(data, num_bins, threshold):
+def compute_all_metrics(data, num_bins, threshold, positive_class):
     specs = {
-        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        key: CalibrationSpec(*key, num_bins, threshold, positive_class=positive_class)
         for key in _calibration_spec.grid()
     }
     examples = _inputs.examples_of(data)
+    form = examples.one_column, examples.predicted is not None
+    next(iter(specs.values())).warn_of_decisions(*form)
     # The bins do not depend on the norm.
     bins = {
         key[:3]: _binning.bin_statistics(examples, spec)

@@ -24,7 +24,7 @@ def bin_statistics(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> BinStatistics:
@@ -48,8 +48,9 @@ def bin_statistics(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -82,6 +83,7 @@ def compute_all_metrics(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    positive_class: bool | None = None,
 ) -> dict[CalibrationKey, tf.Tensor]:
     """The general calibration error for every combination of its four choices.
 
@@ -98,11 +100,16 @@ def compute_all_metrics(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
-      to the error in [0, 1]. float32, or float64 for float64 predictions. Compiled code
-      returns NaN for wrong values, for which eager code raises ValueError.
+      to the error in [0, 1]. With `positive_class=True` it does not depend on
+      `max_prob` and `class_conditional`. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -131,7 +138,7 @@ def general_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -173,8 +180,9 @@ def general_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -227,7 +235,7 @@ def general_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -252,7 +260,7 @@ def general_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -275,7 +283,7 @@ def general_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,

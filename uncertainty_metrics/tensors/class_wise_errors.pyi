@@ -20,7 +20,7 @@ def adaptive_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> tf.Tensor:
     """Adaptive calibration error (ACE). Alias `ace`.
@@ -44,8 +44,8 @@ def adaptive_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -88,7 +88,7 @@ def adaptive_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: TensorLike,
     num_groups: int,
@@ -106,7 +106,7 @@ def static_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> tf.Tensor:
     """Static calibration error (SCE). Alias `sce`.
@@ -131,8 +131,8 @@ def static_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -174,7 +174,7 @@ def static_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: TensorLike,
     num_groups: int,
@@ -193,7 +193,7 @@ def thresholded_adaptive_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> tf.Tensor:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
@@ -215,8 +215,8 @@ def thresholded_adaptive_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -259,7 +259,7 @@ def thresholded_adaptive_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: TensorLike,
     num_groups: int,

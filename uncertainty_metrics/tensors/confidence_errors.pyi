@@ -19,7 +19,7 @@ def expected_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -56,8 +56,9 @@ def expected_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -104,7 +105,7 @@ def expected_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -124,7 +125,7 @@ def maximum_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -149,8 +150,9 @@ def maximum_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -197,7 +199,7 @@ def maximum_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -218,7 +220,7 @@ def root_mean_squared_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -244,8 +246,9 @@ def root_mean_squared_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -292,7 +295,7 @@ def root_mean_squared_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,

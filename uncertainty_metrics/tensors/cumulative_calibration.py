@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Callable
 
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy.calibration import (
     cumulative_calibration as np_cumulative_calibration,
 )
@@ -20,19 +21,18 @@ __all__ = np_cumulative_calibration.__all__
 
 def read_off(
     data: ClassifierData,
-    positive_class: bool,
+    positive_class: bool | None,
     arithmetic: Callable[[_pooled_errors.Residuals], xp.Tensor],
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns a function of the residuals, and whether the data are valid.
 
     Args:
       data: labels and predictions, or confidences.
-      positive_class: whether to score P(class 1).
+      positive_class: whether to score P(class 1); None if the form of the predictions
+        tells.
       arithmetic: the function.
     """
-    spec = dataclasses.replace(
-        np_cumulative_calibration.PRESET, positive_class=positive_class
-    )
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     residuals, valid = _pooled_errors.of_examples(
         *_binning.examples_and_spec(data, spec)
     )
@@ -68,9 +68,7 @@ def averaged_two_bin_calibration_error(data, positive_class):
 
 @twin(np_cumulative_calibration.spiegelhalter_test, data=ClassifierData)
 def spiegelhalter_test(data, positive_class):
-    spec = dataclasses.replace(
-        np_cumulative_calibration.PRESET, positive_class=positive_class
-    )
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.examples_and_spec(data, spec)
     z, p_value, valid = _pooled_errors.spiegelhalter(examples, spec)
     return np_cumulative_calibration.SpiegelhalterTest(z, p_value), valid

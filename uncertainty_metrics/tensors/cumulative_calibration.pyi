@@ -16,7 +16,7 @@ def averaged_two_bin_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> tf.Tensor:
@@ -49,8 +49,10 @@ def averaged_two_bin_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -86,7 +88,7 @@ def kolmogorov_smirnov_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> tf.Tensor:
@@ -113,8 +115,10 @@ def kolmogorov_smirnov_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -151,7 +155,7 @@ def kuiper_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> tf.Tensor:
@@ -176,8 +180,10 @@ def kuiper_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -215,7 +221,7 @@ def spiegelhalter_test(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> SpiegelhalterTest:
@@ -242,8 +248,10 @@ def spiegelhalter_test(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

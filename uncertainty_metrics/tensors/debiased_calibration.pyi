@@ -19,7 +19,7 @@ def calibration_error_interval(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> ConfidenceInterval:
@@ -75,8 +75,10 @@ def calibration_error_interval(
         `debiased_calibration_error`. Bins with at most 1.5 examples count 0 in the
         estimate, but in the upper end like the others.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -123,7 +125,7 @@ def debiased_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     squared: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
@@ -171,8 +173,10 @@ def debiased_calibration_error(
         less than 1 on average, they are scaled to an average of 1. A bin with at most
         1.5 examples counts as a bin of one example.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       squared: whether to return the squared error, which may be negative.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].

@@ -16,7 +16,7 @@ def smooth_calibration_error(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
 ) -> tf.Tensor:
@@ -55,8 +55,10 @@ def smooth_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

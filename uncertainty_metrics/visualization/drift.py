@@ -61,8 +61,9 @@ def drift_diagram(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
-      >>> first = um.bin_statistics([1, 0, 1, 1, 0, 1], [0.6] * 6, num_bins=2)
-      >>> second = um.bin_statistics([0, 0, 1, 0, 0, 1], [0.6] * 6, num_bins=2)
+      >>> options = {"num_bins": 2, "positive_class": True}
+      >>> first = um.bin_statistics([1, 0, 1, 1, 0, 1], [0.6] * 6, **options)
+      >>> second = um.bin_statistics([0, 0, 1, 0, 0, 1], [0.6] * 6, **options)
       >>> ax = um.drift_diagram(first, second, ax=Figure().subplots())
       >>> ax.get_xlabel(), ax.get_ylabel()
       ('Mean score', 'Mean outcome')

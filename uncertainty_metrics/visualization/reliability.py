@@ -81,7 +81,7 @@ def reliability_diagram(
     error_bars: float | None = None,
     consistency_band: float | Literal[False] | None = None,
     seed: Any = 0,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
@@ -154,8 +154,10 @@ def reliability_diagram(
         to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
         False means no band. "spline" has no such band.
       seed: of the drawn labels: anything that `np.random.default_rng` takes.
-      positive_class: for two classes, score P(class 1) against `label == 1`, as in
-        `ece`; y_axis is "frequency" then.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`
+        (`y_axis` is "frequency" then), and False the confidence of the decision with
+        whether it is right. None means False, with a warning if the predictions are
+        one column, P(class 1).
       method: "bins", "isotonic", "smooth" or "spline".
       classes: with `class_conditional`, the classes to draw, at most 20; by default all
         of them.
@@ -273,7 +275,9 @@ def draw_reliability(
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import reliability
-      >>> curve = um.reliability_curve([1, 1, 1, 1], [0.9, 0.4, 0.8, 0.7])
+      >>> curve = um.reliability_curve(
+      ...     correct=[0, 1, 1, 1], confidences=[0.6, 0.7, 0.8, 0.9]
+      ... )
       >>> ax = reliability.draw_reliability(curve, ax=Figure().subplots())
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
       [0.0, 1.0, 1.0, 1.0]

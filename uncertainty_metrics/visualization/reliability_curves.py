@@ -61,7 +61,7 @@ class CurveOptions:
     error_bars: float | None
     consistency_band: float | Literal[False] | None
     seed: Any
-    positive_class: bool
+    positive_class: bool | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,7 +127,9 @@ def curve_from_statistics(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from uncertainty_metrics.visualization import reliability
-      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.7], num_bins=2)
+      >>> stats = um.bin_statistics(
+      ...     correct=[1, 0, 1, 1], confidences=[0.9, 0.6, 0.8, 0.7], num_bins=2
+      ... )
       >>> curve = reliability.curve_from_statistics(stats)
       >>> curve.accuracies.tolist(), curve.proportions.tolist()
       ([[nan, 0.75]], [[0.0, 1.0]])
@@ -183,7 +185,7 @@ def reliability_curve(
     error_bars: float | None = None,
     consistency_band: float | None = None,
     seed: Any = 0,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> ReliabilityCurve:
@@ -226,9 +228,9 @@ def reliability_curve(
         would have its accuracies, from labels that are drawn from the forecasts; None
         computes none.
       seed: of the drawn labels: anything that `np.random.default_rng` takes.
-      positive_class: for two classes, whether the score is P(class 1) and the outcome
-        `label == 1`. By default the score is the confidence of the decision, and the
-        outcome says whether the decision is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

@@ -57,7 +57,9 @@ class PosteriorMetric(CalibrationMetric):
     seed: int
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        spec = np_bayesian_calibration.spec_of(options.pop("num_bins"))
+        spec = np_bayesian_calibration.spec_of(
+            options.pop("num_bins"), options.pop("positive_class")
+        )
         given = options.pop("prior_alpha")
         self._prior = np_bayesian_calibration.checked_prior(given, spec.num_bins)
         self.prior_alpha = None if given is None else self._prior

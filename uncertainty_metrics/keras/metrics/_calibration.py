@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _groups, _labels
@@ -72,6 +72,7 @@ def _batch_sums(
     """Returns the sums of a batch in all cells, and whether the batch is valid."""
     options: Any = {"num_groups": groups, "multilabel": spec.multilabel}
     examples = _labels.examples(predictions, ignore_index, *data, **options)
+    spec = spec.settled(examples.one_column)
     scored = _binning.score(examples, spec)
     num_groups = _binning.num_groups(examples, spec)
     if sketch_bits is None:
@@ -100,7 +101,13 @@ class CalibrationMetric(Sketched, ClassMetric):
     # Whether the state has one more cell, which counts the examples; see
     # `_with_totals`.
     _totals = False
+    # Whether `positive_class=None` goes by the form of the first batch, and what that
+    # batch told; the family of the ECE warns of one column instead, once.
+    _by_form = False
+    _of_class_1: bool | None = None
+    _has_warned = False
     spec: CalibrationSpec
+    positive_class: bool | None
     num_classes: int | None
     sketch_bits: int | None
 
@@ -111,21 +118,54 @@ class CalibrationMetric(Sketched, ClassMetric):
         preset = preset or PRESETS["expected_calibration_error"]
         fields = {field.name for field in dataclasses.fields(preset)}
         chosen = {name: options[name] for name in options if name in fields}
+        chosen["by_form"] = self._by_form
         self.spec = dataclasses.replace(preset, **chosen)
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
         # The options on which the sums depend. The norm, and the number of adaptive
         # bins, matter only in `result`.
         num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
+        waits = self._by_form and self.spec.positive_class is None
+        settled = self.spec if waits else self.spec.settled(one_column=False)
         self._spec_of_sums = dataclasses.replace(
-            self.spec, norm="l1", num_bins=num_bins
+            settled, norm="l1", num_bins=num_bins, by_form=waits
         )
         self._classes = self.num_classes
-        if self.num_classes is not None or self.spec.num_groups(2) == 1:
-            self._build(self.num_classes or 2)  # One group for any number.
+        one_group = self.spec.num_groups(2) == 1  # For any number of classes.
+        if one_group or (self.num_classes is not None and not waits):
+            self._build(self.num_classes or 2)
 
-    def _groups_of(self, num_classes: int) -> int:
+    def _check_form(self, one_column: bool) -> None:
+        if self._by_form:
+            _calibration_spec.check_form("y_pred", self._of_class_1, one_column)
+        elif not self._has_warned:
+            self._has_warned = True
+            self.spec.warn_of_decisions(one_column)
+
+    def _settle(self, one_column: bool | None) -> None:
+        is_settled = not self._by_form or self.spec.positive_class is not None
+        if is_settled or one_column is None:
+            return
+        self._of_class_1 = one_column
+        self.spec = self.spec.settled(one_column)
+        self.positive_class = self.spec.positive_class
+        if not self._has_sums and self.spec.num_groups(2) == 1:
+            self._build(2)
+
+    def _settle_like(self, other: _base.SumsMetric) -> None:
+        self._settle(getattr(other, "_of_class_1", None))
+
+    def _empty_state(self) -> MetricState:
+        state = super()._empty_state()
+        if self._by_form or self.positive_class is not None:
+            return state
+        # None means False, so that such metrics may be added.
+        config = {**state.config, "positive_class": False}
+        return dataclasses.replace(state, config=config)
+
+    def _groups_of(self, num_classes: int, one_column: bool = False) -> int:
         """Returns the number of groups, each of which has cells of its own."""
-        return self.spec.num_groups(num_classes) * (self.num_groups or 1)
+        spec = self.spec.settled(one_column)
+        return spec.num_groups(num_classes) * (self.num_groups or 1)
 
     def _bits(self, num_groups: int) -> tuple[int, ...] | None:
         """Returns the resolution of the sketch; None for even bins."""
@@ -147,14 +187,15 @@ class CalibrationMetric(Sketched, ClassMetric):
 
     def _upgraded(self, state: MetricState) -> MetricState:
         """Returns a state of an earlier version with the cells of this version."""
-        groups = self._groups_of(state.classes or 2)
+        of_class_1 = bool(state.config.get("positive_class"))
+        groups = self._groups_of(state.classes or 2, of_class_1)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
         arrays = _older_grids.calibration_arrays(state.arrays, groups)
         return dataclasses.replace(state, arrays=arrays)
 
-    def _first_options(self, classes: int) -> tuple[Any, ...]:
-        bits = self._bits(self._groups_of(classes))
+    def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
+        bits = self._bits(self._groups_of(classes, one_column))
         return self._spec_of_sums, bits, self._totals, self.num_groups
 
     def _explain(self, *data: Any, **options: Any) -> None:
@@ -332,6 +373,7 @@ class DebiasedMetric(CalibrationMetric):
     """A calibration error in the l2 norm, minus its bias."""
 
     _totals = True
+    _by_form = True
     squared: bool
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:

@@ -16,6 +16,7 @@ class CellMetric(CalibrationMetric):
     alone.
     """
 
+    _by_form = True
     _value: Callable[..., xp.Tensor]
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:

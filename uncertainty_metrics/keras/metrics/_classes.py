@@ -34,10 +34,15 @@ class ClassMetric(Metric):
     num_groups: int | None = None
     multilabel: bool = False
 
-    def _first_options(self, classes: int) -> tuple[Any, ...]:
-        """Returns the first arguments of `_batch_sums`, for a number of classes."""
-        del classes
+    def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
+        """Returns the first arguments of `_batch_sums`, for a number of classes, and
+        for predictions of one column or of a column for each class.
+        """
+        del classes, one_column
         return ()
+
+    def _check_form(self, one_column: bool) -> None:
+        """Raises ValueError for predictions of another form than this metric takes."""
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
@@ -64,14 +69,16 @@ class ClassMetric(Metric):
         reading = self.sparse_labels, groups, self.multilabel
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)
+        self._check_form(rows.one_column)
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
         self._update(
             self._batch_sums,
-            (*self._first_options(rows.classes), *options),
+            (*self._first_options(rows.classes, rows.one_column), *options),
             rows.data,
             lambda: self._reject(rows, options),
             shape=rows.predictions.shape[1:],
             classes=rows.classes,
+            one_column=rows.one_column,
         )
 
     def _reject(self, rows: _labels.ClassRows, options: tuple[Any, ...]) -> None:

@@ -174,7 +174,7 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
     def _is_real(self) -> bool:
         return self.from_logits
 
-    def _first_options(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
         return (self._bits,)
 
 

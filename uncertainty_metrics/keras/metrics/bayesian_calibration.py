@@ -18,7 +18,7 @@ __all__ = ["BayesianExpectedCalibrationError"]
 
 @with_options(
     "num_bins, num_classes, from_logits, ignore_index, name, dtype, *, prior_alpha, "
-    "num_ece_samples, seed, sparse_labels",
+    "num_ece_samples, seed, positive_class, sparse_labels",
     prior_alpha=Option(float | None, None),
     num_ece_samples=Option(int, DEFAULT_NUM_SAMPLES, _checks.positive_integer),
     seed=Option(int, 0, checked_seed),

@@ -28,6 +28,12 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         positive; by default 1 / (2 `num_bins`).
       num_ece_samples: number of draws behind `quantiles`.
       seed: seed of these draws, an integer.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
 
@@ -64,6 +70,7 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         prior_alpha: float | None = None,
         num_ece_samples: int = 500,
         seed: int = 0,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
     ) -> None: ...
 

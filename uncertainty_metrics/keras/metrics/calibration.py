@@ -91,10 +91,11 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       num_classes: number of classes, required for "multiclass".
       validate_args: whether eager updates raise ValueError for wrong values; if not,
         wrong values make the result NaN.
-      positive_class: for the binary task, score P(class 1) against `label == 1` (as
-        torchmetrics does) instead of the decision's probability against whether the
-        decision is right. With this option the metric takes answers without classes,
-        too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
+      positive_class: for the binary task, True scores P(class 1) against `label == 1`
+        (as torchmetrics does), and False the decision's probability against whether the
+        decision is right. None means False, with a warning if `y_pred` of the first
+        batch is one column, P(class 1). With True the metric takes answers without
+        classes, too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
         confidence in [0, 1].
 
     Raises:
@@ -102,7 +103,7 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       ValueError: another argument is not as described.
 
     Example:
-      >>> metric = um.CalibrationError(task="binary", num_bins=5)
+      >>> metric = um.CalibrationError("binary", num_bins=5, positive_class=True)
       >>> metric.update_state([1, 1, 0, 0], [0.9, 0.8, 0.3, 0.2])
       >>> round(float(metric.result()), 6)
       0.2

@@ -41,10 +41,12 @@ class GeneralCalibrationError(CalibrationMetric):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K]. True is needed
         for P(class 1) of several axes without a class axis.
@@ -104,7 +106,7 @@ class GeneralCalibrationError(CalibrationMetric):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -207,10 +209,11 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       from_logits: whether `y_pred` holds logits instead of probabilities.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for the binary task, score P(class 1) against `label == 1` (as
-        torchmetrics does) instead of the decision's probability against whether the
-        decision is right. With this option the metric takes answers without classes,
-        too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
+      positive_class: for the binary task, True scores P(class 1) against `label == 1`
+        (as torchmetrics does), and False the decision's probability against whether the
+        decision is right. None means False, with a warning if `y_pred` of the first
+        batch is one column, P(class 1). With True the metric takes answers without
+        classes, too: `y_true` is whether each answer is right, 1 or 0, and `y_pred` the
         confidence in [0, 1].
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
@@ -251,7 +254,7 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
         from_logits: bool = False,
         name: str | None = None,
         dtype: Any = None,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         num_groups: int | None = None,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras._options import Option, with_options
+from uncertainty_metrics.keras._options import (
+    POSITIVE_CLASS_BY_FORM,
+    Option,
+    with_options,
+)
 from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.numpy.calibration.smooth_calibration import checked_bandwidth
@@ -24,6 +28,7 @@ _COMMON = (
 @with_options(
     _COMMON.replace("positive_class", "bandwidth, positive_class"),
     bandwidth=Option(float | None, None, lambda name, value: checked_bandwidth(value)),
+    positive_class=POSITIVE_CLASS_BY_FORM,
 )
 class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     """Smooth calibration error (smECE) of all batches.
@@ -55,7 +60,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.smooth_error)
 
 
-@with_options(_COMMON)
+@with_options(_COMMON, positive_class=POSITIVE_CLASS_BY_FORM)
 class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     """Kolmogorov-Smirnov calibration error of all batches.
 
@@ -81,7 +86,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.kolmogorov_smirnov)
 
 
-@with_options(_COMMON)
+@with_options(_COMMON, positive_class=POSITIVE_CLASS_BY_FORM)
 class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     """Kuiper calibration error of all batches.
 
@@ -107,7 +112,7 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     _value = staticmethod(_pooled_errors.kuiper)
 
 
-@with_options(_COMMON)
+@with_options(_COMMON, positive_class=POSITIVE_CLASS_BY_FORM)
 class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     """Averaged two-bin calibration error (ATB) of all batches.
 

@@ -27,8 +27,10 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
       dtype: "float64" for a float64 result; the state keeps its own type.
       bandwidth: s >= 1e-5, for smECE_s of a fixed bandwidth; by default None, to solve
         for the bandwidth.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means True if `y_pred` of the first batch is one
+        column, P(class 1), else False; batches of the other form are then refused. With
+        True the metric takes answers without classes, too: `y_true` is whether each
         answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
         shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
@@ -64,7 +66,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
         dtype: Any = None,
         *,
         bandwidth: float | None = None,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
@@ -83,8 +85,10 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means True if `y_pred` of the first batch is one
+        column, P(class 1), else False; batches of the other form are then refused. With
+        True the metric takes answers without classes, too: `y_true` is whether each
         answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
         shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
@@ -118,7 +122,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
@@ -137,8 +141,10 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means True if `y_pred` of the first batch is one
+        column, P(class 1), else False; batches of the other form are then refused. With
+        True the metric takes answers without classes, too: `y_true` is whether each
         answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
         shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
@@ -173,7 +179,7 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
@@ -190,8 +196,10 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means True if `y_pred` of the first batch is one
+        column, P(class 1), else False; batches of the other form are then refused. With
+        True the metric takes answers without classes, too: `y_true` is whether each
         answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
         shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
@@ -225,7 +233,7 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...

@@ -277,6 +277,7 @@ class MetricCollection(_base.SumsMetric):
             _family.share_variables(owner, _invalid=self._invalid)
             invalid, units, hi, lo = owner._state
             for metric in others:
+                metric._settle_like(owner)
                 had_sums = metric._has_sums
                 _family.share_variables(metric, _invalid=invalid)
                 if owner._has_sums:
@@ -336,6 +337,7 @@ class MetricCollection(_base.SumsMetric):
             if eager and not valid:
                 _explain(sets, each_valid)
             for reading in readings:
+                reading.metric._settle(reading.one_column)
                 if not reading.metric._has_sums and reading.classes is not None:
                     reading.metric._build(reading.classes)
             self._share_states()

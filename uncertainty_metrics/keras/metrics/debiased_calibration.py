@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from uncertainty_metrics._calibration_spec import BinningScheme
-from uncertainty_metrics.keras._options import Option, flag, with_options
+from uncertainty_metrics.keras._options import (
+    POSITIVE_CLASS_BY_FORM,
+    Option,
+    flag,
+    with_options,
+)
 from uncertainty_metrics.keras.metrics._calibration import COMMON, DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
@@ -17,6 +22,7 @@ __all__ = ["DebiasedCalibrationError"]
     max_prob=Option(bool, True),
     class_conditional=Option(bool, False),
     squared=flag(),
+    positive_class=POSITIVE_CLASS_BY_FORM,
 )
 class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
     """Calibration error in the l2 norm, minus its bias, of all batches.

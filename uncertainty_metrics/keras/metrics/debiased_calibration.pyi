@@ -30,8 +30,10 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       squared: whether the result is the squared error, which may be negative.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means True if `y_pred` of the first batch is one
+        column, P(class 1), else False; batches of the other form are then refused. With
+        True the metric takes answers without classes, too: `y_true` is whether each
         answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
         shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
@@ -73,7 +75,7 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
         dtype: Any = None,
         *,
         squared: bool = False,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...

@@ -23,10 +23,12 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -67,7 +69,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -90,10 +92,12 @@ class MaximumCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -134,7 +138,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -157,10 +161,12 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -200,7 +206,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -223,10 +229,12 @@ class StaticCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -266,7 +274,7 @@ class StaticCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -289,10 +297,12 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -332,7 +342,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,
@@ -355,10 +365,12 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      positive_class: for two classes, score P(class 1) against `label == 1`. With this
-        option the metric takes answers without classes, too: `y_true` is whether each
-        answer is right, 1 or 0, and `y_pred` the confidence in [0, 1], of the same
-        shape; a confidence of 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: for two classes, True scores P(class 1) against `label == 1`, and
+        False the decision. None means False; a metric of decisions then warns if
+        `y_pred` of the first batch is one column, P(class 1). With True the metric
+        takes answers without classes, too: `y_true` is whether each answer is right, 1
+        or 0, and `y_pred` the confidence in [0, 1], of the same shape; a confidence of
+        0.3 is read as 0.3, not as 0.7 of another class.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
@@ -398,7 +410,7 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
         name: str | None = None,
         dtype: Any = None,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         multilabel: bool = False,

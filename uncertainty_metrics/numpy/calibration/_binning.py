@@ -33,7 +33,10 @@ def read(
     `allow_none` accepts a batch of which no example counts.
     """
     spec = spec.for_data(data)
-    return _examples.examples_of(data, allow_none), spec
+    examples = _examples.examples_of(data, allow_none)
+    form = examples.one_column, examples.predicted is not None
+    spec.warn_of_decisions(*form)
+    return examples, spec.settled(*form)
 
 
 class BinStatistics(AnyBinStatistics):

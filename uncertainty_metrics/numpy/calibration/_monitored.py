@@ -9,7 +9,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy.calibration import _bets, _binning, _scores
 from uncertainty_metrics.numpy.regression import pit_calibration
 
@@ -29,6 +29,7 @@ class Monitored(NamedTuple):
         [n].
       bins: bin of each score, integers [n]; None for PIT values.
       ends: lower and upper ends of the PIT values, float64 [2, n]; None for outcomes.
+      of_class_1: whether the scores are P(class 1) of labels; not for answers.
     """
 
     kind: Kind
@@ -36,6 +37,7 @@ class Monitored(NamedTuple):
     observed: np.ndarray
     bins: np.ndarray | None = None
     ends: np.ndarray | None = None
+    of_class_1: bool = False
 
     def shares(self, block: slice) -> np.ndarray:
         """Returns the share of each PIT value in each cell, [cells, n]."""
@@ -55,13 +57,14 @@ class Monitored(NamedTuple):
         return np.where(width > _POINT, spread, points)
 
 
-def read(data: ClassifierData, pit: Any, positive_class: bool) -> Monitored:
+def read(data: ClassifierData, pit: Any, positive_class: bool | None) -> Monitored:
     """Returns the checked batch.
 
     Args:
       data: labels with predictions, or answers with confidences; or nothing.
       pit: PIT values, if `data` has nothing; else None.
-      positive_class: whether the score of labels is P(class 1).
+      positive_class: whether the score of labels is P(class 1); None if the form of
+        the predictions says it.
 
     Raises:
       ValueError: `data` or `pit` is not as described.
@@ -75,16 +78,15 @@ def read(data: ClassifierData, pit: Any, positive_class: bool) -> Monitored:
             "with `confidences`, or `pit` must be given.",
             names,
         )
-    preset = PRESETS["expected_calibration_error"]
-    spec = dataclasses.replace(preset, positive_class=positive_class)
-    ((scores, outcomes, _),) = _scores.scores_of_groups(*_binning.read(data, spec))
-    return _of_outcomes(scores, outcomes)
-
-
-def _of_outcomes(scores: np.ndarray, outcomes: np.ndarray) -> Monitored:
-    bins = _binning.even_index(scores, _bets.NUM_BINS)
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
+    examples, spec = _binning.read(data, spec)
+    ((scores, outcomes, _),) = _scores.scores_of_groups(examples, spec)
     return Monitored(
-        "outcomes", scores.astype(np.float64), outcomes.astype(np.float64), bins
+        "outcomes",
+        scores.astype(np.float64),
+        outcomes.astype(np.float64),
+        _binning.even_index(scores, _bets.NUM_BINS),
+        of_class_1=bool(spec.positive_class) and not data.has_confidences,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
@@ -25,9 +26,10 @@ __all__ = [
 DEFAULT_NUM_SAMPLES = 500
 
 
-def spec_of(num_bins: Any) -> CalibrationSpec:
+def spec_of(num_bins: Any, positive_class: Any) -> CalibrationSpec:
     """Returns the options of the ECE, whose bins and scores the posterior has."""
-    return CalibrationSpec("even", True, False, "l1", num_bins)
+    preset = PRESETS["expected_calibration_error"]
+    return dataclasses.replace(preset, num_bins=num_bins, positive_class=positive_class)
 
 
 def checked_prior(prior_alpha: Any, num_bins: int) -> float:
@@ -142,6 +144,7 @@ def bayesian_expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     probs: ArrayLike | None = None,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> np.ndarray:
@@ -185,6 +188,9 @@ def bayesian_expected_calibration_error(
         posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -215,7 +221,7 @@ def bayesian_expected_calibration_error(
       Perks (1947), Some Observations on Inverse Probability Including a New
       Indifference Rule, for the prior.
     """
-    spec = spec_of(num_bins)
+    spec = spec_of(num_bins, positive_class)
     num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
     prior = checked_prior(prior_alpha, spec.num_bins)
     rng = _inputs.generator(seed)

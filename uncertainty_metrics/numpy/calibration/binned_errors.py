@@ -74,7 +74,7 @@ def bin_statistics(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> BinStatistics:
@@ -98,8 +98,9 @@ def bin_statistics(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -114,9 +115,10 @@ def bin_statistics(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.3], num_bins=2)
+      >>> options = {"num_bins": 2, "positive_class": True}
+      >>> stats = um.bin_statistics([1, 0, 1, 0], [0.9, 0.6, 0.3, 0.1], **options)
       >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
-      ([0.0, 4.0], 0.5)
+      ([2.0, 2.0], 0.5)
     """
     spec = dataclasses.replace(
         _BASE,
@@ -162,7 +164,7 @@ def general_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -186,7 +188,7 @@ def general_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -212,7 +214,7 @@ def general_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -236,7 +238,7 @@ def general_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -261,7 +263,7 @@ def general_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -305,8 +307,9 @@ def general_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -380,6 +383,7 @@ def compute_all_metrics(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    positive_class: bool | None = None,
 ) -> dict[CalibrationKey, float]:
     """The general calibration error for every combination of its four choices.
 
@@ -396,10 +400,14 @@ def compute_all_metrics(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
-      to the error in [0, 1].
+      to the error in [0, 1]. With `positive_class=True` it does not depend on
+      `max_prob` and `class_conditional`.
 
     Raises:
       ValueError: an argument is not as described.
@@ -411,7 +419,7 @@ def compute_all_metrics(
       (24, 0.15)
     """
     specs = {
-        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        key: CalibrationSpec(*key, num_bins, threshold, positive_class=positive_class)
         for key in _calibration_spec.grid()
     }
     examples = _examples.examples_of(
@@ -425,6 +433,8 @@ def compute_all_metrics(
             ignore_index=ignore_index,
         )
     )
+    form = examples.one_column, examples.predicted is not None
+    next(iter(specs.values())).warn_of_decisions(*form)
     errors = {}
     for key, spec in specs.items():
         # The bins do not depend on the norm, the last of the choices in a key.

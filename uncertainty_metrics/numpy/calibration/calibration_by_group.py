@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _text_tables, _wilson
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration import _binning, _outcome_counts, _scores
@@ -135,15 +135,16 @@ def calibration_by_group(
     logits: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> CalibrationByGroup:
     """Calibration of each group of examples, and which gaps are more than chance.
 
     A model that is calibrated on average may promise too much to some groups. For the
-    scores p_i and the outcomes y_i of the n examples of a group (those of `ece`: the
-    confidence of the decision, and whether it is right),
+    scores p_i and the outcomes y_i of the n examples of a group (of one column P(class
+    1) and whether the label is 1, else the confidence of the decision and whether it is
+    right),
 
       gap = mean y_i - mean p_i
 
@@ -194,8 +195,9 @@ def calibration_by_group(
         labels. Sizes are then effective sizes, (sum w)^2 / sum w^2. Equal weights of
         any size change nothing.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -238,8 +240,7 @@ def calibration_by_group(
         correct=correct,
         confidences=confidences,
     )
-    preset = PRESETS["expected_calibration_error"]
-    spec = dataclasses.replace(preset, positive_class=positive_class)
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
     scores, outcomes, _ = _scores.scored_rows(examples, spec)
     scored = _Scored(

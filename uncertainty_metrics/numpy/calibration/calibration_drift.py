@@ -164,12 +164,13 @@ def calibration_drift(
     (`studies/calibration_drift_level.py`).
 
     Args:
-      first: statistics of the first period: a `Summary`; a `ScoreSketch` of decisions,
-        or made with positive_class=True; or `BinStatistics` with even bins and one
-        group, made from one score of each example. Weighted examples of a `Summary`,
-        and of its `decisions`, count by their effective number in each bin. Elsewhere
-        weights count as numbers of examples; if the weights in a sketch are below 1 on
-        average, they are scaled to an average of 1.
+      first: statistics of the first period: a `Summary`, of which the `events` are
+        compared if its predictions are one column, P(class 1), else the `decisions`; a
+        `ScoreSketch` of decisions or of P(class 1); or `BinStatistics` with even bins
+        and one group, made from one score of each example. Weighted examples of a
+        `Summary`, its `events` and its `decisions` count by their effective number in
+        each bin. Elsewhere weights count as numbers of examples; if the weights in a
+        sketch are below 1 on average, they are scaled to an average of 1.
       second: statistics of the second period, of the same kind and with the same bins.
       num_bins: number of even bins for summaries and sketches, by default 15.
         `BinStatistics` already have bins, so it must be None for them.
@@ -182,8 +183,8 @@ def calibration_drift(
       result.
 
     Raises:
-      TypeError: `first` and `second` are neither both `BinStatistics` nor both sketches
-        nor both summaries.
+      TypeError: `first` and `second` are neither both `BinStatistics` nor both
+        sketches or summaries.
       ValueError: an argument is not as described, or a period has fewer than 5
         examples.
 
@@ -208,8 +209,7 @@ def calibration_drift(
       Regression Model. Fisher (1935), The Logic of Inductive Inference. Broecker and
       Smith (2007), Increasing the Reliability of Reliability Diagrams.
     """
-    if isinstance(first, Summary) and isinstance(second, Summary):
-        first, second = first.decisions, second.decisions
+    first, second = (_sketch_of(period) for period in (first, second))
     if isinstance(first, ScoreSketch) and isinstance(second, ScoreSketch):
         if num_bins is None:
             num_bins = DEFAULT_NUM_BINS
@@ -226,6 +226,14 @@ def calibration_drift(
     return _drift(*periods)
 
 
+def _sketch_of(period: Period) -> AnyBinStatistics | ScoreSketch:
+    """Returns the sketch to compare of a summary; other periods as they are."""
+    if not isinstance(period, Summary):
+        return period
+    events = period.events if period.positive_class else None
+    return period.decisions if events is None else events
+
+
 def _of_sketches(
     first: ScoreSketch, second: ScoreSketch, num_bins: int
 ) -> tuple[_Sums, _Sums]:
@@ -236,7 +244,7 @@ def _of_sketches(
         raise _checks.error("second", expected, differences)
     spec = first._spec
     if spec.num_groups(2) > 1 or not spec.has_one_score:
-        expected = "a sketch of decisions, or made with positive_class=True"
+        expected = "a sketch of decisions or of P(class 1)"
         raise _checks.error("first", expected, repr(first).partition("\n")[0])
     periods = []
     for sketch in (first, second):
@@ -262,7 +270,7 @@ def _drift(first: _Sums, second: _Sums) -> CalibrationDrift:
 def _of_statistics(name: str, period: Period) -> _Sums:
     """Returns the sums of one group as NumPy arrays, also if they are tensors."""
     if not isinstance(period, AnyBinStatistics):
-        expected = "a `BinStatistics`, or two `ScoreSketch`, or two `Summary`"
+        expected = "`BinStatistics`, or a sketch or summary like the other period"
         raise _checks.type_error(name, expected, period)
     if not period.additive:
         raise _checks.error(name, "even bins", "adaptive bins", verb="have")

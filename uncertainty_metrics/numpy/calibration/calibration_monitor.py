@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import ConfidenceInterval, PITInterval
 from uncertainty_metrics.numpy import _saved
@@ -86,8 +86,10 @@ class CalibrationMonitor:
         with mode="change", 1 / alpha is a lower bound on the mean number of examples to
         a false alarm.
       mode: "test" or "change".
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions of the first batch are one column, P(class 1), else False;
+        batches of the other form are then refused.
 
     Raises:
       ValueError: an argument is not as described.
@@ -96,7 +98,7 @@ class CalibrationMonitor:
       >>> import numpy as np
       >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
-      >>> monitor = um.CalibrationMonitor(alpha=0.01, positive_class=True)
+      >>> monitor = um.CalibrationMonitor(alpha=0.01)
       >>> for day in range(10):
       ...     p = rng.uniform(size=500)
       ...     drift = 0.1 * (day >= 5)  # From example 2501 on.
@@ -120,18 +122,26 @@ class CalibrationMonitor:
         alpha: float = 0.05,
         *,
         mode: Mode = "test",
-        positive_class: bool = False,
+        positive_class: bool | None = None,
     ):
         self.alpha = _checks.open_unit("alpha", alpha)
         _checks.one_of("mode", mode, get_args(Mode))
         self.mode: Mode = mode
-        _checks.boolean("positive_class", positive_class)
-        self.positive_class = positive_class
+        _checks.boolean_or_none("positive_class", positive_class)
+        self._positive_class = positive_class
+        # What `positive_class=None` means, from the first batch of outcomes on.
+        self._of_class_1: bool | None = None
         self._state: MonitorState | None = None
 
     @property
+    def positive_class(self) -> bool | None:
+        """Whether scores are P(class 1); None as long as the first batch will tell."""
+        given = self._positive_class
+        return self._of_class_1 if given is None else given
+
+    @property
     def config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """The arguments of the constructor; `positive_class` as it was settled."""
         return {
             "alpha": self.alpha,
             "mode": self.mode,
@@ -188,7 +198,11 @@ class CalibrationMonitor:
             correct=correct,
             confidences=confidences,
         )
-        batch = _monitored.read(data, pit, self.positive_class)
+        batch = _monitored.read(data, pit, self._positive_class)
+        if self._positive_class is None and batch.kind == "outcomes":
+            _calibration_spec.check_form(
+                data.names_given[-1], self._of_class_1, batch.of_class_1
+            )
         state = self._state or _monitor_state.empty(batch.kind)
         if batch.kind != state.kind:
             names = {"pit": "`pit`", "outcomes": "outcomes"}
@@ -197,12 +211,14 @@ class CalibrationMonitor:
                 f"another monitor for {names[batch.kind]}.",
                 names[batch.kind],
             )
+        if self._positive_class is None and batch.kind == "outcomes":
+            self._of_class_1 = batch.of_class_1
         log_bound = -math.log(self.alpha)
         self._state = _monitor_state.after(state, batch, self.mode, log_bound)
 
     def reset(self) -> None:
         """Forgets all examples, and the alarm."""
-        self._state = None
+        self._state = self._of_class_1 = None
 
     def _filled_state(self) -> MonitorState:
         """Returns the state; raises ValueError if there are no examples yet."""

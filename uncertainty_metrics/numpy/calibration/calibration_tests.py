@@ -14,7 +14,7 @@ from uncertainty_metrics import _checks, _progress
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import (
     DEFAULT_NUM_BINS,
-    PRESETS,
+    OF_ONE_SCORE,
     BinningScheme,
     CalibrationSpec,
     Norm,
@@ -98,7 +98,7 @@ def calibration_test(
     probs: ArrayLike | None = None,
     labels_predicted: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     progress: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -160,8 +160,10 @@ def calibration_test(
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       progress: whether to show a progress bar on stderr (needs tqdm).
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
@@ -205,7 +207,7 @@ def calibration_test(
     num_resamples = _checks.positive_integer("num_resamples", num_resamples)
     rng = _inputs.generator(seed)
     spec = dataclasses.replace(
-        PRESETS["expected_calibration_error"],
+        OF_ONE_SCORE,
         binning_scheme=binning_scheme,
         max_prob=max_prob,
         class_conditional=class_conditional,
@@ -230,7 +232,7 @@ def calibration_test(
     if statistic == "gce":
         if method == "asymptotic":
             raise _pooled_tests.no_limit(statistic)
-        if not (max_prob or positive_class):
+        if not spec.has_one_score:
             _check_rows(examples)
         statistics = _binning.bin_statistics(examples, spec)
         value = _binning.calibration_error(statistics, norm)

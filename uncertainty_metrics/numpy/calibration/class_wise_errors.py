@@ -38,7 +38,7 @@ def static_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> float: ...
 
@@ -55,7 +55,7 @@ def static_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike,
     num_groups: int | None = None,
@@ -73,7 +73,7 @@ def static_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
@@ -100,8 +100,8 @@ def static_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -158,7 +158,7 @@ def adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> float: ...
 
@@ -176,7 +176,7 @@ def adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike,
     num_groups: int | None = None,
@@ -195,7 +195,7 @@ def adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
@@ -221,8 +221,8 @@ def adaptive_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
@@ -285,7 +285,7 @@ def thresholded_adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
 ) -> float: ...
 
@@ -303,7 +303,7 @@ def thresholded_adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike,
     num_groups: int | None = None,
@@ -322,7 +322,7 @@ def thresholded_adaptive_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     multilabel: bool = False,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
@@ -346,8 +346,8 @@ def thresholded_adaptive_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.

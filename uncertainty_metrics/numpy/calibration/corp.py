@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     _pooled_errors,
@@ -21,9 +21,6 @@ from uncertainty_metrics.numpy.calibration._pooled_errors import (
 
 __all__ = ["corp_decomposition"]
 
-# The options for which the function has no argument.
-PRESET = PRESETS["expected_calibration_error"]
-
 
 def corp_decomposition(
     labels: ArrayLike | None = None,
@@ -35,7 +32,7 @@ def corp_decomposition(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> CORPDecomposition:
@@ -67,8 +64,10 @@ def corp_decomposition(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -95,7 +94,7 @@ def corp_decomposition(
       Probabilistic Classifiers.
     """
     _checks.one_of("score", score, _pooled_errors.SCORES)
-    spec = dataclasses.replace(PRESET, positive_class=positive_class)
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(
         ClassifierData(
             labels=labels,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE, CalibrationSpec
 from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration import (
@@ -26,9 +26,6 @@ __all__ = [
     "spiegelhalter_test",
 ]
 
-# The options for which the functions have no argument.
-PRESET = PRESETS["expected_calibration_error"]
-
 
 def cells(examples: _examples.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
     """Returns the cells of the one group of scores that there is."""
@@ -36,8 +33,10 @@ def cells(examples: _examples.Examples, spec: CalibrationSpec) -> _pooled_scores
     return pooled
 
 
-def _cells_of_data(data: ClassifierData, positive_class: bool) -> _pooled_scores.Cells:
-    spec = dataclasses.replace(PRESET, positive_class=positive_class)
+def _cells_of_data(
+    data: ClassifierData, positive_class: bool | None
+) -> _pooled_scores.Cells:
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     return cells(*_binning.read(data, spec))
 
 
@@ -50,7 +49,7 @@ def kolmogorov_smirnov_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> float:
@@ -77,8 +76,10 @@ def kolmogorov_smirnov_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -130,7 +131,7 @@ def kuiper_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> float:
@@ -155,8 +156,10 @@ def kuiper_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -209,7 +212,7 @@ def averaged_two_bin_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> float:
@@ -242,8 +245,10 @@ def averaged_two_bin_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -294,7 +299,7 @@ def spiegelhalter_test(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
@@ -331,8 +336,10 @@ def spiegelhalter_test(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import (
     DEFAULT_NUM_BINS,
-    PRESETS,
+    OF_ONE_SCORE,
     BinningScheme,
 )
 from uncertainty_metrics._results import ConfidenceInterval
@@ -20,7 +20,7 @@ from uncertainty_metrics.numpy.calibration import _binning, _error_interval
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
 
 # The options for which a function has no argument.
-PRESET = PRESETS["root_mean_squared_calibration_error"]
+PRESET = dataclasses.replace(OF_ONE_SCORE, binning_scheme="adaptive", norm="l2")
 
 
 def _unit(weights: np.ndarray | None) -> float:
@@ -43,7 +43,7 @@ def debiased_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     squared: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -91,8 +91,10 @@ def debiased_calibration_error(
         less than 1 on average, they are scaled to an average of 1. A bin with at most
         1.5 examples counts as a bin of one example.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       squared: whether to return the squared error, which may be negative.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
@@ -111,7 +113,7 @@ def debiased_calibration_error(
       >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
       >>> round(float(um.debiased_calibration_error(labels, probabilities)), 6)
       0.129099
-      >>> round(float(um.rmsce(labels, probabilities)), 6)
+      >>> round(float(um.rmsce(labels, probabilities, positive_class=True)), 6)
       0.2
 
     References:
@@ -161,7 +163,7 @@ def calibration_error_interval(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> ConfidenceInterval:
@@ -217,8 +219,10 @@ def calibration_error_interval(
         `debiased_calibration_error`. Bins with at most 1.5 examples count 0 in the
         estimate, but in the upper end like the others.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,

@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._calibration_spec import OF_ONE_SCORE, CalibrationSpec
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors, _scores
 
 __all__ = ["smece", "smooth_calibration_error"]
 
-# The options for which the functions have no argument.
-PRESET = PRESETS["expected_calibration_error"]
 # Some powers of two above the distance of float32 scores near 1.
 _LEAST_BANDWIDTH = 1e-5
 
@@ -42,7 +40,7 @@ def smooth_calibration_error(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    positive_class: bool = False,
+    positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
 ) -> float:
@@ -81,8 +79,10 @@ def smooth_calibration_error(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions are one column, P(class 1), and no `labels_predicted` are
+        given, else False.
       correct: instead of labels and predictions, whether each answer is right:
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
@@ -109,7 +109,7 @@ def smooth_calibration_error(
       Distance from Calibration.
     """
     width = checked_bandwidth(bandwidth)
-    spec = dataclasses.replace(PRESET, positive_class=positive_class)
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(
         ClassifierData(
             labels=labels,

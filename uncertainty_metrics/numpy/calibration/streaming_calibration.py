@@ -45,8 +45,9 @@ class GeneralCalibrationError:
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
 
     Attributes:
       counts: total weight in each bin, shape [bins], or [K, bins] where every class is
@@ -82,9 +83,9 @@ class GeneralCalibrationError:
         datapoints_per_bin: int | None = None,
         *,
         ignore_index: int | None = None,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
     ):
-        self.spec = CalibrationSpec(
+        self._given = CalibrationSpec(
             binning_scheme=binning_scheme,
             max_prob=max_prob,
             class_conditional=class_conditional,
@@ -94,11 +95,13 @@ class GeneralCalibrationError:
             datapoints_per_bin=datapoints_per_bin,
             positive_class=positive_class,
         )
+        self.spec = self._given.settled(one_column=False)
         self.ignore_index = ignore_index
         self.reset_state()
 
     def __repr__(self) -> str:
         options = dataclasses.asdict(self.spec) | {"ignore_index": self.ignore_index}
+        del options["by_form"]  # No argument of the constructor.
         is_empty = self.bin_statistics is None
         options |= {} if is_empty else {"result": self.result()}
         text = ", ".join(f"{name}={value!r}" for name, value in options.items())
@@ -147,6 +150,9 @@ class GeneralCalibrationError:
             allow_none=True,
         )
         self._check_classes(examples.name, examples.num_classes)
+        if self._num_classes is None:
+            decided = labels_predicted is not None
+            self._given.warn_of_decisions(examples.one_column, decided)
         if self.spec.binning_scheme == "even":
             statistics = _binning.bin_statistics(examples, self.spec)
             if self._statistics is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.selective import _ranking, _selective_risks
 from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _grid, _stored_sketch
 
@@ -12,20 +13,28 @@ from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _grid, _stored_ske
 class AnswersAboutRanks(_stored_sketch.SketchState):
     """How well the order of the scores of a sketch predicts the outcomes."""
 
-    def _ranking(self, question: str) -> _ranking.Groups:
-        return _bins_and_ranks.ranking(self._one_group(question), self._unit())
+    def _decided(self, question: str) -> list[Cells]:
+        """Returns the cells of the decisions in each group.
 
-    def _check_decisions(self, question: str) -> None:
-        """Raises ValueError unless the scores are those of decided classes."""
+        Raises:
+          ValueError: the scores are those of all classes.
+        """
+        groups = self._groups()
+        if self._spec.positive_class:
+            return [_bins_and_ranks.decisions(groups[0], self._bits(2))]
         if not self._spec.uses_decision:
-            raise _checks.error(
-                "ScoreSketch",
-                f"made with max_prob=True, without `positive_class`, for `{question}`",
-                repr(self),
-            )
+            expected = f"made with max_prob=True for `{question}`"
+            raise _checks.error("ScoreSketch", expected, repr(self))
+        return groups
+
+    def _ranked_decisions(self, question: str) -> _ranking.Groups:
+        cells, *others = self._decided(question)
+        if others:
+            self._one_group(question)  # Its message names the option.
+        return _bins_and_ranks.ranking(cells, self._unit())
 
     def accuracy(self) -> float:
-        """Accuracy: the share of right decisions.
+        """Accuracy: the share of right decisions, also with `positive_class`.
 
         Returns:
           A share in [0, 1]. Larger is better.
@@ -33,8 +42,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
         Raises:
           ValueError: an argument is not as described.
         """
-        self._check_decisions("accuracy")
-        groups = self._groups()
+        groups = self._decided("accuracy")
         hits, total = (
             sum(row.sum() for row in rows)
             for rows in zip(*((c.outcome_sums, c.weights) for c in groups), strict=True)
@@ -59,7 +67,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
           Operating Characteristic (ROC) Curve.
         """
-        groups = self._ranking("auroc")
+        groups = _bins_and_ranks.ranking(self._one_group("auroc"), self._unit())
         hits, misses = groups.hits, groups.misses
         if hits[-1] == 0 or misses[-1] == 0:
             raise _checks.error(
@@ -84,10 +92,8 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
           Deep Neural Classifiers.
         """
-        self._check_decisions("area_under_risk_coverage_curve")
-        return _selective_risks.mean_risk(
-            self._ranking("area_under_risk_coverage_curve")
-        )
+        groups = self._ranked_decisions("area_under_risk_coverage_curve")
+        return _selective_risks.mean_risk(groups)
 
     def excess_aurc(self) -> float:
         """Excess AURC, of decisions. Alias `e_aurc`.
@@ -103,8 +109,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
           Deep Neural Classifiers.
         """
-        self._check_decisions("excess_aurc")
-        return _selective_risks.excess_risk(self._ranking("excess_aurc"))
+        return _selective_risks.excess_risk(self._ranked_decisions("excess_aurc"))
 
     def area_under_generalized_risk_coverage_curve(self) -> float:
         """Area under the generalized risk-coverage curve. Alias `augrc`.
@@ -120,8 +125,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
           Classification Systems.
         """
-        self._check_decisions("area_under_generalized_risk_coverage_curve")
-        groups = self._ranking("area_under_generalized_risk_coverage_curve")
+        groups = self._ranked_decisions("area_under_generalized_risk_coverage_curve")
         return _selective_risks.generalized_risk(groups)
 
     def conformal_quantile(self, alpha: float) -> float:
@@ -150,12 +154,15 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
                 "`conformal_quantile`"
             )
             raise _checks.error("ScoreSketch", expected, repr(self))
+        if self._is_moved:
+            expected = "the `classes` of a `Summary` for `conformal_quantile`"
+            raise _checks.error("ScoreSketch", expected, "its `events`")
         groups = self._groups()
         least, largest = _grid.rounded_limits(*self._bits(self._content.classes or 2))
         least = np.tile(least, (len(groups), 1))
         if self._content.least is not None:
             least = self._content.least.reshape(least.shape)
-        both = self._spec.positive_class
+        both = bool(self._spec.positive_class)
         return _bins_and_ranks.conformal_quantile(groups, least, largest, both, alpha)
 
     aurc = area_under_risk_coverage_curve

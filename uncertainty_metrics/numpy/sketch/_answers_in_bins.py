@@ -124,7 +124,10 @@ class AnswersInBins(_stored_sketch.SketchState):
     def expected_calibration_error(
         self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
     ) -> float:
-        """Expected calibration error (ECE), of decisions. Alias `ece`.
+        """Expected calibration error (ECE). Alias `ece`.
+
+        Of P(class 1) where the batches were one column (`positive_class`), while the
+        function `ece` scores decisions; else of decisions.
 
         Args:
           num_bins: number of bins.
@@ -146,7 +149,10 @@ class AnswersInBins(_stored_sketch.SketchState):
     def maximum_calibration_error(
         self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
     ) -> float:
-        """Maximum calibration error (MCE), of decisions. Alias `mce`.
+        """Maximum calibration error (MCE). Alias `mce`.
+
+        Of P(class 1) where the batches were one column (`positive_class`), while the
+        function `mce` scores decisions; else of decisions.
 
         Args:
           num_bins: number of bins.
@@ -172,7 +178,10 @@ class AnswersInBins(_stored_sketch.SketchState):
         threshold: float = 0.0,
         datapoints_per_bin: int | None = None,
     ) -> float:
-        """Root mean squared calibration error, of decisions. Alias `rmsce`.
+        """Root mean squared calibration error. Alias `rmsce`.
+
+        Of P(class 1) where the batches were one column (`positive_class`), while the
+        function `rmsce` scores decisions; else of decisions.
 
         Args:
           num_bins: number of bins.

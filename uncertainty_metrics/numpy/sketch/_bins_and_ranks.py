@@ -12,6 +12,7 @@ from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.conformal import quantile
 from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics.numpy.sketch import _grid
 
 
 class IsotonicMap(NamedTuple):
@@ -80,6 +81,21 @@ def bin_statistics(
             row[group] = np.bincount(index, values, bins)
     edges = np.broadcast_to(_binning.even_edges(bins), (len(groups), bins + 1))
     return _binning.BinStatistics(edges, *sums)
+
+
+def decisions(cells: Cells, bits: tuple[int, ...]) -> Cells:
+    """Returns the cells of the decided class of two, given those of P(class 1).
+
+    At 1/2 the decision is class 0, as in all ties.
+    """
+    is_0 = cells.scores <= 0.5
+    scores = np.where(is_0, 1 - cells.scores, cells.scores)
+    hits = np.where(is_0, cells.weights - cells.outcome_sums, cells.outcome_sums)
+    # p and 1 - p have the same confidence, and share a cell.
+    index = _grid.index(scores.astype(np.float32), *bits)
+    _, place = np.unique(index, return_inverse=True)
+    rows = cells.weights, cells.weights * scores, hits
+    return Cells(*(np.bincount(place, row) for row in rows))
 
 
 def ranking(cells: Cells, unit: float) -> _ranking.Groups:

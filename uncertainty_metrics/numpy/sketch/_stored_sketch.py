@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import reprlib
 from collections.abc import Collection, Mapping
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
@@ -54,23 +55,25 @@ class SketchState:
     def __init__(
         self,
         *,
-        positive_class: bool = False,
+        positive_class: bool | None = None,
         max_prob: bool = True,
         class_conditional: bool = False,
         num_classes: int | None = None,
         ignore_index: int | None = None,
         sketch_bits: int | None = None,
     ):
-        self._spec = CalibrationSpec(
+        # As given, and as the first batch settles it.
+        self._given = self._spec = CalibrationSpec(
             "adaptive",
             max_prob,
             class_conditional,
             "l1",
             positive_class=positive_class,
+            by_form=True,
         )
         if num_classes is not None:
             num_classes = _checks.positive_integer("num_classes", num_classes)
-            self._spec.check_classes(num_classes)
+            self._given.check_classes(num_classes)
         self.num_classes = num_classes
         self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
         self.sketch_bits = _checks.sketch_bits(sketch_bits)
@@ -79,10 +82,18 @@ class SketchState:
         self._cached_groups: tuple[_Content, list[Cells]] | None = None
         # The same examples with squared weights, if a `Summary` knows them.
         self._squared: Self | None = None
+        # Whether cells lie where their mean scores are, so that their ends do not bound
+        # the scores.
+        self._is_moved = False
+
+    @property
+    def positive_class(self) -> bool | None:
+        """Whether scores are P(class 1); None as long as the first batch will tell."""
+        return self._spec.positive_class
 
     @property
     def config(self) -> dict[str, Any]:
-        """The arguments of the constructor."""
+        """The arguments of the constructor; `positive_class` as it was settled."""
         spec = self._spec
         return {
             "positive_class": spec.positive_class,
@@ -109,10 +120,13 @@ class SketchState:
         header = ("group", "weight", "mean score", "mean outcome")
         return f"{title}\n{_text_tables.table(header, len(groups), row)}"
 
-    def _bits(self, classes: int) -> tuple[int, ...]:
+    def _bits_of(self, num_groups: int) -> tuple[int, ...]:
         if self.sketch_bits is not None:
             return (self.sketch_bits,)
-        return _grid.default_bits(self._spec.num_groups(classes))
+        return _grid.default_bits(num_groups)
+
+    def _bits(self, classes: int) -> tuple[int, ...]:
+        return self._bits_of(self._spec.num_groups(classes))
 
     def _num_cells(self, classes: int) -> int:
         """Returns the number of cells of all groups."""
@@ -180,7 +194,7 @@ class SketchState:
             correct=correct,
             confidences=confidences,
         )
-        examples, spec = _binning.read(data, self._spec, allow_none=True)
+        examples, spec = _binning.read(data, self._given, allow_none=True)
         classes, sums, least = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
@@ -191,14 +205,23 @@ class SketchState:
             )
         classes = examples.num_classes
         spec.check_classes(classes)
-        more = _cell_sums.of_examples(examples, spec, self._bits(classes))
+        settled = self._spec
+        if self._given.positive_class is None:
+            # Answers go into the cells of decisions.
+            of_class_1 = bool(spec.positive_class) and not data.has_confidences
+            _calibration_spec.check_form(
+                examples.name, settled.positive_class, of_class_1
+            )
+            settled = dataclasses.replace(settled, positive_class=of_class_1)
+        bits = self._bits_of(settled.num_groups(classes))
+        more = _cell_sums.of_examples(examples, spec, bits)
         if more is not None:
             sums = more if sums is None else sums + more
-        self._content = _Content(classes, sums, least)
+        self._spec, self._content = settled, _Content(classes, sums, least)
 
     def reset(self) -> None:
         """Forgets all examples."""
-        self._content = _Content(self.num_classes, None)
+        self._spec, self._content = self._given, _Content(self.num_classes, None)
 
     def _groups(self) -> list[Cells]:
         """Returns the cells of each group.
@@ -261,7 +284,11 @@ class SketchState:
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
         config = {**self.config, "num_classes": num_classes}
+        if self._spec.positive_class is None:
+            config["positive_class"] = other._spec.positive_class
         total = self._with_content(config, classes or others, sums, least)
+        total._given = self._given
+        total._is_moved = self._is_moved or other._is_moved
         if self._squared is not None or other._squared is not None:
             total._squared = (self._squared or self) + (other._squared or other)
         return total
@@ -278,6 +305,8 @@ class SketchState:
         if self._content.classes and other._content.classes:
             ours["num_classes"] = self._content.classes
             theirs["num_classes"] = other._content.classes
+        if None in (ours["positive_class"], theirs["positive_class"]):
+            del ours["positive_class"]  # The first batch of one will tell.
         return ", ".join(
             f"{name} {value!r} and {theirs[name]!r}"
             for name, value in ours.items()
@@ -304,7 +333,7 @@ class SketchState:
     def __reduce__(self) -> tuple[Any, ...]:
         file = io.BytesIO()
         self.save(file)
-        return _loads, (type(self), file.getvalue())
+        return _loads, (type(self), file.getvalue(), self._given.positive_class)
 
     def save(self, path: _saved.Path) -> None:
         """Writes the sketch as an .npz archive without pickles, which `load` reads.
@@ -376,8 +405,10 @@ class SketchState:
 
 
 # Pickles name this function.
-def _loads(cls: type[SketchState], data: bytes) -> SketchState:
-    return cls.load(io.BytesIO(data))
+def _loads(cls: type[SketchState], data: bytes, given: bool | None) -> SketchState:
+    loaded = cls.load(io.BytesIO(data))
+    loaded._given = dataclasses.replace(loaded._given, positive_class=given)
+    return loaded
 
 
 def _check_names(names: Collection[str]) -> None:

@@ -13,7 +13,9 @@ from uncertainty_metrics.numpy.sketch._private_cells import Blocks
 
 # Fewer examples are not saved.
 LEAST_EXAMPLES = 50
-FORMAT = _saved.Format("Summary", 2, ("class_names", "of_answers", "private"))
+FORMAT = _saved.Format(
+    "Summary", 1, ("class_names", "of_answers", "positive_class", "private")
+)
 _MAX_NAME = 1000
 # The relative rounding error that sums in a file may have.
 _ROUNDING = 1e-6
@@ -26,6 +28,7 @@ class Content(NamedTuple):
     Attributes:
       class_names: names of the classes, or none.
       of_answers: whether it is of answers.
+      positive_class: whether the predictions are one column, P(class 1).
       private: epsilon of the guarantee of differential privacy; None without one.
       sums: float64 [sums, classes].
       decided: blocks of the decisions.
@@ -35,6 +38,7 @@ class Content(NamedTuple):
 
     class_names: tuple[str, ...]
     of_answers: bool
+    positive_class: bool
     private: float | None
     sums: np.ndarray
     decided: Blocks
@@ -70,9 +74,10 @@ def read(path: _saved.Path) -> Content:
 
 def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Content:
     """Returns the content of a file; raises ValueError if it is not valid."""
-    names, of_answers, private = (header[name] for name in FORMAT.entries)
-    if not isinstance(of_answers, bool):
-        raise FORMAT.broken(f"of_answers: {of_answers!r:.50}")
+    names, of_answers, one_column, private = (header[name] for name in FORMAT.entries)
+    for name, value in (("of_answers", of_answers), ("positive_class", one_column)):
+        if not isinstance(value, bool):
+            raise FORMAT.broken(f"{name}: {value!r:.50}")
     if private is not None and not (isinstance(private, float) and private > 0):
         raise FORMAT.broken(f"private: {private!r:.50}")
     if not isinstance(names, list) or any(
@@ -96,8 +101,11 @@ def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Con
     _check_sums(sums, of_answers, is_weighted=heights == {7})
     decided = _blocks("decided", arrays["decided"], 1 if of_answers else size + 1)
     others = None if of_answers else _blocks("others", arrays["others"], size)
+    if one_column and (of_answers or size != 2):
+        raise FORMAT.broken(f"P(class 1) of {size} classes")
     content = Content(
-        *(tuple(names), of_answers, private, sums, decided, others, heights == {7})
+        *(tuple(names), of_answers, one_column, private, sums),
+        *(decided, others, heights == {7}),
     )
     if private is None:
         _check_totals(content)

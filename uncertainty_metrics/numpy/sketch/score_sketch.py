@@ -76,8 +76,11 @@ class ScoreSketch(
     aurc: less than the values change if half of the data are left out.
 
     Args:
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means True
+        if the predictions of the first batch are one column, P(class 1), and no
+        `labels_predicted` are given, else False; batches of the other form are then
+        refused.
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own. Errors in
@@ -136,4 +139,6 @@ class ScoreSketch(
         """Number of groups of scores; None before it is known."""
         is_pooled = self._spec.num_groups(2) == 1
         classes = 2 if is_pooled else self._content.classes
-        return None if classes is None else self._spec.num_groups(classes)
+        if classes is None or (self._spec.positive_class is None and not is_pooled):
+            return None
+        return self._spec.num_groups(classes)

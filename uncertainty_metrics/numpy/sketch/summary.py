@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _saved
 from uncertainty_metrics.numpy.sketch import (
     _cell_sums,
+    _event_sketch,
     _grid,
     _private_cells,
     _private_counts,
@@ -73,8 +74,7 @@ class Summary:
     Stream the predictions of a classifier, or answers with confidences, batch by batch.
     The sums take some hundred kilobytes, however many examples there are, and `a + b`
     is the summary of the data of both: of two files, of two machines, of two days.
-    `um.report(summary)` makes the report, and `calibration_drift` compares the
-    `decisions` of two summaries.
+    `um.report(summary)` makes the report, `calibration_drift` compares two summaries.
 
     A summary holds a `ScoreSketch` of the decisions and one of all classes, and for
     each class a few sums over its examples: their number and weight, how many of the
@@ -109,7 +109,7 @@ class Summary:
 
     def __init__(self, *, class_names: Sequence[str] = ()):
         self.class_names = tuple(str(name) for name in class_names)
-        self._decisions = ScoreSketch()
+        self._decisions = ScoreSketch(positive_class=False)
         self.classes: ScoreSketch | None = None
         # The decisions for each class, in the cells of `classes`, and a last group of
         # blocks of decisions for several classes, which come from files.
@@ -119,12 +119,14 @@ class Summary:
         self._is_from_file = False
         self.private: float | None = None
         self._of_answers: bool | None = None
+        self._positive_class: bool | None = None
         self._sums: np.ndarray | None = None  # float64 [sums, classes].
 
     @property
     def decisions(self) -> ScoreSketch:
         """The sketch of decisions, which knows the squares of its weights."""
-        self._decisions._squared = self._squares
+        squares = self._squares
+        self._decisions._squared = None if squares is None else squares.decisions
         return self._decisions
 
     @decisions.setter
@@ -135,6 +137,28 @@ class Summary:
     def of_answers(self) -> bool | None:
         """Whether it is of answers with confidences; None before the first batch."""
         return self._of_answers
+
+    @property
+    def positive_class(self) -> bool | None:
+        """Whether predictions are one column, P(class 1), and calibration that of
+        `events`, not of `decisions`; None before the first batch, which tells.
+        """
+        return self._positive_class
+
+    @property
+    def events(self) -> ScoreSketch | None:
+        """A `ScoreSketch` of P(class 1) and whether the label is 1, with the cells of
+        `classes`; None unless there are examples, of labels of two classes.
+        """
+        if self.classes is None or self.num_classes != 2:
+            return None
+        count, squares = self.num_examples, self._squares
+        events = _event_sketch.of_two_classes(self.classes, count)
+        if squares is not None and squares.classes is not None:
+            events._squared = _event_sketch.of_two_classes(
+                squares.classes, count, like=self.classes
+            )
+        return events
 
     @property
     def num_classes(self) -> int | None:
@@ -216,9 +240,12 @@ class Summary:
                 f"{batch.num_classes} classes",
                 verb="have",
             )
+        forms = self.positive_class, bool(batch.positive_class)
+        _calibration_spec.check_form(name, *forms, hint="")
         batch.class_names = self.class_names
         total = self + batch
         self._of_answers, self._sums = total._of_answers, total._sums
+        self._positive_class = total._positive_class
         self.decisions, self.classes = total.decisions, total.classes
         self._tops, self._squares = total._tops, total._squares
         self._is_from_file, self.private = total._is_from_file, total.private
@@ -336,12 +363,12 @@ class Summary:
         if self._sums is None or other._sums is None:
             return other if self._sums is None else self
         ours, theirs = (
-            (each.of_answers, each.num_classes, each.class_names)
+            (each.of_answers, each.num_classes, each.class_names, each.positive_class)
             for each in (self, other)
         )
         if ours != theirs:
             raise _checks.plain_error(
-                "Summaries can be added only if they are of the same classes.",
+                "Summaries can be added only if they are of the same classes and form.",
                 " and ".join(each._told() for each in (self, other)),
             )
         if (self.private is None) != (other.private is None):
@@ -353,6 +380,7 @@ class Summary:
         if self.private is not None and other.private is not None:
             total.private = max(self.private, other.private)
         total._of_answers = self._of_answers
+        total._positive_class = self._positive_class
         total._sums = self._sums + other._sums
         total._is_from_file = self._is_from_file or other._is_from_file
         mine, others = self._unweighted(), other._unweighted()
@@ -375,7 +403,8 @@ class Summary:
         if self.of_answers:
             return "answers"
         names = ", ".join(self.class_names[:5])
-        return f"{self.num_classes} classes{f' ({names}...)' if names else ''}"
+        form = ", one column" if self.positive_class else ""
+        return f"{self.num_classes} classes{f' ({names}...)' if names else ''}{form}"
 
     def __repr__(self) -> str:
         if self._sums is None:
@@ -419,6 +448,7 @@ class Summary:
             content = _summary_files.Content(
                 class_names=self.class_names,
                 of_answers=bool(self.of_answers),
+                positive_class=bool(self.positive_class),
                 private=self.private,
                 sums=_sums_by_class.for_files(cast(np.ndarray, self._sums)),
                 decided=decided,
@@ -473,6 +503,7 @@ class Summary:
         return _summary_files.Content(
             class_names=self.class_names,
             of_answers=bool(self.of_answers),
+            positive_class=bool(self.positive_class),
             private=epsilon,
             sums=counts.sums,
             decided=counts.decided,
@@ -495,9 +526,10 @@ class Summary:
         size, decided, others = content.num_classes, content.decided, content.others
         loaded = cls(class_names=content.class_names)
         loaded._of_answers, loaded._is_from_file = content.of_answers, True
+        loaded._positive_class = content.positive_class
         loaded._sums, loaded.private = content.sums, content.private
         count = loaded.num_examples
-        empty = ScoreSketch()
+        empty = ScoreSketch(positive_class=False)
         of_all = decided._replace(groups=np.zeros_like(decided.groups))
         sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
         loaded.decisions = ScoreSketch._with_content(empty.config, 2, sums)
@@ -505,7 +537,7 @@ class Summary:
             ScoreSketch._with_content(empty.config, 2, squares), None, None
         )
         if others is not None:
-            empty = ScoreSketch(max_prob=False, class_conditional=True)
+            empty = _of_classes()
             bits = empty._bits(size)
             loaded._tops, top_squares, _ = _private_cells.sketch_sums(
                 decided, size + 1, bits, count
@@ -525,6 +557,11 @@ class Summary:
         if content.is_weighted:
             loaded._squares = of_squares
         return loaded
+
+
+def _of_classes() -> ScoreSketch:
+    """Returns an empty sketch with a group for each class."""
+    return ScoreSketch(positive_class=False, max_prob=False, class_conditional=True)
 
 
 def _few_examples(received: str) -> ValueError:
@@ -555,6 +592,7 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
         right = decided == examples.labels
     summary = Summary()
     summary._of_answers = of_answers
+    summary._positive_class = examples.one_column and not of_answers
     summary._sums = _sums_by_class.sums_of(examples, right, confidences, of_answers)
     summary.decisions, summary._tops, summary.classes = _sketches_of(
         examples, right, confidences, decided
@@ -576,13 +614,13 @@ def _sketches_of(
     The sketch of the decisions is the one that `update` makes of `correct` and
     `confidences`.
     """
-    empty = ScoreSketch()
+    empty = ScoreSketch(positive_class=False)
     scores, outcomes, weights = confidences[:, None], right[:, None], examples.weights
     sums = _cell_sums.of_scores(scores, outcomes, None, weights, 1, empty._bits(2))
     decisions = ScoreSketch._with_content(empty.config, 2, sums)
     if decided is None:
         return _Sketches(decisions, None, None)
-    classes = ScoreSketch(max_prob=False, class_conditional=True)
+    classes = _of_classes()
     classes.update(cast(Any, examples))
     size = examples.num_classes
     tops = _cell_sums.of_scores(
