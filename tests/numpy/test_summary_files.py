@@ -78,7 +78,7 @@ def block(name, row, value):
         lambda arrays: arrays.update(others=arrays["others"][:, :0]),
         lambda arrays: arrays.update(decided=arrays["decided"].astype(np.float32)),
         lambda arrays: arrays.update(header=np.array('{"format": "other"}')),
-        headed(version=1),
+        headed(version=2),
         headed(of_answers=True),
         headed(of_answers=1),
         headed(of_answers=0),

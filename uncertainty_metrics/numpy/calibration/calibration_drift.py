@@ -183,8 +183,8 @@ def calibration_drift(
       result.
 
     Raises:
-      TypeError: `first` and `second` are neither both `BinStatistics` nor both
-        sketches or summaries.
+      TypeError: `first` and `second` are neither both `BinStatistics` nor both sketches
+        nor both summaries.
       ValueError: an argument is not as described, or a period has fewer than 5
         examples.
 
@@ -209,7 +209,8 @@ def calibration_drift(
       Regression Model. Fisher (1935), The Logic of Inductive Inference. Broecker and
       Smith (2007), Increasing the Reliability of Reliability Diagrams.
     """
-    first, second = (_sketch_of(period) for period in (first, second))
+    if isinstance(first, Summary) and isinstance(second, Summary):
+        first, second = _sketch_of(first), _sketch_of(second)
     if isinstance(first, ScoreSketch) and isinstance(second, ScoreSketch):
         if num_bins is None:
             num_bins = DEFAULT_NUM_BINS
@@ -226,10 +227,8 @@ def calibration_drift(
     return _drift(*periods)
 
 
-def _sketch_of(period: Period) -> AnyBinStatistics | ScoreSketch:
-    """Returns the sketch to compare of a summary; other periods as they are."""
-    if not isinstance(period, Summary):
-        return period
+def _sketch_of(period: Summary) -> ScoreSketch:
+    """Returns the sketch of a summary to compare."""
     events = period.events if period.positive_class else None
     return period.decisions if events is None else events
 
@@ -270,7 +269,7 @@ def _drift(first: _Sums, second: _Sums) -> CalibrationDrift:
 def _of_statistics(name: str, period: Period) -> _Sums:
     """Returns the sums of one group as NumPy arrays, also if they are tensors."""
     if not isinstance(period, AnyBinStatistics):
-        expected = "`BinStatistics`, or a sketch or summary like the other period"
+        expected = "a `BinStatistics`, or two `ScoreSketch`, or two `Summary`"
         raise _checks.type_error(name, expected, period)
     if not period.additive:
         raise _checks.error(name, "even bins", "adaptive bins", verb="have")
