@@ -234,7 +234,7 @@ def test_compare_models_of_the_same_examples():
     lower = section["probability_of_lower_calibration_error"]
     assert lower == {"first": 1.0, "second": 0.0}
     assert section["verdict"].startswith("By the test of its calibration error, the")
-    assert "the second model is miscalibrated (p = 0.001)" in section["verdict"]
+    assert "the second model is miscalibrated (p ≤ 0.001)" in section["verdict"]
     assert section["quality"].endswith("log-likelihood are lower for the first.")
     assert section["verdict"] in words(out)
     assert section["quality"] in words(out)

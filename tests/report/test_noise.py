@@ -62,7 +62,7 @@ def test_each_test_of_two_models_is_told():
     tests = {"first": {"p_value": 0.3}, "second": {"p_value": 0.001}}
     assert _sections_comparison._verdict_of_two(tests).startswith(
         "By the test of its calibration error, the first model may be calibrated (p = "
-        "0.300) and the second model is miscalibrated (p = 0.001)."
+        "0.300) and the second model is miscalibrated (p ≤ 0.001)."
     )
 
 

@@ -168,6 +168,24 @@ def test_a_long_line_is_refused_before_it_fills_the_memory(
     assert f"p.{ending}: line 2 begins an example of more than 1 MiB: the" in line
 
 
+def test_the_number_of_a_long_line_counts_each_end_once(monkeypatch):
+    """Its two bytes may be read at different times."""
+    monkeypatch.setattr(_text_files, "LONGEST", 2**16)
+    text = b"label,p\r\n" + 20_000 * b"1,0.5\r\n" + b"1" * 2**17
+    with pytest.raises(ValueError, match=r"^line 20002 begins"):
+        list(_text_files.TextFile(io.BytesIO(text)).lines("CSV"))
+
+
+def test_parts_have_the_header_of_the_file(monkeypatch):
+    """Its first name may begin with the character that marks the order of bytes."""
+    monkeypatch.setattr(_parts, "_CHARACTERS", 1)
+    monkeypatch.setattr(_text_files, "_BLOCK", 1)
+    file = io.BytesIO("\ufeff\ufefftext,label,p\na,1,0.5\na,1,0.5\n".encode())
+    headers = [table.header for table in _parts.parts("csv", file)]
+    assert headers == [["\ufefftext", "label", "p"]] * 2
+    assert CsvTable(file, silent).header == headers[0]
+
+
 def test_a_packed_list_on_one_line_is_counted_as_it_comes(monkeypatch, capsys):
     monkeypatch.setattr(_archive, "MAX_BYTES", 2**20)
     with gzip.open("p.json.gz", "wb") as file:

@@ -125,6 +125,26 @@ def test_a_file_without_the_column_of_labels_is_named():
         _streams.read_stream(_streams.files_of(["*.csv"]), Choice(positive_class="no"))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "positive", "expected"),
+    [
+        ("0", "x", "0", [1, 1, 0, 0]),
+        ("x", "1", "1", [0, 0, 1, 1]),
+        ("True", "maybe", "True", [1, 1, 0, 0]),
+    ],
+)
+def test_labels_may_be_numbers_in_one_file_and_text_in_another(
+    first, second, positive, expected
+):
+    for name, label in (("a.csv", first), ("b.csv", second)):
+        pathlib.Path(name).write_text(f"label,p\n{label},0.2\n{label},0.3\n")
+    paths, choice = _streams.files_of(["*.csv"]), Choice(positive_class=positive)
+    found = _streams.read_stream(paths, choice).result()
+    (other,) = {first, second} - {positive}
+    assert found.classes == (other, positive)
+    np.testing.assert_array_equal(found.labels, expected)
+
+
 @pytest.mark.parametrize("first", [0, 30, 60])
 def test_a_field_may_be_absent_from_parts_of_json(first):
     def more(i):

@@ -99,6 +99,9 @@ def test_a_directory_that_is_a_file_is_refused_before_anything_is_read(capsys):
     predictions()
     line = error_of(capsys, "report", "p.csv", "--out", "p.csv")
     assert line == "error: p.csv: cannot write there: it is a file\n"
+    os.symlink("nothing", "dangling")
+    line = error_of(capsys, "report", "p.csv", "--out", "dangling")
+    assert line == "error: dangling: cannot write there: it is a link to nothing\n"
     for command in ("sketch", "report"):
         line = error_of(capsys, command, "p.csv", "--out", "p.csv/below")
         assert "cannot write there: Not a directory" in line
@@ -147,10 +150,14 @@ def test_a_summary_replaces_files_and_links_to_files():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
-@pytest.mark.parametrize("out", ["/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("out", ["stdout", "link"])
 def test_a_summary_is_written_to_standard_output(out, tmp_path):
-    """It may be a pipe or a file, to which /dev/stdout is a link."""
+    """It may be a pipe or a file. The links are like /dev/stdout, which a fault of the
+    command must not reach: the superuser would replace it for the whole machine.
+    """
     predictions()
+    os.symlink("/dev/fd/1", "stdout")
+    os.symlink("stdout", "link")
     command = [sys.executable, "-m", "uncertainty_metrics"]
     command += ["sketch", "p.csv", "--out", out]
     with open("made.npz", "wb") as file:
@@ -159,7 +166,8 @@ def test_a_summary_is_written_to_standard_output(out, tmp_path):
     assert by_pipe.stderr == b""
     assert pathlib.Path("made.npz").read_bytes() == by_pipe.stdout
     assert um.Summary.load(io.BytesIO(by_pipe.stdout)).num_examples == 60
-    assert sorted(os.listdir(tmp_path)) == ["made.npz", "p.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["link", "made.npz", "p.csv", "stdout"]
+    assert os.readlink("stdout") == "/dev/fd/1"
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,13 @@ def is_borderline(p: float) -> bool:
 
 
 def shown_p_value(p: float) -> str:
-    """Returns the text of a p-value with its sign, such as "= 0.012" or "< 0.001"."""
-    return f"= {p:.3f}" if round(p, 3) else "< 0.001"
+    """Returns the text of a p-value with its sign, such as "= 0.012" or "< 0.001".
+
+    1000 resamples cannot give less than 1 / 1001, so "= 0.001" would say too much.
+    """
+    if not round(p, 3):
+        return "< 0.001"
+    return "≤ 0.001" if p <= 0.001 else f"= {p:.3f}"
 
 
 def decimals(error: float) -> int:

@@ -18,7 +18,6 @@ from uncertainty_metrics._report._predictions import (
     Confidences,
     Model,
     Predictions,
-    Questions,
     Stream,
     visible,
 )
@@ -44,9 +43,6 @@ def shown(model: AnyModel) -> AnyModel:
         changed["classes"] = _each(model.classes)
     if isinstance(model, Predictions | Confidences):
         changed["groups"] = _groups(model.groups)
-    if isinstance(model, Confidences) and model.questions is not None:
-        name, values = model.questions
-        changed["questions"] = Questions(visible(name), values)
     return dataclasses.replace(model, **changed)
 
 

@@ -50,7 +50,8 @@ def check_directory(directory: pathlib.Path, names: Iterable[str]) -> None:
     """
     try:
         if os.path.lexists(directory) and not directory.is_dir():
-            raise refused(directory, f"it is {kind_of(directory) or 'a file'}")
+            there = "a file" if directory.exists() else "a link to nothing"
+            raise refused(directory, f"it is {kind_of(directory) or there}")
         for name in names:
             if kind := kind_of(directory / name):
                 raise refused(directory, f"{name} is {kind}")
