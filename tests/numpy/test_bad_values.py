@@ -97,6 +97,7 @@ def test_lengths_and_axes_that_do_not_fit_are_named():
     said = message(um.ece, LABELS, rows.T)
     assert "classes on the last axis: pass np.moveaxis(probabilities, 0, -1)" in said
     np.testing.assert_array_equal(np.moveaxis(rows.T, 0, -1), rows)
+    assert "4 rows for 3 labels" in message(um.ece, LABELS[:3], rows)
     pixels = np.zeros([2, 5, 6], int)
     said = message(um.ece, pixels, np.full([2, 3, 5, 6], 1 / 3))
     assert "np.moveaxis(probabilities, 1, -1)" in said
