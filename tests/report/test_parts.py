@@ -185,7 +185,7 @@ def test_an_end_of_a_line_that_two_reads_share_is_one_end(monkeypatch):
     monkeypatch.setattr(_text_files, "LONGEST", 2**12)
     # At every even place "\r" and "\n" are on both sides.
     file = io.BytesIO(b"a" + 10_000 * b"\r\n" + 2**14 * b"5")
-    with pytest.raises(ValueError, match="^line 10001 begins an example of more"):
+    with pytest.raises(ValueError, match=r"^line 10001 begins an example of more"):
         list(_text_files.TextFile(file).lines("CSV"))
 
 
