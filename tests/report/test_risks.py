@@ -181,8 +181,10 @@ def test_the_page_text_and_pictures():
 
 
 def test_the_gain_over_the_share_of_events_is_that_of_the_score_of_the_event():
-    found = um.report(np.tile(LABELS, 8).astype(int), np.tile(RISKS, 8)).to_dict()
-    share = np.mean((LABELS - RISKS) ** 2) / (LABELS.mean() * (1 - LABELS.mean()))
+    labels = np.concatenate([np.arange(20) < 2 * g for g in range(10)]).astype(int)
+    p = np.linspace(0.01, 0.99, 200)
+    found = um.report(labels, p).to_dict()
+    share = np.mean((labels - p) ** 2) / (labels.mean() * (1 - labels.mean()))
     tile = tiles(found)["Against a constant forecast"]
     assert tile["value"] == f"{1 - share:.0%} better"
 
