@@ -309,6 +309,15 @@ def test_conformal_quantiles_of_a_file_are_never_too_small(kind, weighted, n, rn
                 )
 
 
+@pytest.mark.parametrize("kind", ["two classes", "four classes"])
+def test_cells_of_two_files_have_the_lower_of_their_least_scores(kind, rng):
+    """Or the quantile of the sum could be too small for the examples of one file."""
+    days = [saved(summary_of(predictions(rng, kind, n)))[0].classes for n in (60, 300)]
+    for total in (days[0] + days[1], days[1] + days[0]):
+        for day in days:
+            assert np.all(total._content.least <= day._content.least)
+
+
 def bytes_of(sketch):
     file = io.BytesIO()
     sketch.save(file)

@@ -332,6 +332,30 @@ def test_the_curve_of_risks_has_groups_and_numbers():
     assert f"Slope = {um.calibration_slope(labels, p).estimate:.3f}" in lines
 
 
+def test_the_numbers_of_class_0_if_that_is_the_event():
+    labels, p = too_low(400, by=0.1, seed=5)
+    model = report.Predictions(
+        "",
+        labels,
+        "probabilities",
+        np.stack([1 - p, p], 1),
+        event_class=0,
+        groups={"half": np.arange(400) // 200},
+    )
+    found = report.build(model, 15)
+    came, q = 1 - labels, 1 - p
+    rows = {row["name"]: row for row in found["groups"]["rows"]}
+    for name, half in (("half=0", slice(200)), ("half=1", slice(200, 400))):
+        row = rows[name]
+        assert row["gap"] == pytest.approx(came[half].mean() - q[half].mean())
+        assert row["mean_score"] == pytest.approx(q[half].mean())
+    bins = np.clip(np.ceil(q * 15), 1, 15)
+    gaps = [(came - q)[bins == b].sum() for b in range(1, 16)]
+    ece = np.abs(gaps).sum() / 400
+    assert values(found["calibration"]["metrics"])["ece"] == pytest.approx(ece)
+    assert found["mending"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
+
+
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     labels, p = too_low(6000, by=0.02, seed=1)
     weight = np.where(labels, 2.0, 1.0)

@@ -1,6 +1,7 @@
 """What the report does not say of noise, of few events, and of rows that repeat."""
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -263,6 +264,13 @@ def test_repeated_rows_are_noted():
     assert _row_notes.notes_on_rows(few) == []
 
 
+def test_rows_that_come_twice_or_thrice_are_no_epochs():
+    rng = np.random.default_rng(0)
+    p, labels = rng.random(100), rng.integers(0, 2, 100)
+    again = np.repeat(np.arange(100), 2 + np.arange(100) % 2)
+    assert not noted(um.report(labels[again], p[again]), "Equal rows")
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_repeated_ids_are_noted():
     rng = np.random.default_rng(0)
@@ -296,6 +304,12 @@ def test_several_filters_of_one_task_are_refused(capsys):
     write(["strict-match"])
     run("samples.jsonl")
     assert numbers()["notes"] == []
+    # Each question is read by one filter, so none counts twice.
+    path = pathlib.Path("samples.jsonl")
+    other = path.read_text("utf-8").replace("strict-match", "none", 30)
+    path.write_text(other, "utf-8")
+    run("samples.jsonl")
+    assert numbers()["notes"] == []
 
 
 def test_decisions_are_noted():
@@ -307,6 +321,10 @@ def test_decisions_are_noted():
     answers = um.report(correct=labels, confidences=decided)
     assert noted(answers, "All confidences are 0 or 1")
     assert not noted(um.report(labels, np.clip(decided, 0.01, 1)), "All probab")
+    # Fewer than ten may be so by chance.
+    for size in (9, 10):
+        few = um.report(labels[:size], decided[:size])
+        assert noted(few, "All probabilities are 0 or 1") == (size == 10)
 
 
 def test_labels_of_several_columns_are_noted():

@@ -180,6 +180,15 @@ def test_the_page_text_and_pictures():
     assert '<h2 id="as-a-risk">As a risk</h2>' in page
 
 
+def test_the_gain_over_the_share_of_events_is_that_of_the_score_of_the_event():
+    labels = np.concatenate([np.arange(20) < 2 * g for g in range(10)]).astype(int)
+    p = np.linspace(0.01, 0.99, 200)
+    found = um.report(labels, p).to_dict()
+    share = np.mean((labels - p) ** 2) / (labels.mean() * (1 - labels.mean()))
+    tile = tiles(found)["Against a constant forecast"]
+    assert tile["value"] == f"{1 - share:.0%} better"
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [(-1.0, "Too low"), (1.0, "Too high"), (0.0, "May be calibrated")],
