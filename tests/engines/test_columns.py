@@ -157,3 +157,17 @@ def test_real_groups_and_other_elements_raise():
         list(columns.batches(pa.table({"p": [0.5]})))
     with pytest.raises(TypeError, match=r"pyarrow tables\. Received: dict"):
         list(columns.batches({"p": [0.5]}))
+
+
+def test_missing_groups_come_last():
+    class Totals:
+        def result(self, total):
+            return total
+
+    columns = _engines.Columns("y", "p", None, "g")
+    groups = {"b": 1, None: 2, "a": 3}
+    assert list(_engines.result(groups, Totals(), columns)) == ["a", "b", None]
+    groups = {("b", None): 1, (None, "a"): 2, ("b", "a"): 3, ("a", None): 4}
+    assert list(_engines.result(groups, Totals(), columns)) == [
+        *(("a", None), ("b", "a"), ("b", None), (None, "a"))
+    ]
