@@ -274,7 +274,8 @@ def layout(
         others = [predictions[:i] + predictions[i + 1 :] for i in axes]
         axis = others.index(labels) if labels in others else 0
         # Of 40 rows for 3 labels and 3 classes, 37 labels are lacking.
-        if known and labels in others and predictions[axis] < math.prod(labels):
+        examples = math.prod(size or 0 for size in labels)
+        if known and labels in others and (predictions[axis] or 0) < examples:
             raise error(
                 name,
                 "of shape [..., K], with the classes on the last axis: pass "

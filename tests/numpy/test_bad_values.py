@@ -78,8 +78,8 @@ def test_rounding_of_float32_is_rounding_in_float64_too(function, dtype):
 @pytest.mark.parametrize(
     ("labels", "action"),
     [
-        (2 * LABELS - 1, "; for labels -1 and 1 pass (labels + 1) // 2."),
-        (LABELS + 1, "; subtract 1 from labels that start at 1."),
+        (2 * LABELS - 1, "; for -1 and 1 pass (labels + 1) // 2."),
+        (LABELS + 1, "; subtract 1 if they count from 1."),
         (np.where(LABELS, np.nan, 0), "; leave out examples without a label."),
         (LABELS + 2, "[0, 2). Received: 2 at [0]"),
     ],

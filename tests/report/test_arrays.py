@@ -508,9 +508,9 @@ def test_tile_of_mending_a_regression(p, value, level, side):
 def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     found = []
 
-    def counting(values, name):
+    def counting(values, *others):
         found.append(len(values))
-        return decisions(values, name)
+        return decisions(values, *others)
 
     decisions = _inputs.decisions
     monkeypatch.setattr(_inputs, "decisions", counting)

@@ -199,7 +199,7 @@ BAD_NPZ = {
         changed(members(), "probabilities", (3, 1, 2), np.nan),
         "Received: nan at [3, 1, 2]",
     ),
-    "NaN logit": (changed(LOGITS, "logits", (3, 1, 2), np.nan), "nan at [3, 1]"),
+    "NaN logit": (changed(LOGITS, "logits", (3, 1, 2), np.nan), "nan at [3, 1, 2]"),
     "label": (
         {"labels": np.full(120, 3), "probs": P},
         "`labels` must be integers in [0, 3)",

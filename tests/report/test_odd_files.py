@@ -348,7 +348,7 @@ BAD = {
     "labels from 1": (
         table("label", "p0", "p1", labels=ONE_BASED),
         [],
-        "integers in [0, 2). Received: 2.0 at [0]",
+        "integers in [0, 2); subtract 1 if they count from 1. Received: 2.0 at [0]",
     ),
     "numbers missing": (
         rows(LABELS, P0, P1, header=("label", "p0", "p2")),

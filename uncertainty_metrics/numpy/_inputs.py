@@ -202,9 +202,9 @@ def label_hint(labels: np.ndarray, num_classes: int) -> str:
     if is_floating(labels) and np.any(np.isnan(labels)):
         return "; leave out examples without a label"
     if num_classes == 2 and np.all((labels == -1) | (labels == 1)):
-        return "; for labels -1 and 1 pass (labels + 1) // 2"
+        return "; for -1 and 1 pass (labels + 1) // 2"
     if np.min(labels) >= 1 and np.max(labels) == num_classes:
-        return "; subtract 1 from labels that start at 1"
+        return "; subtract 1 if they count from 1"
     return ""
 
 
