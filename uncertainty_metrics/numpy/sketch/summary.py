@@ -64,8 +64,8 @@ class Summary:
     Stream the predictions of a classifier, or answers with confidences, batch by batch.
     The sums take some hundred kilobytes, however many examples there are, and `a + b`
     is the summary of the data of both: of two files, of two machines, of two days.
-    `um.report(summary)` makes the report, and `calibration_drift` compares the
-    `decisions` of two summaries.
+    `um.report(summary)` makes the report, and `calibration_drift` compares two
+    summaries.
 
     A summary holds a `ScoreSketch` of the decisions and one of all classes, and for
     each class a few sums over its examples: their number and weight, how many of the
