@@ -233,8 +233,18 @@ def spiegelhalter_test(
 
     is standard normal in the limit if each y_i is 1 with probability p_i. The test
     finds only errors that change the Brier score: overconfidence and underconfidence.
-    Scores of 1/2, and scores of 0 and 1 that are right, have no influence. The normal
-    limit needs a sum of about ten or more below the root; for a smaller sum,
+    Scores of 1/2, and scores of 0 and 1 that are right, have no influence.
+
+    z is not Normal if few surprises (outcomes that were unlikely) are expected. With
+
+      V = sum (1 - 2 p)^2 p (1 - p),   E = V^3 / (sum (1 - 2 p)^4 p (1 - p))^2
+
+    surprises are about Poisson with mean E, and E + z sqrt(E) of them were seen: z has
+    the variance and the skewness of this number. Where E is below 10, the p-value is
+    the larger of the Normal one and of twice the smaller mid-p tail of this
+    distribution. At 5% calibrated models of confidences from 0.99 to 0.9999 were
+    rejected in at most 6.2% of data sets, and where one error was expected in at most
+    2.2%, instead of up to 8.5% by Normal p-values (`studies/nearly_certain.py`).
     `calibration_test(statistic="spiegelhalter")` draws labels instead.
 
     Args:

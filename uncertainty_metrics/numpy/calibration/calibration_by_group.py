@@ -166,10 +166,12 @@ def calibration_by_group(
     of 100 groups of a calibrated model about 5 have intervals without 0.
 
     In a simulation of 84 overlapping groups (`studies/calibration_by_group_level.py`,
-    300 draws) a calibrated model had a finding in GFOUND of data sets of
+    300 draws) a calibrated model had a finding in 3.7% of data sets of
     500, 2000 and 10,000 examples. One group of an eighth of the examples, whose
-    outcomes came less often than predicted by 0.1, was found in GPOWER.
-    GCERTAIN
+    outcomes came less often than predicted by 0.1, was found in 12%, 64% and 100%.
+    Where all confidences are 0.999 or 0.9999, at most 0.7% of data sets of 2000 and of
+    20,000 had a finding, and at most 2.0% with weights; by Normal p-values 18% to 85%,
+    and 1% to 87% with weights.
 
     A mid-p tail keeps the level on average over groups. For a single group the number
     of errors is discrete: at 5%, from 0.5% to 5.7% of calibrated groups are rejected
