@@ -309,6 +309,17 @@ def test_conformal_quantiles_of_a_file_are_never_too_small(kind, weighted, n, rn
                 )
 
 
+def test_a_cell_of_two_blocks_of_a_file_has_the_lower_of_their_least_scores():
+    """Decisions for class 0 and other probabilities of it, both with the mean 0.386."""
+    low, high = (0.335, 0.3325, 0.3325), (0.42, 0.29, 0.29)
+    p = [low] * 2 + [high] * 3 + [(0.386, 0.5, 0.114)] * 5 + [(0.38, 0.5, 0.12)] * 5
+    p += [(0.1, 0.8, 0.1)] * 35
+    labels = np.repeat([0, 1], [5, 45])
+    loaded, _ = saved(summary_of({"labels": labels, "probabilities": np.array(p)}))
+    # The second largest of 50 scores 1 - p.
+    assert loaded.classes.conformal_quantile(0.05) >= 1 - 0.335
+
+
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
 def test_cells_of_two_files_have_the_lower_of_their_least_scores(kind, rng):
     """Or the quantile of the sum could be too small for the examples of one file."""
