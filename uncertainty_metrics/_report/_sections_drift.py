@@ -55,7 +55,8 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
         statistics.append(um.bin_statistics(**given))
         given["sample_weight"] = judged.squared_weights
         squares.append(um.bin_statistics(**given).counts)
-    return drift_of_bins(*statistics, np.concatenate(squares))
+    first, second = statistics
+    return drift_of_bins(first, second, np.concatenate(squares))
 
 
 def can_drift(first: Model, second: Model) -> bool:

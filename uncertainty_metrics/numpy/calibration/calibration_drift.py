@@ -392,8 +392,10 @@ def _law(
     probabilities = np.exp(logs - logs.max())
     # Effective numbers of events are not whole: as many as were observed are shared.
     events *= of_both / total
-    columns = (np.tile(row, (len(second), 1)).T for row in (sizes, confidences))
-    z = np.nan_to_num(_changes(*columns, events / sizes[:, None]).z)
+    each_size, each_confidence = (
+        np.tile(row, (len(second), 1)).T for row in (sizes, confidences)
+    )
+    z = np.nan_to_num(_changes(each_size, each_confidence, events / each_size).z)
     return _Law(z**2, probabilities / probabilities.sum())
 
 
