@@ -67,9 +67,10 @@ def bin_statistics(
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.3], num_bins=2)
+      >>> options = {"num_bins": 2, "positive_class": True}
+      >>> stats = um.bin_statistics([1, 0, 1, 0], [0.9, 0.6, 0.3, 0.1], **options)
       >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
-      ([0.0, 4.0], 0.5)
+      ([2.0, 2.0], 0.5)
     """
 
 def compute_all_metrics(

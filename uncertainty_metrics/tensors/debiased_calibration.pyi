@@ -196,7 +196,7 @@ def debiased_calibration_error(
       >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
       >>> round(float(um.debiased_calibration_error(labels, probabilities)), 6)
       0.129099
-      >>> round(float(um.rmsce(labels, probabilities)), 6)
+      >>> round(float(um.rmsce(labels, probabilities, positive_class=True)), 6)
       0.2
 
     References:

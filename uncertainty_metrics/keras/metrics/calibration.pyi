@@ -231,7 +231,7 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.CalibrationError(task="binary", num_bins=5)
+      >>> metric = um.CalibrationError("binary", num_bins=5, positive_class=True)
       >>> metric.update_state([1, 1, 0, 0], [0.9, 0.8, 0.3, 0.2])
       >>> round(float(metric.result()), 6)
       0.2
