@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -146,7 +147,7 @@ class CalibrationSpec:
         if self.positive_class is not None:
             return self
         is_event = self.by_form and one_column and not decided
-        return dataclasses.replace(self, positive_class=is_event)
+        return _with_convention(self, is_event)
 
     def warn_of_decisions(self, one_column: bool, decided: bool = False) -> None:
         """Warns if the decision is scored for one column although nobody asked for it;
@@ -184,6 +185,11 @@ class CalibrationSpec:
     def has_one_score(self) -> bool:
         """Whether an example has one score instead of one for each class."""
         return self.max_prob or self.scores_class_1
+
+
+@functools.lru_cache(maxsize=256)  # Each batch of a stream asks for it.
+def _with_convention(spec: CalibrationSpec, is_event: bool) -> CalibrationSpec:
+    return dataclasses.replace(spec, positive_class=is_event)
 
 
 def check_form(

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "uncertainty_metrics"
 # Each room may import itself and the rooms before it. "" is the files at the top.
 ROOMS = ("", "numpy", "ops", "tensors", "keras")
 STDLIB_FILES = (
+    "_user_warnings",
     "_arguments",
     "_checks",
     "_public_names",
