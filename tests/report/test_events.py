@@ -14,6 +14,7 @@ from tests.report.reports import (
     run,
     tiles,
     values,
+    weighted_or_not,
     words,
     write_csv,
     write_parquet,
@@ -149,6 +150,10 @@ def test_one_column_predicts_the_positive_class():
     text = run("a.csv", "--positive-class", "0")
     assert "The column of predictions is taken for the probability of 0" in words(text)
     assert numbers()["calibration"]["accuracy"] == np.mean((p > 0.5) == (labels == 0))
+    write_csv("b.csv", ["label", "p"], zip(labels > 0, p, strict=True))
+    assert "taken for" not in run("b.csv", "--positive-class", "true")
+    text = words(run("b.csv", "--positive-class", "false"))
+    assert "The column of predictions is taken for the probability of false" in text
 
 
 # Calibration is judged by P(class 1).
@@ -262,14 +267,17 @@ def test_a_spread_that_is_wrong_while_the_level_is_right(p, share, direction):
     assert sentence in section["verdict"]
 
 
-def test_the_numbers_of_class_0_if_that_is_the_event():
+@weighted_or_not
+def test_the_numbers_of_class_0_if_that_is_the_event(weighted):
     labels, p = too_low(400, by=0.1, seed=5)
+    w = 1 + np.arange(400) % 3 if weighted else np.ones(400)
     model = report.Predictions(
         "",
         labels,
         "probabilities",
         np.stack([1 - p, p], 1),
         event_class=0,
+        sample_weight=w if weighted else None,
         groups={"half": np.arange(400) // 200},
     )
     found = report.build(model, 15)
@@ -277,13 +285,17 @@ def test_the_numbers_of_class_0_if_that_is_the_event():
     rows = {row["name"]: row for row in found["groups"]["rows"]}
     for name, half in (("half=0", slice(200)), ("half=1", slice(200, 400))):
         row = rows[name]
-        assert row["gap"] == pytest.approx(came[half].mean() - q[half].mean())
-        assert row["mean_score"] == pytest.approx(q[half].mean())
+        mean = np.average(q[half], weights=w[half])
+        share = np.average(came[half], weights=w[half])
+        assert row["gap"] == pytest.approx(share - mean)
+        assert row["mean_score"] == pytest.approx(mean)
     bins = np.clip(np.ceil(q * 15), 1, 15)
-    gaps = [(came - q)[bins == b].sum() for b in range(1, 16)]
-    ece = np.abs(gaps).sum() / 400
+    gaps = [(w * (came - q))[bins == b].sum() for b in range(1, 16)]
+    ece = np.abs(gaps).sum() / w.sum()
     assert values(found["calibration"]["metrics"])["ece"] == pytest.approx(ece)
     assert found["mending"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
+    counts = [w[bins == b].sum() for b in range(1, 16)]
+    assert found["calibration"]["diagram"]["counts"] == pytest.approx(counts)
 
 
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):
@@ -334,12 +346,19 @@ def test_drift_of_a_class_that_decisions_do_not_see():
     )
 
 
-def test_an_ensemble_of_two_classes_is_judged_by_class_1():
+@pytest.mark.parametrize("event", [0, 1])
+def test_an_ensemble_of_two_classes_is_judged_by_the_event(event):
     rng = np.random.default_rng(0)
     labels, p = too_low(2000, by=0.1, seed=4)
     noise = rng.uniform(-0.03, 0.03, (2000, 3))
     members = np.clip(p[:, None] + noise, 0, 1)
-    found = um.report(labels, np.stack([1 - members, members], -1)).to_dict()
+    values_of = np.stack([1 - members, members], -1)
+    model = report.Predictions(
+        "", labels, "probabilities", values_of, event_class=event
+    )
+    found = report.build(model, 15)
+    if event == 0:
+        labels, members = 1 - labels, 1 - members
     eces = found["ensemble"]["metrics"]["ece"]
     expected = [um.ece(correct=labels, confidences=members[:, i]) for i in range(3)]
     assert eces["members"] == pytest.approx(expected, rel=1e-9)
