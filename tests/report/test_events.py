@@ -14,7 +14,6 @@ from tests.report.reports import (
     run,
     tiles,
     values,
-    weighted_or_not,
     words,
     write_csv,
     write_parquet,
@@ -147,13 +146,13 @@ def test_one_column_predicts_the_positive_class():
     labels, p = labels_and_p()
     write_csv("a.csv", ["label", "p"], zip(labels, p, strict=True))
     assert "taken for" not in run("a.csv", "--positive-class", "1")
-    text = run("a.csv", "--positive-class", "0")
-    assert "The column of predictions is taken for the probability of 0" in words(text)
-    assert numbers()["calibration"]["accuracy"] == np.mean((p > 0.5) == (labels == 0))
     write_csv("b.csv", ["label", "p"], zip(labels > 0, p, strict=True))
     assert "taken for" not in run("b.csv", "--positive-class", "true")
     text = words(run("b.csv", "--positive-class", "false"))
     assert "The column of predictions is taken for the probability of false" in text
+    text = run("a.csv", "--positive-class", "0")
+    assert "The column of predictions is taken for the probability of 0" in words(text)
+    assert numbers()["calibration"]["accuracy"] == np.mean((p > 0.5) == (labels == 0))
 
 
 # Calibration is judged by P(class 1).
@@ -253,51 +252,6 @@ def test_the_numbers_are_those_of_class_1(kind, columns, weighted):
     assert found["calibration"]["share"] == pytest.approx(w @ labels / w.sum())
 
 
-@pytest.mark.parametrize(
-    ("p", "share", "direction"),
-    [(0.9, 0.75, "too extreme"), (0.6, 0.9, "too close to 1/2")],
-)
-def test_a_spread_that_is_wrong_while_the_level_is_right(p, share, direction):
-    labels = np.concatenate([np.arange(200) < 200 * q for q in (share, 1 - share)])
-    section = um.report(labels.astype(int), np.repeat([p, 1 - p], 200)).to_dict()[
-        "calibration"
-    ]
-    assert section["direction"] == direction
-    sentence = f"{direction.capitalize()}: the more probable class has a mean"
-    assert sentence in section["verdict"]
-
-
-@weighted_or_not
-def test_the_numbers_of_class_0_if_that_is_the_event(weighted):
-    labels, p = too_low(400, by=0.1, seed=5)
-    w = 1 + np.arange(400) % 3 if weighted else np.ones(400)
-    model = report.Predictions(
-        "",
-        labels,
-        "probabilities",
-        np.stack([1 - p, p], 1),
-        event_class=0,
-        sample_weight=w if weighted else None,
-        groups={"half": np.arange(400) // 200},
-    )
-    found = report.build(model, 15)
-    came, q = 1 - labels, 1 - p
-    rows = {row["name"]: row for row in found["groups"]["rows"]}
-    for name, half in (("half=0", slice(200)), ("half=1", slice(200, 400))):
-        row = rows[name]
-        mean = np.average(q[half], weights=w[half])
-        share = np.average(came[half], weights=w[half])
-        assert row["gap"] == pytest.approx(share - mean)
-        assert row["mean_score"] == pytest.approx(mean)
-    bins = np.clip(np.ceil(q * 15), 1, 15)
-    gaps = [(w * (came - q))[bins == b].sum() for b in range(1, 16)]
-    ece = np.abs(gaps).sum() / w.sum()
-    assert values(found["calibration"]["metrics"])["ece"] == pytest.approx(ece)
-    assert found["mending"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
-    counts = [w[bins == b].sum() for b in range(1, 16)]
-    assert found["calibration"]["diagram"]["counts"] == pytest.approx(counts)
-
-
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     labels, p = too_low(6000, by=0.02, seed=1)
     weight = np.where(labels, 2.0, 1.0)
@@ -346,19 +300,12 @@ def test_drift_of_a_class_that_decisions_do_not_see():
     )
 
 
-@pytest.mark.parametrize("event", [0, 1])
-def test_an_ensemble_of_two_classes_is_judged_by_the_event(event):
+def test_an_ensemble_of_two_classes_is_judged_by_class_1():
     rng = np.random.default_rng(0)
     labels, p = too_low(2000, by=0.1, seed=4)
     noise = rng.uniform(-0.03, 0.03, (2000, 3))
     members = np.clip(p[:, None] + noise, 0, 1)
-    values_of = np.stack([1 - members, members], -1)
-    model = report.Predictions(
-        "", labels, "probabilities", values_of, event_class=event
-    )
-    found = report.build(model, 15)
-    if event == 0:
-        labels, members = 1 - labels, 1 - members
+    found = um.report(labels, np.stack([1 - members, members], -1)).to_dict()
     eces = found["ensemble"]["metrics"]["ece"]
     expected = [um.ece(correct=labels, confidences=members[:, i]) for i in range(3)]
     assert eces["members"] == pytest.approx(expected, rel=1e-9)

@@ -201,16 +201,6 @@ def test_a_bent_curve_is_miscalibrated_though_its_level_and_slope_fit():
     assert signs.size == 4000
 
 
-def test_no_map_helps_risks_that_either_test_finds_miscalibrated():
-    found = um.report(*with_events(200)).to_dict()
-    found["mending"]["needs_mending"] = False
-    for of_ece, of_risks in ((0.5, 0.001), (0.001, 0.5)):
-        found["bayesian_ece"]["p_value"] = of_ece
-        found["risk"]["p_value"] = of_risks
-        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Mending"]
-        assert (said.value, said.level) == ("No map clearly helps", "unclear")
-
-
 def test_each_brier_score_says_which_one_it_is():
     labels, p = with_events(200)
     found = um.report(labels, p)
@@ -342,3 +332,13 @@ def test_the_smaller_class_of_all_weights():
         event_class=1,
     )  # fmt: skip
     assert risks_of(model).smaller_class == 1
+
+
+def test_no_map_helps_risks_that_either_test_finds_miscalibrated():
+    found = um.report(*with_events(200)).to_dict()
+    found["mending"]["needs_mending"] = False
+    for of_ece, of_risks in ((0.5, 0.001), (0.001, 0.5)):
+        found["bayesian_ece"]["p_value"] = of_ece
+        found["risk"]["p_value"] = of_risks
+        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Mending"]
+        assert (said.value, said.level) == ("No map clearly helps", "unclear")
