@@ -434,6 +434,9 @@ def test_chains_taken_for_instances_bring_a_warning(name):
     fixed = np.moveaxis(logp, -1, 0).reshape(20, -1)
     assert fixed.shape == (20, 400)
     np.testing.assert_array_equal(fixed[3], logp[:, :, 3].reshape(-1))
+    many = np.repeat(logp, 4, axis=0)
+    with pytest.warns(UserWarning, match=r"`logp` of shape \[16, 100, 20\]"):
+        FUNCTIONS[name](many)
     for other in (fixed, logp[:, :99], logp[:, :, :4], np.repeat(logp, 5, axis=0)):
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "`logp` of shape", UserWarning)

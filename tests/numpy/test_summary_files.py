@@ -149,6 +149,17 @@ def test_a_file_of_fewer_than_fifty_examples_is_refused(rng, monkeypatch):
         um.Summary.load(file)
 
 
+def test_impossible_labels_are_examples_and_have_no_weight(rng):
+    correct, confidences = np.arange(60) % 6 > 0, np.ones(60)
+    summary, file = um.Summary(), io.BytesIO()
+    summary.update(
+        correct=correct, confidences=confidences, sample_weight=np.full(60, 1e-3)
+    )
+    summary.save(file)
+    file.seek(0)
+    assert um.Summary.load(file).impossible == 10
+
+
 @pytest.mark.parametrize("weight", [1e3, 1e-3])
 def test_blocks_of_other_right_answers_than_the_sums_are_refused(weight, rng):
     """A share of 5e-4 of the weight is far more than rounding, in any unit of it."""

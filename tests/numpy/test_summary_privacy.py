@@ -183,6 +183,18 @@ def test_the_two_classes_and_the_decisions_are_cut_at_the_same_examples(events, 
     assert up_to[-1] == 80
 
 
+def test_squared_weights_of_the_labels_are_those_of_the_examples(rng):
+    data = predictions(rng, "two classes", 200, weighted=True)
+    _, arrays = saved(summary_of(data))
+    blocks = np.concatenate([arrays["decided"], arrays["others"]], axis=1)
+    w = data["sample_weight"]
+    for k in range(2):
+        mine = blocks[:, blocks[0] == k]
+        # All examples, and those with the label k.
+        np.testing.assert_allclose(mine[5].sum(), w @ w)
+        np.testing.assert_allclose(mine[6].sum(), (w**2) @ (data["labels"] == k))
+
+
 def test_a_heavy_example_does_not_stand_alone(rng):
     data = predictions(rng, "four classes", 400)
     data["sample_weight"] = np.where(np.arange(400) % 40 == 0, 100.0, 1.0)
@@ -316,8 +328,9 @@ def test_a_cell_of_two_blocks_of_a_file_has_the_lower_of_their_least_scores():
     p += [(0.1, 0.8, 0.1)] * 35
     labels = np.repeat([0, 1], [5, 45])
     loaded, _ = saved(summary_of({"labels": labels, "probabilities": np.array(p)}))
-    # The second largest of 50 scores 1 - p.
-    assert loaded.classes.conformal_quantile(0.05) >= 1 - 0.335
+    cells = loaded.classes._groups()[0]
+    np.testing.assert_allclose(cells.scores, [0.1, 0.38, 0.386])
+    assert loaded.classes._content.least[cells.places[2]] <= 0.335
 
 
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
@@ -414,6 +427,10 @@ def test_private_answers_are_near_those_of_the_examples(kind, rng):
         expected["brier_score"].standard_error
     )
     assert np.all(arrays["decided"][3] <= arrays["decided"][2])
+    if kind == "four classes":  # Each count has its noise, but all have one total.
+        totals = np.bincount(arrays["others"][0].astype(int), arrays["others"][2])
+        np.testing.assert_allclose(totals, loaded.num_examples, rtol=1e-9)
+        np.testing.assert_allclose(arrays["decided"][2].sum(), totals[0], rtol=1e-9)
     again, _ = saved(loaded + saved(summary, private=1.0)[0])
     assert (loaded.private, again.private, summary.private) == (4.0, 4.0, None)
     with pytest.raises(ValueError, match="only to another one"):
@@ -432,6 +449,17 @@ def test_private_needs_new_examples_without_weights(rng):
             other.save(io.BytesIO(), private=1.0)
     with pytest.raises(ValueError, match="50 examples or more"):
         summary_of({n: x[:10] for n, x in data.items()}).save(io.BytesIO(), 10.0)
+
+
+def test_private_conformal_quantiles_are_not_too_small_for_the_scores_in_a_bin(
+    monkeypatch,
+):
+    """Without noise: 0.301 is below the middle of its bin, the first of a block."""
+    monkeypatch.setattr(_discrete_laplace, "noise", lambda _, shape: np.zeros(shape))
+    p, labels = np.repeat([0.295, 0.301], 30), np.repeat([0, 1], 30)
+    data = {"labels": labels, "probabilities": np.stack([1 - p, p], axis=1)}
+    loaded, _ = saved(summary_of(data), private=100.0)
+    assert loaded.classes.conformal_quantile(0.1) >= 1 - 0.301
 
 
 def test_the_most_frequent_label_takes_what_is_left_by_rounding():

@@ -154,6 +154,10 @@ def test_one_column_predicts_the_positive_class():
     labels, p = labels_and_p()
     write_csv("a.csv", ["label", "p"], zip(labels, p, strict=True))
     assert "taken for" not in run("a.csv", "--positive-class", "1")
+    write_csv("b.csv", ["label", "p"], zip(labels > 0, p, strict=True))
+    assert "taken for" not in run("b.csv", "--positive-class", "true")
+    text = words(run("b.csv", "--positive-class", "false"))
+    assert "The column of predictions is taken for the probability of false" in text
     text = run("a.csv", "--positive-class", "0")
     assert "The column of predictions is taken for the probability of 0" in words(text)
     assert numbers()["calibration"]["accuracy"] == np.mean((p > 0.5) == (labels == 0))
@@ -344,30 +348,6 @@ def test_a_spread_that_is_wrong_while_the_level_is_right(p, share, direction):
     assert section["direction"] == direction
     sentence = f"{direction.capitalize()}: the more probable class has a mean"
     assert sentence in section["verdict"]
-
-
-def test_the_numbers_of_class_0_if_that_is_the_event():
-    labels, p = too_low(400, by=0.1, seed=5)
-    model = report.Predictions(
-        "",
-        labels,
-        "probabilities",
-        np.stack([1 - p, p], 1),
-        event_class=0,
-        groups={"half": np.arange(400) // 200},
-    )
-    found = report.build(model, 15)
-    came, q = 1 - labels, 1 - p
-    rows = {row["name"]: row for row in found["groups"]["rows"]}
-    for name, half in (("half=0", slice(200)), ("half=1", slice(200, 400))):
-        row = rows[name]
-        assert row["gap"] == pytest.approx(came[half].mean() - q[half].mean())
-        assert row["mean_score"] == pytest.approx(q[half].mean())
-    bins = np.clip(np.ceil(q * 15), 1, 15)
-    gaps = [(came - q)[bins == b].sum() for b in range(1, 16)]
-    ece = np.abs(gaps).sum() / 400
-    assert values(found["calibration"]["metrics"])["ece"] == pytest.approx(ece)
-    assert found["mending"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
 
 
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):

@@ -15,6 +15,7 @@ from uncertainty_metrics._report import (
     _sections_comparison,
     _sections_risk,
     _sections_survival,
+    _verdict,
 )
 from uncertainty_metrics._report._predictions import Confidences
 from uncertainty_metrics._report._risks import risks_of
@@ -285,6 +286,8 @@ def test_repeated_ids_are_noted():
     rows = zip(np.arange(200), labels, p, strict=True)
     write_csv("c.csv", ["id", "label", "p"], rows)
     assert "values of `id`" not in words(run("c.csv"))
+    # Rows without an id may be different ones.
+    assert _row_notes.note_on_repeats("id", [None, None, 1, 2]) is None
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -333,6 +336,7 @@ def test_labels_of_several_columns_are_noted():
     labels = rng.integers(0, 2, (30, 4))
     start = "Labels of shape [30, 4] are taken for 120 examples of the same event."
     assert noted(um.report(labels, p), start)
+    assert noted(um.report(labels[:, :2], p[:, :2]), "Labels of shape [30, 2]")
     assert not noted(um.report(labels[:, :1], p[:, :1]), "Labels of shape")
     # Pixels with the probability of each class are no labels of one example.
     pixels = rng.dirichlet(np.ones(3), (30, 4))
@@ -345,3 +349,13 @@ def test_the_smaller_class_of_all_weights():
         event_class=1,
     )  # fmt: skip
     assert risks_of(model).smaller_class == 1
+
+
+def test_no_map_helps_risks_that_either_test_finds_miscalibrated():
+    found = um.report(*with_events(200)).to_dict()
+    found["mending"]["needs_mending"] = False
+    for of_ece, of_risks in ((0.5, 0.001), (0.001, 0.5)):
+        found["bayesian_ece"]["p_value"] = of_ece
+        found["risk"]["p_value"] = of_risks
+        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Mending"]
+        assert (said.value, said.level) == ("No map clearly helps", "unclear")

@@ -106,25 +106,6 @@ def test_files_of_one_label_each_are_read_as_one():
         )
 
 
-def test_a_file_of_booleans_and_one_of_numbers_are_read_as_one():
-    pathlib.Path("1.csv").write_text("label,p\nTrue,0.2\nFalse,0.3\n")
-    pathlib.Path("2.csv").write_text("label,p\n0,0.2\n1,0.3\n")
-    pathlib.Path("whole.csv").write_text("label,p\nTrue,.2\nFalse,.3\n0,.2\n1,.3\n")
-    choice = Choice(positive_class="1")
-    whole = read_predictions(pathlib.Path("whole.csv"), choice)
-    found = _streams.read_stream(_streams.files_of(["?.csv"]), choice).result()
-    for model in (whole, found):
-        assert model.classes == ("not 1", "1")
-        np.testing.assert_array_equal(model.labels, [0, 0, 0, 1])
-
-
-def test_a_file_without_the_column_of_labels_is_named():
-    pathlib.Path("1.csv").write_text("label,p\nno,0.2\nyes,0.3\n")
-    pathlib.Path("2.csv").write_text("other,p\nno,0.2\nyes,0.3\n")
-    with pytest.raises(ReportError, match=r"^2\.csv: there is no column `label`"):
-        _streams.read_stream(_streams.files_of(["*.csv"]), Choice(positive_class="no"))
-
-
 @pytest.mark.parametrize(
     ("first", "second", "positive", "expected"),
     [
@@ -225,3 +206,22 @@ def test_a_long_name_of_a_group_takes_its_room_once():
     ]  # fmt: skip
     assert [row.name for row in by_array] == [row.name for row in table]
     assert [row["size"] for row in numbers()["groups"]["rows"]] == [1000, 999, 1]
+
+
+def test_a_file_of_booleans_and_one_of_numbers_are_read_as_one():
+    pathlib.Path("1.csv").write_text("label,p\nTrue,0.2\nFalse,0.3\n")
+    pathlib.Path("2.csv").write_text("label,p\n0,0.2\n1,0.3\n")
+    pathlib.Path("whole.csv").write_text("label,p\nTrue,.2\nFalse,.3\n0,.2\n1,.3\n")
+    choice = Choice(positive_class="1")
+    whole = read_predictions(pathlib.Path("whole.csv"), choice)
+    found = _streams.read_stream(_streams.files_of(["?.csv"]), choice).result()
+    for model in (whole, found):
+        assert model.classes == ("not 1", "1")
+        np.testing.assert_array_equal(model.labels, [0, 0, 0, 1])
+
+
+def test_a_file_without_the_column_of_labels_is_named():
+    pathlib.Path("1.csv").write_text("label,p\nno,0.2\nyes,0.3\n")
+    pathlib.Path("2.csv").write_text("other,p\nno,0.2\nyes,0.3\n")
+    with pytest.raises(ReportError, match=r"^2\.csv: there is no column `label`"):
+        _streams.read_stream(_streams.files_of(["*.csv"]), Choice(positive_class="no"))
