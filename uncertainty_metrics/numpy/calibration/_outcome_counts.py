@@ -88,7 +88,7 @@ def _law_of_rare(probabilities: np.ndarray, most: int) -> np.ndarray:
     law = np.zeros(num_sums + most + 1)
     law[num_sums] = np.exp(np.log1p(-probabilities).sum())
     for k in range(1, len(law) - num_sums):  # Each follows from those before it.
-        law[num_sums + k] = max(signed @ law[k : k + num_sums], 0.0) / k
+        law[num_sums + k] = max(float(signed @ law[k : k + num_sums]), 0.0) / k
     return law[num_sums:]
 
 
