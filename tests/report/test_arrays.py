@@ -425,7 +425,8 @@ def test_p_values_hold_where_hardly_any_is_wrong():
 
 
 def test_labels_of_one_class():
-    tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[1]
+    data = {"labels": np.ones(60), "probabilities": np.linspace(0.5, 1, 60)}
+    tile = tiles_of(**in_two_columns(data))[2]
     assert (tile["value"], tile["level"]) == ("Nothing to compare", "unclear")
     assert tile["detail"].startswith("All outcomes are the same.")
 
