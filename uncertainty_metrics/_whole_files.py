@@ -8,14 +8,14 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 # Files that programs write to whatever is behind them.
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
 @contextlib.contextmanager
-def written_whole(path: str | bytes | os.PathLike) -> Iterator[IO[bytes]]:
+def written_whole(path: str | bytes | os.PathLike[Any]) -> Iterator[IO[bytes]]:
     """Yields a file to write bytes to, which takes the place of the one at `path`.
 
     The bytes go to a new file in the same folder, which is renamed when the context
