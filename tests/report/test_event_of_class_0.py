@@ -52,3 +52,19 @@ def test_members_of_an_ensemble_are_judged_by_class_0():
     assert found["members"] == pytest.approx(expected, rel=1e-9)
     ece = um.ece(correct=came, confidences=1 - members.mean(1))
     assert found["ensemble"] == pytest.approx(ece, abs=1e-9)
+
+
+def test_drift_is_that_of_class_0():
+    models = []
+    for seed in (1, 2):
+        labels, p = too_low(1000, by=0.1 * seed, seed=seed)
+        two = np.stack([1 - p, p], 1)
+        models.append(
+            report.Predictions("", labels, "probabilities", two, event_class=0)
+        )
+    found = report.build(models[0], 5, models[1])["comparison"]["drift"]
+    for row in found["bins"]:
+        for name, model in zip(("first", "second"), models, strict=True):
+            q, came = model.arguments["probabilities"][:, 0], 1 - model.labels
+            inside = (q > row["from"]) & (q <= row["to"])
+            assert row[name] == pytest.approx(np.mean((came - q)[inside]))

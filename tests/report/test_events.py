@@ -336,20 +336,6 @@ def test_the_curve_of_risks_has_groups_and_numbers():
     assert f"Slope = {um.calibration_slope(labels, p).estimate:.3f}" in lines
 
 
-@pytest.mark.parametrize(
-    ("p", "share", "direction"),
-    [(0.9, 0.75, "too extreme"), (0.6, 0.9, "too close to 1/2")],
-)
-def test_a_spread_that_is_wrong_while_the_level_is_right(p, share, direction):
-    labels = np.concatenate([np.arange(200) < 200 * q for q in (share, 1 - share)])
-    section = um.report(labels.astype(int), np.repeat([p, 1 - p], 200)).to_dict()[
-        "calibration"
-    ]
-    assert section["direction"] == direction
-    sentence = f"{direction.capitalize()}: the more probable class has a mean"
-    assert sentence in section["verdict"]
-
-
 def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     labels, p = too_low(6000, by=0.02, seed=1)
     weight = np.where(labels, 2.0, 1.0)
