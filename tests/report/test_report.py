@@ -350,7 +350,7 @@ def test_deviations_by_chance_are_no_miscalibration():
 
 CHANCE = re.compile(
     r"the ECE of the data is ([\d.]+)\. .* up to about ([\d.]+) .*, and as much as "
-    r"this one with p (= [\d.]+|< 0.001): this one (may be|is borderline|shows more)"
+    r"this one with p ([=<≤] [\d.]+): this one (may be|is borderline|shows more)"
 )
 
 
@@ -367,7 +367,8 @@ def test_verdicts_on_chance_agree_with_their_numbers():
         # By chance the ECE is |N(0, v)|; 10,000 draws give p up to an error.
         z = (right / n - 0.75) / (0.75 * 0.25 / n) ** 0.5
         assert level == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
-        assert shown == ("< 0.001" if level < 0.0005 else f"= {level:.3f}")
+        least = "< 0.001" if level < 0.0005 else "≤ 0.001"
+        assert shown == (least if level <= 0.001 else f"= {level:.3f}")
         expected = "is borderline" if round(level, 3) <= 0.05 else "may be"
         assert verdict == ("shows more" if round(level, 3) <= 0.01 else expected)
         assert not (verdict == "shows more" and float(ece) <= float(chance))

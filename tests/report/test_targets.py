@@ -192,7 +192,7 @@ def test_a_path_that_the_system_refuses_is_one_line(path, capsys):
 def test_too_few_examples_for_a_summary_are_one_line(capsys, monkeypatch):
     predictions()
 
-    def refuse(self, file):
+    def refuse(self, file, private=None):
         raise ValueError("fewer than 50 examples")
 
     monkeypatch.setattr(um.Summary, "save", refuse)
