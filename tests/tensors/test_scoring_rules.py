@@ -428,8 +428,9 @@ def test_the_number_of_classes_may_be_beyond_the_type_of_the_labels(
     probabilities = np.full((1, classes), 1 / classes)
     score = room.brier_score(np.array([label], dtype), probabilities, zero_based=True)
     assert float(score) == pytest.approx(1 - 1 / classes, rel=1e-12)
-    with pytest.raises(ValueError, match=rf"integers in \[0, {classes}\)"):
-        room.brier_score(np.array([-1], dtype), probabilities)
+    for wrong in (-1, 1.5):
+        with pytest.raises(ValueError, match=rf"integers in \[0, {classes}\)"):
+            room.brier_score(np.array([wrong], dtype), probabilities)
 
 
 @ROOMS

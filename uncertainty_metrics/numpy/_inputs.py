@@ -203,7 +203,8 @@ def label_hint(labels: np.ndarray, num_classes: int) -> str:
         return "; leave out examples without a label"
     if num_classes == 2 and np.all((labels == -1) | (labels == 1)):
         return "; for -1 and 1 pass (labels + 1) // 2"
-    if np.min(labels) >= 1 and np.max(labels) == num_classes:
+    # The type of the labels may be too narrow for the number of classes.
+    if np.min(labels) >= 1 and np.max(labels) == np.int64(num_classes):
         return "; subtract 1 if they count from 1"
     return ""
 
