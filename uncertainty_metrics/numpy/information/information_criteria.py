@@ -92,10 +92,17 @@ def warn_of(name: str, values: np.ndarray, limit: float, stacklevel: int = 3) ->
         )
 
 
+def _variances(logp: np.ndarray) -> np.ndarray:
+    """Returns the variance over the draws, shape [n, ...]; of equal numbers exactly 0,
+    whatever the rounding of their mean.
+    """
+    return (logp - logp[:, :1]).var(axis=1, ddof=1)
+
+
 def _waic(logp: np.ndarray, waic_type: str) -> np.ndarray:
     """Returns the WAIC of each instance, shape [n, ...]."""
     if waic_type == "waic1":
-        return _psis.log_mean_exp(logp) - logp.var(axis=1, ddof=1)
+        return _psis.log_mean_exp(logp) - _variances(logp)
     return 2 * logp.mean(axis=1) - _psis.log_mean_exp(logp)
 
 
@@ -124,7 +131,7 @@ def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
             values = -_psis.log_mean_exp(-rows)
         else:
             values = _waic(rows, criterion)
-        return values, rows.var(axis=1, ddof=1)
+        return values, _variances(rows)
 
     blocks = _threads.map_blocks(of_block, len(logp), logp[0].size)
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
