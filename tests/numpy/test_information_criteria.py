@@ -445,5 +445,5 @@ def test_chains_taken_for_instances_bring_a_warning(name):
 
 def test_equal_log_likelihoods_of_any_size_have_no_variance():
     for value in (-0.1, -1e30):  # 23 times the number is rounded.
-        estimate, sem = um.negative_waic(np.full((2, 23), value))
+        estimate, sem = criteria.negative_waic(np.full((2, 23), value))
         assert (estimate, sem) == (pytest.approx(value, rel=1e-15), 0)
