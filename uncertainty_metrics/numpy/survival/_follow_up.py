@@ -17,8 +17,8 @@ from uncertainty_metrics.numpy.survival._conditional_curves import (
 
 _NAME_THE_CAUSE = (
     "if codes above 1 are events of other causes (competing events), name the cause "
-    "that the forecasts are about by cause=1, here or in `survival_at`, whose labels and "
-    "weights every metric and report takes"
+    "that the forecasts are about by cause=1, here or in `survival_at`, whose labels "
+    "and weights every metric and report takes"
 )
 
 
