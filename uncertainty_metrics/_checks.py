@@ -23,7 +23,7 @@ SWAPPED = (
 )
 
 
-# The argument that predictions may belong to, if their values do not fit `name`.
+# The argument that the caller probably meant, if the values do not fit this one.
 _HINTS = {
     "probabilities": "; for logits use `logits`",
     "logits": "; for probabilities use `probabilities`, or take their logarithm",

@@ -198,7 +198,7 @@ def plan_of(
     def values() -> list[str]:
         return _names.texts(labels_of(label))
 
-    # The labels of a regression name no columns.
+    # The labels of a regression are numbers, not the names of classes.
     columns = _names.columns_of(header, label, choice, None if regression else values)
     if regression and columns:
         raise both(regression, columns.names)

@@ -21,7 +21,7 @@ _KERAS_HINTS = {
         "for probabilities use `from_logits=False`"
     ),
 }
-# The label of a wrong one-hot row: no class, and no label that anyone ignores.
+# The label of a wrong one-hot row: never a class, and never an `ignore_index`.
 WRONG_LABEL = np.iinfo(np.int32).min
 
 

@@ -122,8 +122,8 @@ def _steps(
     if sums.hi is None or sums.lo is None:
         return [invalid, units]
     hi, lo = (_value(part, rows) for part in (hi, lo))
-    # A batch that is not valid adds -0.0, which changes no bit. The steps of sums of 0
-    # might change some, because they round the pair again.
+    # A batch that is not valid adds -0.0, which changes no bit. Adding +0.0 could round
+    # the pair (hi, lo) again.
     pair = (
         xp.where(valid, step, xp.constant(-0.0, step.dtype))
         for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)

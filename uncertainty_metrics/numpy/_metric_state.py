@@ -189,10 +189,10 @@ def _add_pairs(
     return {"hi": hi, "lo": lo}
 
 
-# While a metric is made for a state: a weak reference to the number of cells of this
-# state, as a set of one. The options and classes may come from a file that claims any
-# number of cells. `bounded_by` owns the set, so that the bound ends with it even if an
-# interrupt comes before `finally`.
+# Upper bound on the number of cells while a metric is loaded, because the options may
+# come from a file that claims any number. It is a weak reference to a set of one
+# number, which `bounded_by` owns, so that it ends with it even if an interrupt comes
+# before `finally`.
 _bound: contextvars.ContextVar[Callable[[], set[int] | None]] = contextvars.ContextVar(
     "bound", default=lambda: None
 )

@@ -100,9 +100,7 @@ def kolmogorov_smirnov(residuals: Residuals) -> xp.Tensor:
 
 
 def kuiper(residuals: Residuals) -> xp.Tensor:
-    """Returns the largest less the smallest sum of residuals up to a score; 0, the sum
-    before the first, is one of the sums.
-    """
+    """Returns the range of the cumulative sums of residuals, the initial 0 included."""
     sums = residuals.running
     return xp.maximum(xp.reduce_max(sums), 0) - xp.minimum(xp.reduce_min(sums), 0)
 

@@ -85,8 +85,8 @@ def _node_values(margins: xp.Tensor) -> xp.Tensor:
     z = xp.clip_by_value(z, dtype(_FAR), dtype(0))
     largest = z == 0
     ties = xp.reduce_sum(xp.cast(largest, z.dtype), axis=-1, keepdims=True)
-    # The sum is without the largest, beside whose exponential, 1, a small rest would be
-    # lost.
+    # The largest has the exponential 1. The others are summed apart, because small ones
+    # that are added to 1 lose digits.
     z = xp.where(largest, xp.constant(_NEGLIGIBLE, z.dtype), z)
     u = betas[:, None] * z[:, None, :]
     mass = xp.exp(u)

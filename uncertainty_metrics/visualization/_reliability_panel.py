@@ -309,8 +309,8 @@ def _draw_score_line(
     few = curve.sizes < FEW
     style = _series.line(i) | {"clip_on": _clips(x)}
     marks = {}
-    # Markers distinguish the lines also in grey. A line of NaN alone has no length, by
-    # which they are placed.
+    # Markers distinguish the lines also in grey. They are spaced by the length of the
+    # line, and a line of NaN has none.
     if marked and not np.all(few):
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}

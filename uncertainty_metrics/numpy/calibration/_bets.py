@@ -250,7 +250,7 @@ def bet(
         own = np.logaddexp(
             _log_sum(won + bets.log_shares[:, None]), _log_reserve(numbers, mode)
         )
-        # Between its own examples a set keeps its value.
+        # A set changes only at its own examples; between them its value is carried on.
         log_values[i] = np.append(before[i], own)[np.cumsum(members)]
         log_won[i], last[i] = won[:, -1], numbers[-1]
     return Wealth(log_won, last), log_mean(log_values)

@@ -107,7 +107,7 @@ def minimize(
         if not np.isfinite(descent):
             break
         size = np.max(np.abs(step)) / (1 + min(np.max(np.abs(point)), _LARGE))
-        # The direction of a descent below the rounding of the value means nothing.
+        # A predicted descent below the rounding error of the value means nothing.
         rounding = 16 * _EPSILON * abs(here.value)
         is_short = size <= _LAST_STEP and descent <= _LAST_DESCENT
         if last_size <= _STEP_BEFORE and (is_short or descent <= rounding):

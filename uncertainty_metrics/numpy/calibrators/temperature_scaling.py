@@ -138,7 +138,7 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
         return _checks.error(
             name,
             "larger at the labels than on average: else the best temperature is "
-            "infinite",
+            "infinite; check the order of classes and rows",
             f"labels whose mean logit is not above the mean of all{where}",
         )
     return _checks.error(

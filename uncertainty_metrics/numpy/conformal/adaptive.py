@@ -93,8 +93,8 @@ class AdaptiveConformal:
             self._rates = np.array([self.rate])
         self.num_updates = 0
         self._misses = 0
-        # For each rate: the number of misses that it would have made alone, and its
-        # share in the mean of the levels.
+        # For each rate: the misses that it would have made alone, and the weight of its
+        # level in the weighted mean of all levels.
         self._missed = np.zeros(len(self._rates), np.int64)
         self._shares = np.full(len(self._rates), 1 / len(self._rates))
         self._recent: np.ndarray | None = None

@@ -146,7 +146,7 @@ def sampled_agreement(answers: ArrayLike) -> SampledAgreement:
     """
     table = _table("answers", answers)
     counts = _count(table)
-    # Of each row the most frequent answer first, and of equals the one given first.
+    # Sort the answers of each row by frequency, and equally frequent ones by place.
     order = np.lexsort((counts.first, -counts.size, counts.row))
     best = order[counts.starts]
     shares = counts.size / table.shape[1]

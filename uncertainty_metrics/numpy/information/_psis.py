@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy import _threads
 
 # No generalized Pareto distribution is fitted to fewer ratios.
 MIN_TAIL = 5
-# A ratio below this share (its logarithm) of the largest is not in the tail.
+# Log of the smallest ratio to the largest one that counts as tail.
 LOG_TINY = math.log(np.finfo(np.float64).tiny)
 # Numbers of a block of rows whose tails are fitted at once.
 _BLOCK = 2**18

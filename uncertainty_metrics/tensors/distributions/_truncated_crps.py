@@ -92,7 +92,7 @@ def _score(
 
     y_offset = beside(y)
     points = [(beside(place), mass) for place, mass in points]
-    # Of equal marks the label is last, because F includes the jump at the label.
+    # The label comes after marks that equal it: F is continuous from the right.
     places = [place for place, _ in points]
     marks = tf.stack([low, tf.zeros_like(y), high, *places, y_offset], axis=-1)
     marks = tf.sort(marks, axis=-1)
