@@ -29,13 +29,11 @@ _SMALL = 0.0027
 _LEAST_EXAMPLES = 5
 
 
-def statistics_of(
-    model: Decided, num_bins: int, event: int | None = None
-) -> BinStatistics:
+def statistics_of(model: Decided, num_bins: int) -> BinStatistics:
     """Returns the bins of the scores by which calibration is judged; of weighted ones
     with effective numbers.
     """
-    judged = judged_of(model, event)
+    judged = judged_of(model)
     bins = um.bin_statistics(**judged.arguments, num_bins=num_bins)
     scale = judged.sample_size / bins.counts.sum()
     sums = (bins.counts, bins.score_sums, bins.outcome_sums)
