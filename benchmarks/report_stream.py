@@ -71,9 +71,9 @@ def reading(folder: str) -> None:
 
 def summing(folder: str) -> None:
     """Reads shards as the report does."""
-    from uncertainty_metrics._report import _streams
+    from uncertainty_metrics._report.reading import _large_files
 
-    _streams.read_stream(_streams.files_of([folder])).result()
+    _large_files.read_stream(_large_files.files_of([folder])).result()
 
 
 def reporting(folder: str) -> None:
@@ -114,7 +114,7 @@ def measured(
 def run_task(name: str, arguments: list[str]) -> None:
     import pyarrow.parquet  # noqa: F401
 
-    from uncertainty_metrics._report import _streams  # noqa: F401
+    from uncertainty_metrics._report.reading import _large_files  # noqa: F401
 
     passed, processor = time.perf_counter(), time.process_time()
     _TASKS[name](*arguments)

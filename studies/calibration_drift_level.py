@@ -22,14 +22,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import stats
 
-from uncertainty_metrics.numpy.calibration._binning import (
+from uncertainty_metrics.numpy.calibration.bins._binning import (
     BinStatistics,
     calibration_error,
     even_edges,
     even_index,
 )
-from uncertainty_metrics.numpy.calibration.calibration_drift import calibration_drift
-from uncertainty_metrics.numpy.sketch.summary import Summary
+from uncertainty_metrics.numpy.calibration.watching.calibration_drift import (
+    calibration_drift,
+)
+from uncertainty_metrics.numpy.summaries.summary import Summary
 
 _LEVEL = 0.05
 _BINS = 15

@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics.numpy.calibration.calibration_tests import calibration_test
+from uncertainty_metrics.numpy.calibration.without_bins.calibration_tests import (
+    calibration_test,
+)
 
 _LEVEL = 0.05
 # By kind of score: the number of classes, and the options of the test.

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import special
 
-from uncertainty_metrics.numpy.calibration.calibration_monitor import (
+from uncertainty_metrics.numpy.calibration.watching.calibration_monitor import (
     CalibrationMonitor,
 )
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.numpy.calibration import semiparametric
+from uncertainty_metrics.numpy.calibration.smoothed import semiparametric
 
 
 class Truth(NamedTuple):

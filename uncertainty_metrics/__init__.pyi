@@ -30,20 +30,18 @@ from .tensors.class_wise_errors import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
-from .numpy.calibration.calibration_by_group import calibration_by_group as calibration_by_group
+from .numpy.calibration.watching.calibration_by_group import (calibration_by_group as calibration_by_group)
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
-from .numpy.sketch.summary import Summary as Summary
-from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
-from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
+from .numpy.summaries.summary import Summary as Summary
+from .numpy.calibration.watching.calibration_drift import (calibration_drift as calibration_drift)
+from .numpy.calibration.watching.calibration_monitor import (CalibrationMonitor as CalibrationMonitor)
 from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
 
 # Calibration beyond bins.
-from .numpy.calibration.corp import (
-    corp_decomposition as corp_decomposition,
-)
+from .numpy.calibration.without_bins.corp import (corp_decomposition as corp_decomposition)
 from .tensors.cumulative_calibration import (
     atb as atb,
     averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
@@ -52,7 +50,7 @@ from .tensors.cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
-from .numpy.calibration.risk_calibration import (
+from .numpy.calibration.risk.risk_calibration import (
     calibration_intercept as calibration_intercept,
     calibration_slope as calibration_slope,
     integrated_calibration_index as integrated_calibration_index,
@@ -76,7 +74,7 @@ from .numpy.survival.censored_calibration import (
     censored_calibration_error as censored_calibration_error,
     censored_calibration_error_conf_int as censored_calibration_error_conf_int,
 )
-from .numpy.calibration.semiparametric import (
+from .numpy.calibration.smoothed.semiparametric import (
     SPCE as SPCE,
     SemiparametricCalibrationError as SemiparametricCalibrationError,
     semiparametric_calibration_error as semiparametric_calibration_error,
@@ -113,7 +111,7 @@ from .numpy.resampling import (
     bootstrap as bootstrap,
     bootstrap_difference as bootstrap_difference,
 )
-from .numpy.calibration.calibration_tests import calibration_test as calibration_test
+from .numpy.calibration.without_bins.calibration_tests import (calibration_test as calibration_test)
 
 # Scorers of scikit-learn.
 from .numpy.scorers import make_scorers as make_scorers

@@ -40,7 +40,7 @@ _IMPORT = Case(
             ("**uncertainty_metrics.numpy**", "uncertainty_metrics.numpy"),
             (
                 "**uncertainty_metrics.numpy, with `ece`**",
-                "uncertainty_metrics.numpy.calibration.confidence_errors",
+                "uncertainty_metrics.numpy.calibration.bins.confidence_errors",
             ),
         )
     ),

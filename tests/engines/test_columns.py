@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra `parquet`")
-from uncertainty_metrics import _engines  # noqa: E402
+from uncertainty_metrics.engines import _columns, _groups, _totals  # noqa: E402
 
 ROWS = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
 
 
 def only_batch(table, **columns):
     columns = {"labels": None, "sample_weight": None, "by": None, **columns}
-    ((group, batch),) = _engines.Columns(**columns).batches(table)
+    ((group, batch),) = _columns.Columns(**columns).batches(table)
     assert group == ()
     return batch
 
@@ -50,9 +50,9 @@ def test_groups_are_in_order_and_a_missing_one_is_last(by, expected):
             "h": [None, 0, 1, 0],
         }
     )
-    columns = _engines.Columns("y", "p", None, by)
-    groups = _engines.totals_of([table], Counts(), columns)
-    result = _engines.result(groups, Counts(), columns)
+    columns = _columns.Columns("y", "p", None, by)
+    groups = _groups.totals_of([table], Counts(), columns)
+    result = _groups.result(groups, Counts(), columns)
     assert list(result.items()) == list(expected.items())
 
 
@@ -103,7 +103,7 @@ def test_groups_are_values_or_tuples():
         (["row"], {("a",): [0.1, 0.3], (None,): [0.2]}),
         (["day", "row"], {(1, "a"): [0.1], (1, None): [0.2], (2, "a"): [0.3]}),
     ):
-        columns = _engines.Columns(None, "p", None, by)
+        columns = _columns.Columns(None, "p", None, by)
         found = {group: list(p) for group, (_, p, _) in columns.batches(table)}
         assert found == expected
 
@@ -113,16 +113,16 @@ def test_groups_may_be_categories_that_differ_by_chunk():
         pa.array(values).dictionary_encode() for values in (["a", "b"], ["b", "c"])
     ]
     table = pa.table({"p": [0.1, 0.2, 0.3, 0.4], "g": pa.chunked_array(parts)})
-    columns = _engines.Columns(None, "p", None, "g")
+    columns = _columns.Columns(None, "p", None, "g")
     found = {group: list(p) for group, (_, p, _) in columns.batches(table)}
     assert found == {"a": [0.1], "b": [0.2, 0.3], "c": [0.4]}
 
 
 def test_long_tables_come_in_pieces(monkeypatch):
-    monkeypatch.setattr(_engines, "_MAX_BYTES", 800)
+    monkeypatch.setattr(_columns, "_MAX_BYTES", 800)
     table = pa.table({"p": np.arange(1000.0)})
     parts = [
-        p for _, (_, p, _) in _engines.Columns(None, "p", None, None).batches(table)
+        p for _, (_, p, _) in _columns.Columns(None, "p", None, None).batches(table)
     ]
     assert {len(part) for part in parts} == {100}
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(1000.0))
@@ -130,9 +130,9 @@ def test_long_tables_come_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize("rows", [1, 7, 64, 100])
 def test_updates_have_few_sizes(monkeypatch, rows):
-    monkeypatch.setattr(_engines, "_MAX_VALUES", 64)
+    monkeypatch.setattr(_totals, "_MAX_VALUES", 64)
     values = np.arange(2 * rows).reshape(rows, 2)
-    pieces = list(_engines._pieces((values[:, 0], values, None)))
+    pieces = list(_totals._pieces((values[:, 0], values, None)))
     np.testing.assert_array_equal(np.concatenate([p for _, p, _ in pieces]), values)
     assert {len(p) for _, p, _ in pieces} <= {1, 2, 4, 8, 16, 32}
     assert all(len(labels) == len(p) and w is None for labels, p, w in pieces)
@@ -152,7 +152,7 @@ def test_bad_columns_raise(column, message):
 
 
 def test_real_groups_and_other_elements_raise():
-    columns = _engines.Columns(None, "p", None, "p")
+    columns = _columns.Columns(None, "p", None, "p")
     with pytest.raises(TypeError, match="`p` must not hold real numbers"):
         list(columns.batches(pa.table({"p": [0.5]})))
     with pytest.raises(TypeError, match=r"pyarrow tables\. Received: dict"):
@@ -164,10 +164,10 @@ def test_missing_groups_come_last():
         def result(self, total):
             return total
 
-    columns = _engines.Columns("y", "p", None, "g")
+    columns = _columns.Columns("y", "p", None, "g")
     groups = {"b": 1, None: 2, "a": 3}
-    assert list(_engines.result(groups, Totals(), columns)) == ["a", "b", None]
+    assert list(_groups.result(groups, Totals(), columns)) == ["a", "b", None]
     groups = {("b", None): 1, (None, "a"): 2, ("b", "a"): 3, ("a", None): 4}
-    assert list(_engines.result(groups, Totals(), columns)) == [
+    assert list(_groups.result(groups, Totals(), columns)) == [
         *(("a", None), ("b", "a"), ("b", None), (None, "a"))
     ]

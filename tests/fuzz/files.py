@@ -19,7 +19,7 @@ from tests.fuzz.outcomes import as_text, call
 from tests.keras.streams import STREAMS
 from uncertainty_metrics import __main__ as command
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report._predictions import ReportError
+from uncertainty_metrics._report.data._predictions import ReportError
 
 # Metric states.
 

@@ -7,8 +7,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import references
-from uncertainty_metrics.numpy.calibration import _pooled_errors
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.ops import _inputs
 from uncertainty_metrics.ops import _pooled_errors as on_tensors
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
-from uncertainty_metrics.numpy.calibration.debiased_calibration import (
+from uncertainty_metrics.numpy.calibration.bins.debiased_calibration import (
     debiased_calibration_error,
 )
 

@@ -116,8 +116,10 @@ def test_sparse_sums_for_many_classes_equal_the_reference(rng):
 def test_sums_over_blocks_of_rows_equal_one_sum(rng, monkeypatch):
     data = catalogue.data(rng, n=100)
     whole = um.sce(data.labels, data.predictions)
-    monkeypatch.setattr("uncertainty_metrics.numpy.calibration._scores.BLOCK", 30)
-    monkeypatch.setattr("uncertainty_metrics.numpy.calibration._scores.CLASS_TILE", 2)
+    monkeypatch.setattr("uncertainty_metrics.numpy.calibration.bins._scores.BLOCK", 30)
+    monkeypatch.setattr(
+        "uncertainty_metrics.numpy.calibration.bins._scores.CLASS_TILE", 2
+    )
     assert um.sce(data.labels, data.predictions) == pytest.approx(whole, abs=1e-15)
 
 

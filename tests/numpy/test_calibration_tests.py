@@ -8,8 +8,10 @@ import uncertainty_metrics.numpy as um
 from tests import catalogue, references
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _examples
-from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
-from uncertainty_metrics.numpy.calibration.calibration_tests import calibration_test
+from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
+from uncertainty_metrics.numpy.calibration.without_bins.calibration_tests import (
+    calibration_test,
+)
 
 SIGMAS = 5  # One false alarm in two million.
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from studies import censored_coverage
-from uncertainty_metrics.numpy.calibration import _crossfit
+from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
 from uncertainty_metrics.numpy.survival import _conditional_curves, censored_calibration
 
 AGGREGATIONS = get_args(_conditional_curves.SurvivalAggregation)

@@ -8,8 +8,11 @@ from scipy import integrate, stats
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_tests
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins import (
+    _pooled_errors,
+    _pooled_tests,
+)
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 
 SIGMAS = 5
 NAMES = (

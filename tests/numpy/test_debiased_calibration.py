@@ -7,7 +7,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy.calibration.debiased_calibration import (
+from uncertainty_metrics.numpy.calibration.bins.debiased_calibration import (
     debiased_calibration_error,
 )
 

@@ -8,8 +8,8 @@ from scipy import integrate
 
 import uncertainty_metrics.numpy as um
 from tests import references
-from uncertainty_metrics.numpy.calibration import _pooled_errors
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 
 
 def draw(rng, dtype, weighted):

@@ -120,9 +120,13 @@ def test_a_thread_does_not_wait_for_the_property_of_another_object(slow):
 
 def test_a_small_call_does_not_wait_for_a_large_one(monkeypatch):
     """The large call stops within its softmax until the small one is done."""
-    from uncertainty_metrics.numpy import _rows
+    from uncertainty_metrics.numpy import _row_math
 
-    entered, go_on, in_blocks = threading.Event(), threading.Event(), _rows.in_blocks
+    entered, go_on, in_blocks = (
+        threading.Event(),
+        threading.Event(),
+        _row_math.in_blocks,
+    )
 
     def waiting(function, rows, *rest):
         if len(rows) > 3:
@@ -130,7 +134,7 @@ def test_a_small_call_does_not_wait_for_a_large_one(monkeypatch):
             assert go_on.wait(60)
         return in_blocks(function, rows, *rest)
 
-    monkeypatch.setattr(_rows, "in_blocks", waiting)
+    monkeypatch.setattr(_row_math, "in_blocks", waiting)
     logits = np.random.default_rng(0).normal(size=(50, 3))
 
     def probabilities(n):

@@ -8,7 +8,7 @@ from sklearn import metrics
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration.bins import _binning
 
 ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
 CASES = catalogue.cases_of(ROWS)

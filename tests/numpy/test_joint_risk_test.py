@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy.calibration.risk_calibration import joint_p_value
+from uncertainty_metrics.numpy.calibration.risk.risk_calibration import joint_p_value
 
 Z = 4.5  # The limit in standard errors, for any seed.
 

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from tests import catalogue
-from uncertainty_metrics.numpy.selective import _ranking, detection, risk_coverage
+from uncertainty_metrics.numpy.selective import (
+    _sorted_outcomes,
+    detection,
+    risk_coverage,
+)
 
 RANKED = [row for row in catalogue.FUNCTIONS if row.kernel == "ranking"]
 SELECTIVE = [("risk_coverage_curve", {})]
@@ -124,12 +128,12 @@ def test_weights_may_have_any_ratio():
 def test_running_sums_of_weights_are_exact(rng):
     weights = np.exp(3 * rng.normal(size=1000))
     weights[500] = 1e14
-    sums = _ranking._weight_sums(weights, np.arange(1001))
+    sums = _sorted_outcomes._weight_sums(weights, np.arange(1001))
     exact = [math.fsum(weights[:i]) for i in range(1001)]
     np.testing.assert_allclose(sums, exact, rtol=2.0**-51)
     assert np.all(np.diff(sums) >= 0)
     shuffled = rng.permutation(weights)
-    assert _ranking._weight_sums(shuffled, np.array([1000])) == sums[-1]
+    assert _sorted_outcomes._weight_sums(shuffled, np.array([1000])) == sums[-1]
 
 
 def test_digamma_step_equals_mpmath():
@@ -139,9 +143,9 @@ def test_digamma_step_equals_mpmath():
         with mpmath.workdps(50):
             expected = mpmath.digamma(mpmath.mpf(start) + step + 1)
             expected = float(expected - mpmath.digamma(mpmath.mpf(start) + 1))
-        found = _ranking.digamma_step(start, step)
+        found = _sorted_outcomes.digamma_step(start, step)
         np.testing.assert_allclose(found, expected, rtol=2e-15)
-    assert _ranking.digamma_step(5.0, 0.0) == 0
+    assert _sorted_outcomes.digamma_step(5.0, 0.0) == 0
 
 
 def test_confidences_may_have_every_dtype(rng):

@@ -10,8 +10,14 @@ import pytest
 from scipy import interpolate, optimize, special, stats
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy.calibration import _likelihood_intervals, _spline_curve
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells, pooled
+from uncertainty_metrics.numpy.calibration.risk import (
+    _likelihood_intervals,
+    _spline_curve,
+)
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
+    Cells,
+    pooled,
+)
 
 Z = 4.5  # The limit in standard errors, for any seed.
 INTERVALS = um.calibration_intercept, um.calibration_slope, um.observed_expected_ratio

@@ -10,7 +10,10 @@ from scipy import special
 from sklearn import isotonic, metrics
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_scores
+from uncertainty_metrics.numpy.calibration.without_bins import (
+    _pooled_errors,
+    _pooled_scores,
+)
 from uncertainty_metrics.numpy.sketch import _grid
 
 DECISIONS = {}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import interpolate
 
-from uncertainty_metrics.numpy.calibration import _crossfit
-from uncertainty_metrics.numpy.calibration import semiparametric as um
+from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
+from uncertainty_metrics.numpy.calibration.smoothed import semiparametric as um
 
 KINDS = [
     {"smoothing": smoothing, "orthogonal": orthogonal}

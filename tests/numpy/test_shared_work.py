@@ -12,7 +12,7 @@ import uncertainty_metrics.numpy as um
 from tests import catalogue
 from tests.fuzz.outcomes import flat
 from uncertainty_metrics.numpy import _threads
-from uncertainty_metrics.numpy.calibration import _scores
+from uncertainty_metrics.numpy.calibration.bins import _scores
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.information import _psis
 

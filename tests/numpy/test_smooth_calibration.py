@@ -6,8 +6,11 @@ from scipy import integrate, optimize
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy.calibration import _pooled_errors
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells, pooled
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
+    Cells,
+    pooled,
+)
 
 WITHIN = 1e-6  # The documented precision.
 

@@ -6,8 +6,8 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_score_curves import curves_of, forecasts
-from uncertainty_metrics.numpy.calibration import _spline_curve
-from uncertainty_metrics.numpy.calibration._pooled_scores import pooled
+from uncertainty_metrics.numpy.calibration.risk import _spline_curve
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import pooled
 
 mpl.use("Agg")
 

@@ -11,8 +11,8 @@ from scipy import optimize, special
 
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_risk_calibration import log_odds, percentiles, spline_of
-from uncertainty_metrics.numpy.calibration import _spline_curve
-from uncertainty_metrics.numpy.calibration._pooled_scores import pooled
+from uncertainty_metrics.numpy.calibration.risk import _spline_curve
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import pooled
 
 RIDGE = 1e-12  # As the docstring states it.
 

@@ -9,7 +9,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.fuzz.damage import damaged, damaged_archive
 from tests.numpy.test_summary import KINDS, each_kind, predictions, summary_of
-from uncertainty_metrics.numpy.sketch import _summary_files, _sums_by_class
+from uncertainty_metrics.numpy.summaries import _summary_files, _sums_by_class
 
 ROW = {name: i for i, name in enumerate(_sums_by_class.SUMS)}
 

@@ -9,7 +9,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_summary import KINDS, predictions, summary_of, weighted_or_not
-from uncertainty_metrics.numpy.sketch import (
+from uncertainty_metrics.numpy.summaries import (
     _discrete_laplace,
     _private_cells,
     _private_counts,

@@ -15,8 +15,8 @@ FAULTS = {
     "brier_score": (
         (
             f"{NUMPY}/scoring/scoring_rules.py",
-            "_rows.dot(p, p) - 2 * at_label",
-            "1.1 * _rows.dot(p, p) - 2 * at_label",
+            "_row_math.dot(p, p) - 2 * at_label",
+            "1.1 * _row_math.dot(p, p) - 2 * at_label",
         ),
         (
             f"{OPS}/_classifier_scores.py",
@@ -113,8 +113,8 @@ FAULTS = {
     "Mahalanobis": (
         (
             f"{NUMPY}/selective/mahalanobis.py",
-            "scores = _rows.dot(y, y)",
-            "scores = 1.01 * _rows.dot(y, y)",
+            "scores = _row_math.dot(y, y)",
+            "scores = 1.01 * _row_math.dot(y, y)",
         ),
     ),
     "GaussianNLLLoss": (

@@ -145,10 +145,10 @@ WALKS = [
         "a picture of the report",
         5,
         {
-            f"{REPORT}/_drawings.py": r"has no attribute 'draw_confident'",
-            f"{REPORT}/_picture_table.py": r"or into _report/_picture_table\.py",
-            f"{REPORT}/_document.py": (
-                r"_report/_document\.py: show the picture accuracy_confidence_diagram"
+            f"{REPORT}/page/_drawings.py": r"has no attribute 'draw_confident'",
+            f"{REPORT}/page/_picture_list.py": r"_report/page/_picture_list\.py",
+            f"{REPORT}/page/_document.py": (
+                r"page/_document\.py: show the picture accuracy_confidence_diagram"
             ),
             "docs/report.md": r"write these rows into docs/report\.md",
         },

@@ -24,11 +24,8 @@ from tests.report.reports import (
     without_progress,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import (
-    _sections_intervals,
-    _verdict,
-    calibration_report,
-)
+from uncertainty_metrics._report import calibration_report
+from uncertainty_metrics._report.sections import _bootstrap_intervals, _verdict
 from uncertainty_metrics.numpy import _examples, _inputs
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -515,7 +512,7 @@ def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
 
     decisions = _inputs.decisions
     monkeypatch.setattr(_inputs, "decisions", counting)
-    monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 1000)
+    monkeypatch.setattr(_bootstrap_intervals, "_MOST_DRAWN", 1000)
     many = 20_500  # Mending samples some of them.
     made = um.report(**of_kind(examples(many, 2), kind))
     assert made._figures

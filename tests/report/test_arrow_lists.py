@@ -7,7 +7,7 @@ from pyarrow import feather, parquet
 
 from tests.report.reports import fails, numbers, run
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _parts
+from uncertainty_metrics._report.reading import _file_parts
 
 LISTS = {
     "list": pyarrow.list_(pyarrow.float32()),
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_directory", "undrawn")
 
 @pytest.fixture(autouse=True)
 def in_small_parts(monkeypatch):
-    monkeypatch.setattr(_parts, "_NUMBERS", 200)
+    monkeypatch.setattr(_file_parts, "_NUMBERS", 200)
 
 
 def write(path, **columns):

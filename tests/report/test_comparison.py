@@ -26,7 +26,7 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _picture_table
+from uncertainty_metrics._report.page import _picture_list
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -272,7 +272,7 @@ def test_compare_models_of_the_same_examples():
     # Pictures show one model, or both.
     blue, red = [0x00, 0x44, 0x88], [0xCC, 0x55, 0x66]
     for directory, colors in ((alone, [blue]), (both, [blue, red])):
-        picture = matplotlib.image.imread(directory / _picture_table.POSTERIORS.file)[
+        picture = matplotlib.image.imread(directory / _picture_list.POSTERIORS.file)[
             ..., :3
         ]
         assert min(picture.shape[:2]) > 400
@@ -430,7 +430,7 @@ def test_names_in_legends(first, second, expected):
         15,
         report.Predictions(second, labels, "probabilities", p),
     )
-    for picture in (_picture_table.POSTERIORS, _picture_table.RISK_COVERAGE):
+    for picture in (_picture_list.POSTERIORS, _picture_list.RISK_COVERAGE):
         texts = figures[picture.file].legends[0].get_texts()
         assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 

@@ -24,7 +24,8 @@ from tests.report.reports import (
 )
 from tests.report.test_arrays import Frame, Series
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _picture_table, _sections_mending
+from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections import _recalibration
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -142,7 +143,7 @@ def test_maps_equal_the_maps_for_two_classes():
     correct, confidences = data.values()
     found = built(**data)
     section = found["mending"]
-    folds = _sections_mending.folds_of(300)
+    folds = _recalibration.folds_of(300)
     maps = {
         "platt": um.PlattScaling,
         "beta": um.BetaCalibration,
@@ -498,6 +499,6 @@ def test_files_equal_arrays():
         assert path.read_bytes() == same.read_bytes(), path.name
     assert out.startswith(f"{found.summary()}\n\nWrote of_file")
     files = [path.name for path in written]
-    pictures = [picture.file for picture in _picture_table.PICTURES["confidences"]]
+    pictures = [picture.file for picture in _picture_list.PICTURES["confidences"]]
     pictures.remove("drift_diagram.png")  # It needs two sets of examples.
     assert files == ["report.html", *pictures, "report.json"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from uncertainty_metrics._report import _drawings
-from uncertainty_metrics._report._risks import Risks
+from uncertainty_metrics._report.data._risks import Risks
+from uncertainty_metrics._report.page import _drawings
 
 
 @pytest.mark.parametrize("weight", [None, 10.0, 0.1])

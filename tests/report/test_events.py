@@ -21,13 +21,10 @@ from tests.report.reports import (
     write_parquet,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import (
-    _decisions,
-    _names,
-    _sections_posterior,
-    _streams,
-)
-from uncertainty_metrics._report._predictions import Stream
+from uncertainty_metrics._report.data import _decided
+from uncertainty_metrics._report.data._predictions import Stream
+from uncertainty_metrics._report.reading import _column_names, _large_files
+from uncertainty_metrics._report.sections import _posterior
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -85,7 +82,7 @@ def test_the_event_never_swaps_the_classes(form, kind):
     labels, p = labels_and_p()
     name = write_form(form, kind, labels, p)
     for event, positive in enumerate(TEXTS[kind]):
-        choice = _names.Choice(positive_class=positive)
+        choice = _column_names.Choice(positive_class=positive)
         found = report.read_predictions(name, choice)
         np.testing.assert_array_equal(found.labels, labels)
         np.testing.assert_array_equal(found.values[:, 1] > found.values[:, 0], p > 0.5)
@@ -129,8 +126,8 @@ def test_the_event_of_named_classes_and_of_streams(monkeypatch):
     write_csv("b.csv", ["label", "p0", "p1"], rows[:200])
     write_csv("c.csv", ["label", "p0", "p1"], rows[200:])
     for most in (200_000, 100):
-        monkeypatch.setattr(_streams, "_MOST_ROWS", most)
-        monkeypatch.setattr(_streams, "_LEAST_ROWS", most)
+        monkeypatch.setattr(_large_files, "_MOST_ROWS", most)
+        monkeypatch.setattr(_large_files, "_LEAST_ROWS", most)
         text = run("b.csv", "c.csv", "--positive-class", "alive")
         assert numbers()["calibration"]["accuracy"] == pytest.approx(accuracy)
         assert numbers()["risk"]["event"] == "alive"
@@ -173,7 +170,7 @@ def test_one_column_of_another_class_is_refused(capsys):
     write_csv("b.csv", ["label", "p_died"], zip(names, p, strict=True))
     options = ("--probabilities", "p_died", "--positive-class", "lived")
     assert "`p_died` seems to predict died" in fails(capsys, "b.csv", *options)
-    choice = _names.Choice(probabilities="p_died", positive_class="died")
+    choice = _column_names.Choice(probabilities="p_died", positive_class="died")
     found = report.read_predictions("b.csv", choice)
     np.testing.assert_array_equal(found.labels, labels)
 
@@ -213,8 +210,8 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.first(6)
 def test_a_probability_that_is_too_low_everywhere_is_found(form, monkeypatch):
-    monkeypatch.setattr(_streams, "_MOST_ROWS", 1000)
-    monkeypatch.setattr(_streams, "_LEAST_ROWS", 1000)
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", 1000)
     labels, p = too_low()
     # The decisions do not see it: this is why they do not judge.
     assert um.ece(correct=(p > 0.5) == labels, confidences=np.maximum(p, 1 - p)) < 0.02
@@ -340,8 +337,8 @@ def test_a_stream_says_the_same_as_the_whole(monkeypatch):
     labels, p = too_low(6000, by=0.02, seed=1)
     weight = np.where(labels, 2.0, 1.0)
     whole = um.report(labels, p, sample_weight=weight).to_dict()
-    monkeypatch.setattr(_streams, "_MOST_ROWS", 1000)
-    monkeypatch.setattr(_streams, "_LEAST_ROWS", 1000)
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", 1000)
     parts = (slice(i, None, 3) for i in range(3))
     streamed = um.report(
         batches=(
@@ -371,23 +368,21 @@ def test_a_stream_says_the_same_as_the_whole(monkeypatch):
 
 @pytest.mark.parametrize("by", ["label", "score"])
 def test_a_weighted_stream_has_the_noise_of_the_whole(by, monkeypatch):
-    monkeypatch.setattr(_streams, "_MOST_ROWS", 3000)
-    monkeypatch.setattr(_streams, "_LEAST_ROWS", 3000)
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", 3000)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", 3000)
     labels, p = too_low(8000, by=0.01, seed=7)
     weight = np.where(labels, 5.0, 1.0) if by == "label" else 1 / (p + 0.05)
     whole = report.Predictions("", labels, "probabilities", p, weight)
-    accumulator = _streams.Accumulator("")
+    accumulator = _large_files.Accumulator("")
     for i in range(4):
         data = labels[i::4], "probabilities", p[i::4], weight[i::4]
         accumulator.add(report.Predictions("", *data))
     stream = accumulator.result()
     assert isinstance(stream, Stream)
-    sections = [
-        _sections_posterior.bayesian_ece(model, 0.02, 15) for model in (whole, stream)
-    ]
+    sections = [_posterior.bayesian_ece(model, 0.02, 15) for model in (whole, stream)]
     chance = [section["ece_by_chance"] for section in sections]
     assert chance[1] == pytest.approx(chance[0], rel=0.03)
-    judged = [_decisions.judged_of(model) for model in (whole, stream)]
+    judged = [_decided.judged_of(model) for model in (whole, stream)]
     for each in (*judged, *(one.with_small_weights() for one in judged)):
         assert each.sample_size == pytest.approx(judged[0].sample_size, rel=1e-9)
 
@@ -411,7 +406,7 @@ def test_drift_is_of_the_same_class_in_both():
     # A summary names no event; it is compared by the event of the first model.
     labels, p = too_low(3000, by=0.0, seed=5)
     np.savez("a.npz", labels=labels, probabilities=np.stack([1 - p, p], 1))
-    choice = _names.Choice(positive_class="0")
+    choice = _column_names.Choice(positive_class="0")
     first = report.read_predictions("a.npz", choice)
     other = um.Summary()
     others, q = too_low(3000, by=0.0, seed=6)

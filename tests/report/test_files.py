@@ -18,8 +18,9 @@ from tests.numpy.test_state import HOSTILE_ARRAYS, MiB, archive, saved
 from tests.report.reports import examples, fails, write_parquet
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _pictures, _writing, calibration_report
-from uncertainty_metrics._report._shown import shown
+from uncertainty_metrics._report import calibration_report
+from uncertainty_metrics._report.page import _picture_files, _writing
+from uncertainty_metrics._report.page._visible_names import shown
 
 OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 
@@ -236,7 +237,7 @@ def test_names_in_pictures_are_escaped():
     here = shown(here)
     there = dataclasses.replace(here, source="there.npz")
     names = [ESCAPED[:8] + "..." + ESCAPED[-9:], "there.npz"]
-    assert list(_pictures._named(here, there)) == names
+    assert list(_picture_files._named(here, there)) == names
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes")

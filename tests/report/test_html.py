@@ -17,7 +17,13 @@ import pytest
 
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _blocks, _document, _html, _picture_table, _svg
+from uncertainty_metrics._report.page import (
+    _blocks,
+    _document,
+    _html,
+    _picture_list,
+    _svg,
+)
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}
@@ -26,17 +32,17 @@ VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 KINDS = ("classifier", "ensembles", "regressions", "risk", "odd")
-OF_RISKS = [_picture_table.RISK_CURVE, _picture_table.DECISIONS]
+OF_RISKS = [_picture_list.RISK_CURVE, _picture_list.DECISIONS]
 CLASSIFIER = [
     row
-    for row in _picture_table.PICTURES["classification"]
-    if row not in (_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT)
+    for row in _picture_list.PICTURES["classification"]
+    if row not in (_picture_list.ENSEMBLE, _picture_list.GROUPS, _picture_list.DRIFT)
     and row not in OF_RISKS
 ]
 PICTURES = {
     "classifier": CLASSIFIER,
-    "ensembles": [*CLASSIFIER, _picture_table.ENSEMBLE],
-    "regressions": list(_picture_table.PICTURES["regression"]),
+    "ensembles": [*CLASSIFIER, _picture_list.ENSEMBLE],
+    "regressions": list(_picture_list.PICTURES["regression"]),
     "risk": [*CLASSIFIER, *OF_RISKS],
     "odd": CLASSIFIER,
 }
@@ -96,8 +102,9 @@ def in_page_order(kind, directory):
     ]
     for row in PICTURES[kind]:
         assert row.file in files, (
-            f"uncertainty_metrics/_report/_document.py: show the picture {row.file}: "
-            "write the `block(report)` of its row into the blocks of a chapter"
+            "uncertainty_metrics/_report/page/_document.py: show the picture "
+            f"{row.file}: write the `block(report)` of its row into the blocks of a "
+            "chapter"
         )
     return sorted(PICTURES[kind], key=lambda row: files.index(row.file))
 
@@ -202,8 +209,8 @@ def test_pictures(reports, kind):
 
 # What is hatched in pictures: gaps of a single model, and overlaps of two.
 HATCHED = {
-    _picture_table.RELIABILITY.file: ("classifier", "risk", "odd"),
-    _picture_table.POSTERIORS.file: ("ensembles",),
+    _picture_list.RELIABILITY.file: ("classifier", "risk", "odd"),
+    _picture_list.POSTERIORS.file: ("ensembles",),
 }
 
 

@@ -10,7 +10,7 @@ from scipy.special import softmax
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report._names import Choice
+from uncertainty_metrics._report.reading._column_names import Choice
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

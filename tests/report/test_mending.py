@@ -19,7 +19,8 @@ from tests.report.reports import (
     words,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _picture_table, _sections_mending
+from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections import _recalibration
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -58,7 +59,7 @@ def with_one_more(p, labels, weights, rest, i, label):
 
 def naive(labels, p, weights, num_bins):
     """The section by a loop over folds, with other people's fits, of two classes."""
-    folds = _sections_mending.folds_of(len(labels))
+    folds = _recalibration.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
     found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS_OF_TWO_CLASSES}}
@@ -167,7 +168,7 @@ def test_code_in_the_report_mends_a_miscalibrated_model():
 def test_a_calibrated_model_needs_no_mending():
     # By chance the best of three maps gains two standard errors in a few of 100.
     clear = [
-        _sections_mending.mended(read(forecasts(200, seed=seed)), 15).section
+        _recalibration.mended(read(forecasts(200, seed=seed)), 15).section
         for seed in range(20)
     ]
     assert sum(section["needs_mending"] for section in clear) <= 3
@@ -188,13 +189,13 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
         name: {"negative_log_likelihood": nll.mean()} for name, nll in found.items()
     }
     section = {"scores": scores}
-    _sections_mending._judge(section, each, None, "labels")
+    _recalibration._judge(section, each, None, "labels")
     gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
     assert section["gains"]["isotonic"] == pytest.approx(gain)
     assert (section["best"], section["needs_mending"]) == ("vector", True)
     # Among clear gains the largest comes first, even if it is the least precise.
     each["isotonic"]["negative_log_likelihood"] = 3.8 + 0.8 * sign
-    _sections_mending._judge(section, each, None, "labels")
+    _recalibration._judge(section, each, None, "labels")
     assert section["gains"]["isotonic"]["low"] == pytest.approx(0.04)
     assert (section["best"], section["needs_mending"]) == ("isotonic", True)
 
@@ -234,7 +235,7 @@ def test_too_few_to_say(arrays, reason):
     assert f"Too few to say: {reason}" in words(out)
     assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
     assert section["sets"]["metrics"] == {}
-    assert _picture_table.MENDED.file not in report.draw(read(arrays))
+    assert _picture_list.MENDED.file not in report.draw(read(arrays))
 
 
 def test_maps_that_cannot_be_fitted_are_noted():
@@ -253,7 +254,7 @@ def test_maps_that_cannot_be_fitted_are_noted():
 
 def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
-    monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
+    monkeypatch.setattr(_recalibration, "_MAX_EXAMPLES", 100)
     section = built(arrays)["mending"]
     note = "This section uses 100 of the 500 examples, drawn at random."
     assert section.pop("notes") == [note]
@@ -265,7 +266,7 @@ def test_many_examples_are_sampled(monkeypatch):
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    (legend,) = figures[_picture_table.MENDED.file].subfigs[0].legends
+    (legend,) = figures[_picture_list.MENDED.file].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
     best = built(forecasts(factor=3))["mending"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"

@@ -10,15 +10,10 @@ from scipy import special
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run, tiles, words, write_csv
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import (
-    _row_notes,
-    _sections_comparison,
-    _sections_risk,
-    _sections_survival,
-    _verdict,
-)
-from uncertainty_metrics._report._predictions import Confidences
-from uncertainty_metrics._report._risks import risks_of
+from uncertainty_metrics._report.data import _suspicious_rows
+from uncertainty_metrics._report.data._predictions import Confidences
+from uncertainty_metrics._report.data._risks import risks_of
+from uncertainty_metrics._report.sections import _comparison, _risk, _survival, _verdict
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -33,7 +28,7 @@ def test_a_decision_curve_of_noise_is_not_called_useful(request):
         p = rng.uniform(0.1, 0.5, 200)
         labels = (rng.random(200) < 0.3).astype(int)  # Without regard to the risks.
         model = report.Predictions("", labels, "probabilities", p, event_class=1)
-        section = _sections_risk.risk(model)
+        section = _risk.risk(model)
         curve = {name: np.array(x) for name, x in section["decision_curve"].items()}
         others = np.maximum(curve["treat_all"], curve["treat_none"])
         above += bool(np.any(curve["net_benefit"] > others))
@@ -62,14 +57,14 @@ def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
 
 def test_each_test_of_two_models_is_told():
     tests = {"first": {"p_value": 0.3}, "second": {"p_value": 0.001}}
-    assert _sections_comparison._verdict_of_two(tests).startswith(
+    assert _comparison._verdict_of_two(tests).startswith(
         "By the test of its calibration error, the first model may be calibrated (p = "
         "0.300) and the second model is miscalibrated (p ≤ 0.001)."
     )
 
 
 def test_a_survival_model_without_skill_is_not_called_better(monkeypatch):
-    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 40)
+    monkeypatch.setattr(_survival, "_NUM_RESAMPLES", 40)
     rng = np.random.default_rng(1)
     came, lost = rng.exponential(3, 150), rng.exponential(4, 150)
     found = um.report(
@@ -125,7 +120,7 @@ def test_fewer_than_100_events_are_noted(events):
 
 
 def test_weighted_events_count_by_their_effective_number(monkeypatch):
-    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
+    monkeypatch.setattr(_survival, "_NUM_RESAMPLES", 20)
     labels, p = with_events(120)
     weights = np.where(np.arange(500) < 100, 1.0, 0.01)
     found = um.report(labels, p, sample_weight=weights).to_dict()
@@ -260,9 +255,9 @@ def test_repeated_rows_are_noted():
     # Rounded confidences repeat by themselves.
     rounded = np.round(rng.random(2000), 2)
     model = Confidences("", rng.random(2000) < rounded, rounded)
-    assert _row_notes.notes_on_rows(model) == []
+    assert _suspicious_rows.notes_on_rows(model) == []
     few = Confidences("", np.arange(200) % 2 == 0, np.full(200, 0.5))
-    assert _row_notes.notes_on_rows(few) == []
+    assert _suspicious_rows.notes_on_rows(few) == []
 
 
 def test_rows_that_come_twice_or_thrice_are_no_epochs():
@@ -287,7 +282,7 @@ def test_repeated_ids_are_noted():
     write_csv("c.csv", ["id", "label", "p"], rows)
     assert "values of `id`" not in words(run("c.csv"))
     # Rows without an id may be different ones.
-    assert _row_notes.note_on_repeats("id", [None, None, 1, 2]) is None
+    assert _suspicious_rows.note_on_repeats("id", [None, None, 1, 2]) is None
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -9,9 +9,9 @@ import pytest
 
 from tests.report.reports import fails, write_parquet
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _tables
-from uncertainty_metrics._report._names import Choice
-from uncertainty_metrics._report._predictions import Predictions
+from uncertainty_metrics._report.data._predictions import Predictions
+from uncertainty_metrics._report.reading import _csv_tables
+from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics.numpy import _archive
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -215,15 +215,15 @@ def test_large_files_are_read_alike(case, monkeypatch):
         read.append(real(self, *arguments))
         return read[-1]
 
-    real = _tables.CsvTable._by_arrow
-    monkeypatch.setattr(_tables.CsvTable, "_by_arrow", by_arrow)
-    monkeypatch.setattr(_tables, "_LARGE", 0)
+    real = _csv_tables.CsvTable._by_arrow
+    monkeypatch.setattr(_csv_tables.CsvTable, "_by_arrow", by_arrow)
+    monkeypatch.setattr(_csv_tables, "_LARGE", 0)
     test_good_files_are_read(case)
     assert (read[-1] is None) == (case in ("decimal commas", "lines of spaces"))
 
 
 def test_large_bad_files_say_what_was_found(monkeypatch, capsys):
-    monkeypatch.setattr(_tables, "_LARGE", 0)
+    monkeypatch.setattr(_csv_tables, "_LARGE", 0)
     for case in ("fields", "a cell missing", "a label missing", "percent", "UTF-16"):
         test_bad_files_say_what_was_found(case, capsys)
 

@@ -9,18 +9,18 @@ import tracemalloc
 import pytest
 
 from tests.report.reports import fails
-from uncertainty_metrics._report import (
+from uncertainty_metrics._report.data._predictions import ReportError, silent
+from uncertainty_metrics._report.reading import (
     _arrow_tables,
-    _parts,
-    _streams,
-    _tables,
-    _text_files,
+    _csv_tables,
+    _file_parts,
+    _large_files,
+    _plain_or_gzip_text,
 )
-from uncertainty_metrics._report._files import read_predictions
-from uncertainty_metrics._report._names import Choice
-from uncertainty_metrics._report._predictions import ReportError, silent
-from uncertainty_metrics._report._tables import CsvTable
-from uncertainty_metrics._report._value_tables import RecordTable
+from uncertainty_metrics._report.reading._column_names import Choice
+from uncertainty_metrics._report.reading._csv_tables import CsvTable
+from uncertainty_metrics._report.reading._files import read_predictions
+from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
 from uncertainty_metrics.numpy import _archive
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -85,14 +85,14 @@ def nasty_csv(rng, delimiter):
 def test_parts_of_csv_have_the_rows_of_the_file(rng, monkeypatch, delimiter, large):
     if large:  # pyarrow reads large files.
         pytest.importorskip("pyarrow.csv")
-        monkeypatch.setattr(_tables, "_LARGE", 0)
+        monkeypatch.setattr(_csv_tables, "_LARGE", 0)
     counts = {"read": 0, "refused": 0, "of several lines": 0}
     for _ in range(200):
-        monkeypatch.setattr(_parts, "_CHARACTERS", int(rng.integers(1, 60)))
-        monkeypatch.setattr(_text_files, "_BLOCK", int(rng.integers(1, 60)))
+        monkeypatch.setattr(_file_parts, "_CHARACTERS", int(rng.integers(1, 60)))
+        monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", int(rng.integers(1, 60)))
         text = nasty_csv(rng, delimiter)
         file = io.BytesIO(text.encode())
-        found = rows_of(_parts.parts("csv", file))
+        found = rows_of(_file_parts.parts("csv", file))
         assert found == rows_of([CsvTable(file, silent)]), text
         expected = by_csv(text.removeprefix("\ufeff"), delimiter)
         if expected is None:
@@ -107,8 +107,8 @@ def test_parts_of_csv_have_the_rows_of_the_file(rng, monkeypatch, delimiter, lar
 
 def test_parts_of_json_have_the_rows_of_the_file(rng, monkeypatch):
     for _ in range(100):
-        monkeypatch.setattr(_parts, "_CHARACTERS", int(rng.integers(1, 200)))
-        monkeypatch.setattr(_text_files, "_BLOCK", int(rng.integers(1, 60)))
+        monkeypatch.setattr(_file_parts, "_CHARACTERS", int(rng.integers(1, 200)))
+        monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", int(rng.integers(1, 60)))
         text, rows = "", []
         for _ in range(rng.integers(1, 12)):
             cell = "".join(rng.choice([*_PIECES, "[", "{"], rng.integers(0, 6)))
@@ -117,17 +117,17 @@ def test_parts_of_json_have_the_rows_of_the_file(rng, monkeypatch):
             text += json.dumps(row, ensure_ascii=False) + "\n"
             rows.append((row["label"], 0.5, cell, f"line {text.count(chr(10))}"))
         file = io.BytesIO(text.encode())
-        found = rows_of(_parts.parts("json", file))
+        found = rows_of(_file_parts.parts("json", file))
         assert found == rows_of([RecordTable(file, silent)]) == rows
 
 
 def test_a_stray_quote_opens_no_text(monkeypatch):
     """A quote within a cell, such as of inches, is a character."""
-    monkeypatch.setattr(_parts, "_CHARACTERS", 2**16)
+    monkeypatch.setattr(_file_parts, "_CHARACTERS", 2**16)
     with open("p.csv", "w") as file:
         file.write('label,p,text\n0,0.1,5" pipe\n')
         file.writelines(f'{i % 2},0.{i % 9 + 1},"a, b\n{i}"\n' for i in range(20_000))
-    assert _streams.read_stream(_streams.files_of(["p.csv"])).rows == 20_001
+    assert _large_files.read_stream(_large_files.files_of(["p.csv"])).rows == 20_001
 
 
 def test_a_line_that_begins_a_list_is_refused_by_every_part(monkeypatch):
@@ -135,10 +135,10 @@ def test_a_line_that_begins_a_list_is_refused_by_every_part(monkeypatch):
     with open("p.jsonl", "w") as file:
         file.write(f"{good}[{good.strip()}]\n")
     for size in (1, 2**20):
-        monkeypatch.setattr(_parts, "_CHARACTERS", size)
-        monkeypatch.setattr(_text_files, "_BLOCK", size)
+        monkeypatch.setattr(_file_parts, "_CHARACTERS", size)
+        monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", size)
         with pytest.raises(ReportError, match=r"p\.jsonl: line 2 must be a record"):
-            _streams.read_stream(_streams.files_of(["p.jsonl"]))
+            _large_files.read_stream(_large_files.files_of(["p.jsonl"]))
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -146,21 +146,21 @@ def test_a_line_that_begins_a_list_is_refused_by_every_part(monkeypatch):
 def test_a_long_line_is_refused_before_it_fills_the_memory(
     ending, whole, monkeypatch, capsys
 ):
-    monkeypatch.setattr(_text_files, "LONGEST", 2**20)
+    monkeypatch.setattr(_plain_or_gzip_text, "LONGEST", 2**20)
     opened = gzip.open if ending.endswith(".gz") else open
     start = b"label,p\n1,0." if "csv" in ending else b'{"label": 1, "p": 0.5}\n'
     with opened(f"p.{ending}", "wb") as file:
         file.write(start)
         for _ in range(64):
             file.write(b"5" * 2**20)
-    files = _streams.files_of([f"p.{ending}"])
+    files = _large_files.files_of([f"p.{ending}"])
     tracemalloc.start()
     try:
         if whole:
             line = fails(capsys, f"p.{ending}")
         else:
             with pytest.raises(ReportError) as refused:
-                _streams.read_stream(files)
+                _large_files.read_stream(files)
             line = str(refused.value)
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
@@ -170,18 +170,18 @@ def test_a_long_line_is_refused_before_it_fills_the_memory(
 
 def test_the_number_of_a_long_line_counts_each_end_once(monkeypatch):
     """Its two bytes may be read at different times."""
-    monkeypatch.setattr(_text_files, "LONGEST", 2**16)
+    monkeypatch.setattr(_plain_or_gzip_text, "LONGEST", 2**16)
     text = b"label,p\r\n" + 20_000 * b"1,0.5\r\n" + b"1" * 2**17
     with pytest.raises(ValueError, match=r"^line 20002 begins"):
-        list(_text_files.TextFile(io.BytesIO(text)).lines("CSV"))
+        list(_plain_or_gzip_text.TextFile(io.BytesIO(text)).lines("CSV"))
 
 
 def test_parts_have_the_header_of_the_file(monkeypatch):
     """Its first name may begin with the character that marks the order of bytes."""
-    monkeypatch.setattr(_parts, "_CHARACTERS", 1)
-    monkeypatch.setattr(_text_files, "_BLOCK", 1)
+    monkeypatch.setattr(_file_parts, "_CHARACTERS", 1)
+    monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", 1)
     file = io.BytesIO("\ufeff\ufefftext,label,p\na,1,0.5\na,1,0.5\n".encode())
-    headers = [table.header for table in _parts.parts("csv", file)]
+    headers = [table.header for table in _file_parts.parts("csv", file)]
     assert headers == [["\ufefftext", "label", "p"]] * 2
     assert CsvTable(file, silent).header == headers[0]
 
@@ -199,32 +199,32 @@ def test_a_packed_list_on_one_line_is_counted_as_it_comes(monkeypatch, capsys):
 
 
 def test_an_example_of_many_lines_is_refused_before_it_fills_the_memory(monkeypatch):
-    monkeypatch.setattr(_text_files, "LONGEST", 2**16)
+    monkeypatch.setattr(_plain_or_gzip_text, "LONGEST", 2**16)
     with open("p.csv", "w") as file:
         file.write('label,p,text\n0,0.5,a\n0,0.5,"\n')
         for _ in range(2**14):
             file.write('a long text\n","\n')  # A cell ends, and the next one begins.
     with pytest.raises(ReportError, match=r"p\.csv: line 3 begins an example of more"):
-        _streams.read_stream(_streams.files_of(["p.csv"]))
+        _large_files.read_stream(_large_files.files_of(["p.csv"]))
 
 
 def test_an_end_of_a_line_that_two_reads_share_is_one_end(monkeypatch):
-    monkeypatch.setattr(_text_files, "LONGEST", 2**12)
+    monkeypatch.setattr(_plain_or_gzip_text, "LONGEST", 2**12)
     # At every even place "\r" and "\n" are on both sides.
     file = io.BytesIO(b"a" + 10_000 * b"\r\n" + 2**14 * b"5")
     with pytest.raises(ValueError, match=r"^line 10001 begins an example of more"):
-        list(_text_files.TextFile(file).lines("CSV"))
+        list(_plain_or_gzip_text.TextFile(file).lines("CSV"))
 
 
 def test_the_line_of_a_long_example_counts_each_line_before_it_once(monkeypatch):
-    monkeypatch.setattr(_text_files, "LONGEST", 2**12)
-    monkeypatch.setattr(_text_files, "_BLOCK", 50)
+    monkeypatch.setattr(_plain_or_gzip_text, "LONGEST", 2**12)
+    monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", 50)
     with open("p.csv", "w") as file:
         file.write("label,p,text\n")
         file.writelines(f'{i % 2},0.5,"a\n{i}"\n' for i in range(40))
         file.write('0,0.5,"\n' + 2**12 * "a\n")
     with pytest.raises(ReportError, match=r"p\.csv: line 82 begins an example of more"):
-        _streams.read_stream(_streams.files_of(["p.csv"]))
+        _large_files.read_stream(_large_files.files_of(["p.csv"]))
 
 
 def test_a_block_of_lines_of_spaces_has_no_example():
@@ -242,7 +242,7 @@ def test_an_excel_line_may_follow_blank_ones():
     text = "\n\nsep=;\nlabel;p\n1;0,5\n"
     for table in (
         CsvTable(io.BytesIO(text.encode()), silent),
-        *_parts.parts("csv", io.BytesIO(text.encode())),
+        *_file_parts.parts("csv", io.BytesIO(text.encode())),
     ):
         labels, numbers = table.read("label", ["p"])
         assert (labels, numbers, table.place(0)) == ([1], [[0.5]], "line 5")
@@ -267,8 +267,8 @@ def test_equal_texts_of_a_column_take_their_room_once(ending, in_parts, monkeypa
     tracemalloc.start()
     try:
         if in_parts:
-            paths = _streams.files_of([f"p.{ending}"])
-            found = _streams.read_stream(paths, choice).result()
+            paths = _large_files.files_of([f"p.{ending}"])
+            found = _large_files.read_stream(paths, choice).result()
         else:
             found = read_predictions(f"p.{ending}", choice)
         assert tracemalloc.get_traced_memory()[1] < 2**24  # Texts of rows: 100 MB.

@@ -7,7 +7,7 @@ import pytest
 
 import uncertainty_metrics
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report._picture_table import PICTURES
+from uncertainty_metrics._report.page._picture_list import PICTURES
 
 PACKAGE = pathlib.Path(uncertainty_metrics.__file__).parent
 GUIDE = PACKAGE.parent / "docs" / "report.md"
@@ -23,7 +23,7 @@ def test_no_other_module_names_a_file():
     naming = {
         path.name for path in PACKAGE.rglob("*.py") if ".png" in path.read_text("utf-8")
     }
-    assert naming == {"_picture_table.py"}
+    assert naming == {"_picture_list.py"}
 
 
 def test_the_files_of_a_task_have_different_names():
@@ -37,7 +37,7 @@ def test_the_guide_lists_the_pictures():
     listed = re.findall(r"^\| (\w+) \| `(\S+)` \| (.*) \|$", section, re.MULTILINE)
     expected = [(task, picture.file, picture.shows) for task, picture in EVERY]
     assert listed == expected, (
-        "write these rows into docs/report.md, or into _report/_picture_table.py"
+        "write these rows into docs/report.md, or into _report/page/_picture_list.py"
     )
 
 

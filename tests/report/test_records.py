@@ -12,8 +12,8 @@ import pytest
 from tests.report.reports import fails, write_parquet
 from tests.report.test_inputs import hide
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report._names import Choice
-from uncertainty_metrics._report._predictions import Confidences
+from uncertainty_metrics._report.data._predictions import Confidences
+from uncertainty_metrics._report.reading._column_names import Choice
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

@@ -10,10 +10,11 @@ from scipy import stats
 
 from tests.report.reports import fails, forecasts, lines_of, numbers, run, values, words
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _picture_table, _sections_intervals
+from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections import _bootstrap_intervals
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
-PICTURES = [picture.file for picture in _picture_table.PICTURES["regression"]]
+PICTURES = [picture.file for picture in _picture_list.PICTURES["regression"]]
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -152,7 +153,7 @@ def test_verdicts(factor, bias, verdict, of_pit, rng):
 
 
 def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
-    monkeypatch.setattr(_sections_intervals, "_MAX_RESAMPLES", 200)
+    monkeypatch.setattr(_bootstrap_intervals, "_MAX_RESAMPLES", 200)
     clear = chance = uniform = heavy = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)

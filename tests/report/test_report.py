@@ -38,15 +38,19 @@ from tests.report.reports import (
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._calibration_spec import CalibrationSpec, grid
-from uncertainty_metrics._report import (
-    _picture_table,
-    _sections_calibration,
-    _sections_intervals,
-    _sections_posterior,
-    _sections_selective,
+from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections import (
+    _bootstrap_intervals,
+    _calibration_errors,
+    _posterior,
+    _selective_prediction,
 )
 from uncertainty_metrics.numpy import _examples, resampling
-from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors, _scores
+from uncertainty_metrics.numpy.calibration.bins import (
+    _binning,
+    _bins_of_all_errors,
+    _scores,
+)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -54,11 +58,11 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 # risks, and are not compared with other examples.
 PICTURES = tuple(
     picture.file
-    for picture in _picture_table.PICTURES["classification"]
+    for picture in _picture_list.PICTURES["classification"]
     if picture
     not in (
-        *(_picture_table.ENSEMBLE, _picture_table.GROUPS, _picture_table.DRIFT),
-        *(_picture_table.RISK_CURVE, _picture_table.DECISIONS),
+        *(_picture_list.ENSEMBLE, _picture_list.GROUPS, _picture_list.DRIFT),
+        *(_picture_list.RISK_CURVE, _picture_list.DECISIONS),
     )
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
@@ -361,7 +365,7 @@ def test_verdicts_on_chance_agree_with_their_numbers():
     found = []
     for right in range(120_000, 120_600, 20):
         here = report.Predictions("", np.arange(n) < right, "probabilities", p)
-        section = _sections_posterior.bayesian_ece(here, right / n - 0.75, 10)
+        section = _posterior.bayesian_ece(here, right / n - 0.75, 10)
         ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
         level = section["p_value"]
         # By chance the ECE is |N(0, v)|; 10,000 draws give p up to an error.
@@ -379,19 +383,17 @@ def test_verdicts_on_chance_agree_with_their_numbers():
 
 @pytest.mark.parametrize("auroc", [0.5325, 0.4675])
 def test_values_that_look_like_chance_count_as_chance(auroc, monkeypatch):
-    monkeypatch.setattr(_sections_selective, "_auroc", lambda curve: auroc)
-    monkeypatch.setattr(_sections_selective, "_auroc_by_chance", lambda *_: 0.5324)
+    monkeypatch.setattr(_selective_prediction, "_auroc", lambda curve: auroc)
+    monkeypatch.setattr(_selective_prediction, "_auroc_by_chance", lambda *_: 0.5324)
     model = read(calibrated(100, 0.5, 1))
-    verdict = _sections_selective.selective_prediction(model)["verdict"]
+    verdict = _selective_prediction.selective_prediction(model)["verdict"]
     assert verdict.startswith("Confidence does not clearly tell")
     # Neither is a gap of 0.0304 clearly above a limit of 0.0303.
     accuracy = 0.75
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
     assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
-    side, verdict = _sections_calibration.verdict_on_gap(
-        accuracy, accuracy + gap, 800.0
-    )
+    side, verdict = _calibration_errors.verdict_on_gap(accuracy, accuracy + gap, 800.0)
     assert side == ""
     assert verdict.startswith("Neither clearly")
 
@@ -401,7 +403,7 @@ def test_large_data_take_fewer_draws():
     for bins, draws in ((200, 5000), (1000, 1000), (10_000, 100)):
         assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
     for n, resamples in ((2, 1000), (20_000, 1000), (40_000, 500), (10**6, 200)):
-        assert _sections_intervals.options(n)["num_resamples"] == resamples
+        assert _bootstrap_intervals.options(n)["num_resamples"] == resamples
 
 
 # Single classes.
@@ -457,9 +459,9 @@ def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeyp
     weights = np.arange(2000) % 5 / 4 if weighted else None
     labels, p = examples(2000).values()
     model = report.Predictions("", labels, "probabilities", p, weights)
-    drawn = _sections_intervals.intervals(model, 15)["metrics"]
-    monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 100)
-    normal = _sections_intervals.intervals(model, 15)["metrics"]
+    drawn = _bootstrap_intervals.intervals(model, 15)["metrics"]
+    monkeypatch.setattr(_bootstrap_intervals, "_MOST_DRAWN", 100)
+    normal = _bootstrap_intervals.intervals(model, 15)["metrics"]
     assert list(normal) == list(drawn)
     for name, row in normal.items():
         assert row["estimate"] == pytest.approx(drawn[name]["estimate"], rel=1e-9)

@@ -18,8 +18,9 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _sections_survival, _streams
-from uncertainty_metrics.numpy.calibration.risk_calibration import joint_p_value
+from uncertainty_metrics._report.reading import _large_files
+from uncertainty_metrics._report.sections import _survival
+from uncertainty_metrics.numpy.calibration.risk.risk_calibration import joint_p_value
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -249,8 +250,8 @@ def test_two_models_of_the_same_examples():
 
 
 def test_a_stream_has_the_risks_of_its_sample(monkeypatch):
-    monkeypatch.setattr(_streams, "_MOST_ROWS", 100)
-    monkeypatch.setattr(_streams, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", 100)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", 100)
     rng = np.random.default_rng(0)
     p = rng.random([6, 50])
     labels = (rng.random([6, 50]) < p).astype(int)
@@ -329,7 +330,7 @@ def test_the_bootstrap_is_wider_than_weights_as_numbers():
     ("ending", "column"), [("csv", "survival"), ("npz", "risk"), ("jsonl", "risk")]
 )
 def test_survival_files(ending, column, monkeypatch):
-    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
+    monkeypatch.setattr(_survival, "_NUM_RESAMPLES", 20)
     data = cohort(200)
     expected = um.report(**data, at=2.0).to_dict()["risk"]["intervals"]
     forecast = data.pop("survival")
@@ -357,7 +358,7 @@ def test_survival_files(ending, column, monkeypatch):
 
 
 def test_several_survival_files_are_read_as_one(monkeypatch):
-    monkeypatch.setattr(_sections_survival, "_NUM_RESAMPLES", 20)
+    monkeypatch.setattr(_survival, "_NUM_RESAMPLES", 20)
     data = cohort(200)
     times, event, survival = (x.tolist() for x in data.values())
     rows = [*zip(times, event, survival, strict=True)]

@@ -11,7 +11,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.report.reports import answers, calibrated, examples, forecasts
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _pictures, _svg
+from uncertainty_metrics._report.page import _picture_files, _svg
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -42,8 +42,8 @@ def test_page_and_pictures_show_odd_names_escaped(monkeypatch):
     real = _svg.svg
     monkeypatch.setattr(_svg, "svg", svg)
     files = ("reliability_diagram.png", "calibration_by_group_diagram.png")
-    few = [p for p in _pictures.PICTURES["confidences"] if p.file in files]
-    monkeypatch.setattr(_pictures, "PICTURES", {"confidences": few})
+    few = [p for p in _picture_files.PICTURES["confidences"] if p.file in files]
+    monkeypatch.setattr(_picture_files, "PICTURES", {"confidences": few})
     data = answers(150)
     group = np.array([ODD, ESCAPED, "$x"], object)
     report = um.report(

@@ -8,10 +8,15 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run
-from uncertainty_metrics._report import _parts, _rows, _streams, _text_files
-from uncertainty_metrics._report._files import read_predictions
-from uncertainty_metrics._report._names import Choice
-from uncertainty_metrics._report._predictions import ReportError
+from uncertainty_metrics._report.data import _row_subsets
+from uncertainty_metrics._report.data._predictions import ReportError
+from uncertainty_metrics._report.reading import (
+    _file_parts,
+    _large_files,
+    _plain_or_gzip_text,
+)
+from uncertainty_metrics._report.reading._column_names import Choice
+from uncertainty_metrics._report.reading._files import read_predictions
 
 CHOICES = ("yes", "no", "maybe")
 
@@ -19,9 +24,9 @@ CHOICES = ("yes", "no", "maybe")
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_parts, "_CHARACTERS", 200)
-    monkeypatch.setattr(_parts, "_NUMBERS", 100)
-    monkeypatch.setattr(_text_files, "_BLOCK", 64)
+    monkeypatch.setattr(_file_parts, "_CHARACTERS", 200)
+    monkeypatch.setattr(_file_parts, "_NUMBERS", 100)
+    monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", 64)
 
 
 def csv_of(header, row):
@@ -82,7 +87,7 @@ def test_files_sorted_by_label_are_read_as_one(case):
     path.write_text(text)
     choice = Choice(positive_class=positive)
     whole = read_predictions(path, choice)
-    found = _streams.read_stream([path], choice).result()
+    found = _large_files.read_stream([path], choice).result()
     assert found.classes == whole.classes
     assert found.event_class == whole.event_class
     np.testing.assert_array_equal(found.labels, whole.labels)
@@ -92,16 +97,16 @@ def test_files_sorted_by_label_are_read_as_one(case):
 def test_files_of_one_label_each_are_read_as_one():
     for i, label in enumerate(CHOICES):
         pathlib.Path(f"{i}.csv").write_text(f"label,p\n{label},0.2\n{label},0.3\n")
-    paths = _streams.files_of(["*.csv"])
-    found = _streams.read_stream(paths, Choice(positive_class="no")).result()
+    paths = _large_files.files_of(["*.csv"])
+    found = _large_files.read_stream(paths, Choice(positive_class="no")).result()
     assert found.classes == ("not no", "no")
     np.testing.assert_array_equal(found.labels, [0, 0, 1, 1, 0, 0])
     message = r"must be one of the labels. Received: maybe, no, yes"
     with pytest.raises(ReportError, match=message):
-        _streams.read_stream(paths, Choice(positive_class="owl"))
+        _large_files.read_stream(paths, Choice(positive_class="owl"))
     pathlib.Path("3.csv").write_text("label,p\n,0.2\n")
     with pytest.raises(ReportError, match=r"^3\.csv: line 2: `label` is missing"):
-        _streams.read_stream(
+        _large_files.read_stream(
             [*paths, pathlib.Path("3.csv")], Choice(positive_class="no")
         )
 
@@ -119,8 +124,8 @@ def test_labels_may_be_numbers_in_one_file_and_text_in_another(
 ):
     for name, label in (("a.csv", first), ("b.csv", second)):
         pathlib.Path(name).write_text(f"label,p\n{label},0.2\n{label},0.3\n")
-    paths, choice = _streams.files_of(["*.csv"]), Choice(positive_class=positive)
-    found = _streams.read_stream(paths, choice).result()
+    paths, choice = _large_files.files_of(["*.csv"]), Choice(positive_class=positive)
+    found = _large_files.read_stream(paths, choice).result()
     (other,) = {first, second} - {positive}
     assert found.classes == (other, positive)
     np.testing.assert_array_equal(found.labels, expected)
@@ -137,19 +142,21 @@ def test_a_field_may_be_absent_from_parts_of_json(first):
     path.write_text(json_of(more))
     choice = Choice(groups=("language",))
     whole = read_predictions(path, choice)
-    found = _streams.read_stream([path], choice).result()
+    found = _large_files.read_stream([path], choice).result()
     np.testing.assert_array_equal(found.correct, whole.correct)
     np.testing.assert_array_equal(
         found.groups["language"], whole.groups["language"], strict=True
     )
     with pytest.raises(ReportError, match="there is no column `town`"):
-        _streams.read_stream([path], Choice(groups=("town",)))
+        _large_files.read_stream([path], Choice(groups=("town",)))
 
 
 def test_percent_may_be_sorted(capsys):
     text = csv_of("correct,confidence", lambda i: f"{i % 2},{0.5 if i < 60 else i}")
     pathlib.Path("p.csv").write_text(text)
-    found = _streams.read_stream([pathlib.Path("p.csv")], Choice(percent=True)).result()
+    found = _large_files.read_stream(
+        [pathlib.Path("p.csv")], Choice(percent=True)
+    ).result()
     whole = read_predictions("p.csv", Choice(percent=True))
     np.testing.assert_array_equal(found.confidences, whole.confidences)
     text = csv_of("correct,confidence", lambda i: f"{i % 2},{i % 2}")
@@ -163,10 +170,10 @@ def test_percent_may_be_sorted(capsys):
 def test_a_part_without_samples_leaves_all_out():
     path = pathlib.Path("p.jsonl")
     path.write_text(json_of(lambda i: ', "answers": ["a", "b"]' if i < 50 else ""))
-    found = _streams.read_stream([path]).result()
+    found = _large_files.read_stream([path]).result()
     assert found.samples is None
     assert any(note.startswith("Left out: ") for note in found.notes)
-    assert len(_rows.taken(found, np.arange(90, 100)).correct) == 10
+    assert len(_row_subsets.taken(found, np.arange(90, 100)).correct) == 10
 
 
 def test_a_score_is_right_or_wrong_only_if_it_is_so_in_all_parts(capsys):
@@ -214,7 +221,7 @@ def test_a_file_of_booleans_and_one_of_numbers_are_read_as_one():
     pathlib.Path("whole.csv").write_text("label,p\nTrue,.2\nFalse,.3\n0,.2\n1,.3\n")
     choice = Choice(positive_class="1")
     whole = read_predictions(pathlib.Path("whole.csv"), choice)
-    found = _streams.read_stream(_streams.files_of(["?.csv"]), choice).result()
+    found = _large_files.read_stream(_large_files.files_of(["?.csv"]), choice).result()
     for model in (whole, found):
         assert model.classes == ("not 1", "1")
         np.testing.assert_array_equal(model.labels, [0, 0, 0, 1])
@@ -224,4 +231,6 @@ def test_a_file_without_the_column_of_labels_is_named():
     pathlib.Path("1.csv").write_text("label,p\nno,0.2\nyes,0.3\n")
     pathlib.Path("2.csv").write_text("other,p\nno,0.2\nyes,0.3\n")
     with pytest.raises(ReportError, match=r"^2\.csv: there is no column `label`"):
-        _streams.read_stream(_streams.files_of(["*.csv"]), Choice(positive_class="no"))
+        _large_files.read_stream(
+            _large_files.files_of(["*.csv"]), Choice(positive_class="no")
+        )

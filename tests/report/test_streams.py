@@ -12,9 +12,15 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from tests.report.reports import answers, calibrated, fails, numbers, run
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _parts, _rows, _streams, build
-from uncertainty_metrics._report._arrays import model_of
-from uncertainty_metrics._report._predictions import Predictions, ReportError, Stream
+from uncertainty_metrics._report import build
+from uncertainty_metrics._report.data import _row_subsets
+from uncertainty_metrics._report.data._predictions import (
+    Predictions,
+    ReportError,
+    Stream,
+)
+from uncertainty_metrics._report.reading import _file_parts, _large_files
+from uncertainty_metrics._report.reading._arrays import model_of
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -23,10 +29,10 @@ pyarrow = pytest.importorskip("pyarrow")
 def small_parts(monkeypatch, tmp_path):
     """Parts of few rows, and a sample that is smaller than the data."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_parts, "_NUMBERS", 200)
-    monkeypatch.setattr(_parts, "_CHARACTERS", 2000)
-    monkeypatch.setattr(_streams, "_MOST_ROWS", 300)
-    monkeypatch.setattr(_streams, "_LEAST_ROWS", 300)
+    monkeypatch.setattr(_file_parts, "_NUMBERS", 200)
+    monkeypatch.setattr(_file_parts, "_CHARACTERS", 2000)
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", 300)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", 300)
 
 
 def reported(*arguments):
@@ -79,7 +85,9 @@ def test_numbers_of_several_files_are_those_of_all_rows(data, ending):
     whole = um.report(**data).to_dict()
     for i, rows in enumerate(np.array_split(np.arange(1200), 3)):
         write({name: v[rows] for name, v in columns.items()}, ending, f"shard{i}")
-    found = _streams.read_stream(_streams.files_of([f"shard*.{ending}"])).result()
+    found = _large_files.read_stream(
+        _large_files.files_of([f"shard*.{ending}"])
+    ).result()
     assert isinstance(found, Stream)
     assert found.sample_size == 300
     report = build(found)
@@ -136,7 +144,7 @@ def test_a_bad_row_is_named_with_its_file(ending):
     bad = write(columns, ending, "wrong")
     place = {"csv": "line 235", "jsonl": "line 234", "npz": "example 233"}
     with pytest.raises(ReportError) as refused:
-        _streams.read_stream(_streams.files_of([f"good.{ending}", bad]))
+        _large_files.read_stream(_large_files.files_of([f"good.{ending}", bad]))
     assert f"{bad}: {place.get(ending, 'row 234')}: " in str(refused.value)
 
 
@@ -145,7 +153,7 @@ def test_a_field_of_several_lines_is_not_cut():
     for name in ("one.csv", "two.csv"):
         with open(name, "w") as file:
             file.write(f"label,p,text\n{rows}")
-    found = _streams.read_stream(_streams.files_of(["one.csv", "two.csv"]))
+    found = _large_files.read_stream(_large_files.files_of(["one.csv", "two.csv"]))
     assert found.rows == 1400
 
 
@@ -155,7 +163,7 @@ def test_the_first_of_two_bad_rows_is_named():
     columns["p"][[2, 6]] = 1.5
     write(columns, "csv", "wrong")
     with pytest.raises(ReportError, match=r"^wrong\.csv: line 4: "):
-        _streams.read_stream(_streams.files_of(["wrong.csv"]))
+        _large_files.read_stream(_large_files.files_of(["wrong.csv"]))
 
 
 def test_folders_and_patterns_name_files():
@@ -166,14 +174,14 @@ def test_folders_and_patterns_name_files():
         write(columns_of(calibrated(90, 0.5, 1)), "csv", name)
     for name in ("data/_SUCCESS", "data/.hidden.csv", "data/readme.txt"):
         pathlib.Path(name).write_text("?")
-    found = _streams.files_of(["a.csv", "data", "data/*.csv"])
+    found = _large_files.files_of(["a.csv", "data", "data/*.csv"])
     assert [str(path) for path in found] == ["a.csv", "data/b.csv", "data/deep/c.csv"]
     pathlib.Path("empty").mkdir()
     for nothing in ("*.parquet", "empty"):
         with pytest.raises(ReportError, match="there is no file"):
-            _streams.files_of([nothing])
+            _large_files.files_of([nothing])
     with pytest.raises(ReportError, match="standard input is read alone"):
-        _streams.files_of(["a.csv", "-"])
+        _large_files.files_of(["a.csv", "-"])
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "jsonl"])
@@ -193,7 +201,7 @@ def test_files_of_other_columns_are_refused(ending, second, message):
     columns = columns_of(calibrated(90, 0.5, 1))
     files = [write(columns, ending, "first"), write(second, ending, "second")]
     with pytest.raises(ReportError, match=rf"^second\.{ending}: .*{message}"):
-        _streams.read_stream(_streams.files_of(files))
+        _large_files.read_stream(_large_files.files_of(files))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +220,7 @@ def test_an_error_that_names_an_example_has_one_place(ending, place, name, bad):
     columns[name][2] = bad
     second = write(columns, ending, "second")
     with pytest.raises(ReportError, match=rf"^second\.{ending}: {place}: "):
-        _streams.read_stream(_streams.files_of([first, second]))
+        _large_files.read_stream(_large_files.files_of([first, second]))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "csv.gz", "jsonl"])
@@ -223,9 +231,12 @@ def test_files_without_examples_are_left_out(ending):
     empty = {name: values[:0] for name, values in weighted.items()}
     parts = {"a": empty, "b": unused, "c": weighted, "d": empty, "e": unused}
     files = [write(part, ending, name) for name, part in parts.items()]
-    assert _streams.read_stream(_streams.files_of(files)).result().labels.size == 90
+    assert (
+        _large_files.read_stream(_large_files.files_of(files)).result().labels.size
+        == 90
+    )
     with pytest.raises(ReportError, match="at least one example whose weight"):
-        _streams.read_stream(_streams.files_of([files[0], files[1]])).result()
+        _large_files.read_stream(_large_files.files_of([files[0], files[1]])).result()
 
 
 def test_the_sample_is_uniform(rng):
@@ -233,7 +244,7 @@ def test_the_sample_is_uniform(rng):
     counts = np.zeros(1000)
     size = 100
     for seed in range(60):
-        sample = _streams._Sample()
+        sample = _large_files._Sample()
         sample._most = size
         sample._generator = np.random.default_rng([seed, int(rng.integers(2**31))])
         start = 0
@@ -255,8 +266,11 @@ def test_rows_of_answers_are_taken_and_joined():
     samples = [[str(i % 3), "a", "a"] for i in range(50)]
     given = {**data, "answers": samples}
     model = model_of("a", None, given, None, None, {"group": np.arange(50) % 4})
-    parts = [_rows.taken(model, slice(0, 20)), _rows.taken(model, np.arange(20, 50))]
-    joined = _rows.joined(parts)
+    parts = [
+        _row_subsets.taken(model, slice(0, 20)),
+        _row_subsets.taken(model, np.arange(20, 50)),
+    ]
+    joined = _row_subsets.joined(parts)
     for name in ("correct", "confidences"):
         np.testing.assert_array_equal(getattr(joined, name), getattr(model, name))
     np.testing.assert_array_equal(joined.samples.agreement, model.samples.agreement)

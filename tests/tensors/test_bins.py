@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
+from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
 from uncertainty_metrics.ops import _binning as tf_binning
 
 EVEN_BINS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 49, 100, 1000]

@@ -9,7 +9,7 @@ from typing_extensions import assert_type
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report._predictions import Model
+from uncertainty_metrics._report.data._predictions import Model
 
 labels = [0, 1, 1]
 probabilities = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])

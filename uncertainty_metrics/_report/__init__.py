@@ -50,7 +50,7 @@ All tasks have a section `comparison` if a second file is given: both models sid
 side, and the intervals of their differences on the same examples.
 
 Every run writes these files: `report.html`, the page; its pictures, for each of which
-`_picture_table` has a row; and `report.json`, the dict. The JSON is strict: an infinite
+`_picture_list` has a row; and `report.json`, the dict. The JSON is strict: an infinite
 number is the string "inf" or "-inf", and a number that is not defined, such as the mean
 of nothing, is null.
 """
@@ -63,22 +63,22 @@ from uncertainty_metrics._report._command import (
     command,
     sketch_command,
 )
-from uncertainty_metrics._report._files import read_predictions
-from uncertainty_metrics._report._pictures import draw
-from uncertainty_metrics._report._predictions import (
-    Predictions,
-    Regression,
-    ReportError,
-    visible,
-)
-from uncertainty_metrics._report._sections import build
-from uncertainty_metrics._report._text import render
-from uncertainty_metrics._report._writing import as_json, write
 from uncertainty_metrics._report.calibration_report import (
     DEFAULT_DIRECTORY,
     Report,
     report,
 )
+from uncertainty_metrics._report.data._predictions import (
+    Predictions,
+    Regression,
+    ReportError,
+    visible,
+)
+from uncertainty_metrics._report.page._picture_files import draw
+from uncertainty_metrics._report.page._text import render
+from uncertainty_metrics._report.page._writing import as_json, write
+from uncertainty_metrics._report.reading._files import read_predictions
+from uncertainty_metrics._report.sections._build import build
 
 __all__ = [
     "DEFAULT_DIRECTORY",

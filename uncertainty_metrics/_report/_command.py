@@ -17,19 +17,20 @@ import time
 from collections.abc import Callable
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
-from uncertainty_metrics._report import _streams, _targets
-from uncertainty_metrics._report._files import (
+from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
+from uncertainty_metrics._report.data._predictions import Model, ReportError, visible
+from uncertainty_metrics._report.page import _target_paths
+from uncertainty_metrics._report.page._picture_files import SHIPPED_REMARK
+from uncertainty_metrics._report.page._picture_list import PICTURES
+from uncertainty_metrics._report.page._writing import write_files
+from uncertainty_metrics._report.reading import _large_files
+from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._files import (
     FILE_FORMAT,
     errors_of,
     read_predictions,
 )
-from uncertainty_metrics._report._names import Choice, listed
-from uncertainty_metrics._report._picture_table import PICTURES
-from uncertainty_metrics._report._pictures import SHIPPED_REMARK
-from uncertainty_metrics._report._predictions import Model, ReportError, visible
-from uncertainty_metrics._report._writing import write_files
-from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
-from uncertainty_metrics.numpy.sketch.summary import Summary
+from uncertainty_metrics.numpy.summaries.summary import Summary
 
 SHIPPED = "digits_predictions.npz"
 
@@ -338,13 +339,13 @@ def _told(
 def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a summary; returns the text to print, if any."""
     path = pathlib.Path(arguments.out)
-    is_replaced = _targets.is_replaced(path)
+    is_replaced = _target_paths.is_replaced(path)
     summary = _summary(arguments.files, _choice(arguments), tell)
     content = io.BytesIO()
     with errors_of(" ".join(arguments.files)):
         summary.save(content, private=arguments.private)
     if not is_replaced:
-        _targets.write_into(path, content.getvalue())
+        _target_paths.write_into(path, content.getvalue())
         return ""  # The path may be standard output.
     write_files(path.parent, {path.name: content.getvalue()})
     size = len(content.getvalue()) / 1000
@@ -357,13 +358,13 @@ def _sketch(arguments: argparse.Namespace, tell: _Progress) -> str:
 def _summary(files: list[str], choice: Choice, tell: _Progress) -> Summary:
     """Returns the sums over the rows of files, or over summaries."""
     if files == ["-"]:
-        alone = _streams.Accumulator("standard input")
+        alone = _large_files.Accumulator("standard input")
         alone.add(read_predictions("-", choice, tell))
         return alone.summary()
-    paths = _streams.files_of(files)
-    if summaries := _streams.summaries_in(paths):
+    paths = _large_files.files_of(files)
+    if summaries := _large_files.summaries_in(paths):
         return summaries.summary
-    return _streams.read_stream(paths, choice, tell).summary()
+    return _large_files.read_stream(paths, choice, tell).summary()
 
 
 def _choice(arguments: argparse.Namespace) -> Choice:
@@ -385,17 +386,17 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
     """Returns the model in the files, or in the sum of summaries."""
     if files == ["-"]:
         return read_predictions("-", choice, tell)
-    paths = _streams.files_of(files)
-    if summaries := _streams.summaries_in(paths):
+    paths = _large_files.files_of(files)
+    if summaries := _large_files.summaries_in(paths):
         if choice.groups:
             raise ReportError(
                 "--group needs the predictions, because a summary does not hold the "
                 f"groups of its examples. Received: {summaries.source}, a summary"
             )
         return summaries
-    if len(paths) == 1 and not _streams.is_large(paths[0]):
+    if len(paths) == 1 and not _large_files.is_large(paths[0]):
         return read_predictions(paths[0], choice, tell)
-    return _streams.read_stream(paths, choice, tell).result()
+    return _large_files.read_stream(paths, choice, tell).result()
 
 
 def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
@@ -406,7 +407,7 @@ def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
             "or a pattern such as 'week1/*.npz', and make a report for each model. "
             f"Received: {listed(arguments.compare)}"
         )
-    _targets.check_directory(pathlib.Path(arguments.out), _WRITTEN)
+    _target_paths.check_directory(pathlib.Path(arguments.out), _WRITTEN)
     choice = _choice(arguments)
     model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
     other = _read(arguments.compare, choice, tell) if arguments.compare else None

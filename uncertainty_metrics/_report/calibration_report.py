@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
-from uncertainty_metrics._report import _verdict, _writing
-from uncertainty_metrics._report._arrays import model_of, of_other
-from uncertainty_metrics._report._pictures import draw
-from uncertainty_metrics._report._predictions import Model, Stream, silent
-from uncertainty_metrics._report._sections import build
-from uncertainty_metrics._report._shown import shown
-from uncertainty_metrics._report._streams import of_batches
-from uncertainty_metrics._report._text import render
-from uncertainty_metrics.numpy.sketch.summary import Summary
+from uncertainty_metrics._report.data._predictions import Model, Stream, silent
+from uncertainty_metrics._report.page import _writing
+from uncertainty_metrics._report.page._picture_files import draw
+from uncertainty_metrics._report.page._text import render
+from uncertainty_metrics._report.page._visible_names import shown
+from uncertainty_metrics._report.reading._arrays import model_of, of_other
+from uncertainty_metrics._report.reading._large_files import of_batches
+from uncertainty_metrics._report.sections import _verdict
+from uncertainty_metrics._report.sections._build import build
+from uncertainty_metrics.numpy.summaries.summary import Summary
 
 __all__ = ["report"]
 

@@ -6,13 +6,13 @@ from ._metric_state import MetricState as MetricState
 from .._report.calibration_report import report as report
 
 # Calibration errors.
-from .calibration.binned_errors import (
+from .calibration.bins.binned_errors import (
     bin_statistics as bin_statistics,
     compute_all_metrics as compute_all_metrics,
     gce as gce,
     general_calibration_error as general_calibration_error,
 )
-from .calibration.confidence_errors import (
+from .calibration.bins.confidence_errors import (
     ece as ece,
     expected_calibration_error as expected_calibration_error,
     maximum_calibration_error as maximum_calibration_error,
@@ -20,7 +20,7 @@ from .calibration.confidence_errors import (
     rmsce as rmsce,
     root_mean_squared_calibration_error as root_mean_squared_calibration_error,
 )
-from .calibration.class_wise_errors import (
+from .calibration.bins.class_wise_errors import (
     ace as ace,
     adaptive_calibration_error as adaptive_calibration_error,
     sce as sce,
@@ -28,25 +28,23 @@ from .calibration.class_wise_errors import (
     tace as tace,
     thresholded_adaptive_calibration_error as thresholded_adaptive_calibration_error,
 )
-from .calibration.streaming_calibration import (
+from .calibration.bins.streaming_calibration import (
     BinStatistics as BinStatistics,
     GeneralCalibrationError as GeneralCalibrationError,
 )
-from .calibration.debiased_calibration import (
+from .calibration.bins.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
-from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
+from .calibration.watching.calibration_by_group import (calibration_by_group as calibration_by_group)
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
-from .sketch.summary import Summary as Summary
-from .calibration.calibration_drift import calibration_drift as calibration_drift
-from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
+from .summaries.summary import Summary as Summary
+from .calibration.watching.calibration_drift import (calibration_drift as calibration_drift)
+from .calibration.watching.calibration_monitor import (CalibrationMonitor as CalibrationMonitor)
 
 # Calibration beyond bins.
-from .calibration.corp import (
-    corp_decomposition as corp_decomposition,
-)
-from .calibration.cumulative_calibration import (
+from .calibration.without_bins.corp import (corp_decomposition as corp_decomposition)
+from .calibration.without_bins.cumulative_calibration import (
     atb as atb,
     averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
     kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
@@ -54,7 +52,7 @@ from .calibration.cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
-from .calibration.risk_calibration import (
+from .calibration.risk.risk_calibration import (
     calibration_intercept as calibration_intercept,
     calibration_slope as calibration_slope,
     integrated_calibration_index as integrated_calibration_index,
@@ -64,17 +62,17 @@ from .scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
 )
-from .calibration.smooth_calibration import (
+from .calibration.smoothed.smooth_calibration import (
     smece as smece,
     smooth_calibration_error as smooth_calibration_error,
 )
 
 # Bayesian calibration error.
-from .calibration.bayesian_calibration import (
+from .calibration.bins.bayesian_calibration import (
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,
     probability_of_lower_calibration_error as probability_of_lower_calibration_error,
 )
-from .calibration.calibration_tests import calibration_test as calibration_test
+from .calibration.without_bins.calibration_tests import (calibration_test as calibration_test)
 
 # Calibration errors of smoothed outcomes.
 from .survival.censored_calibration import (
@@ -85,7 +83,7 @@ from .survival.censored_calibration import (
     censored_calibration_error as censored_calibration_error,
     censored_calibration_error_conf_int as censored_calibration_error_conf_int,
 )
-from .calibration.semiparametric import (
+from .calibration.smoothed.semiparametric import (
     SPCE as SPCE,
     SemiparametricCalibrationError as SemiparametricCalibrationError,
     semiparametric_calibration_error as semiparametric_calibration_error,

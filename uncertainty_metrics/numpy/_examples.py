@@ -11,7 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._lazy_property import lazy_property
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _inputs, _row_math, _threads
 from uncertainty_metrics.numpy._group_columns import group_column
 
 
@@ -91,7 +91,7 @@ class Examples:
         """The probabilities [N, K], in float64 where logits were passed."""
         if self.name == "logits":
             logits = self.predictions
-            return _rows.in_blocks(_rows.softmax, logits, logits.shape[1])
+            return _row_math.in_blocks(_row_math.softmax, logits, logits.shape[1])
         return self.predictions
 
     @lazy_property
@@ -109,7 +109,7 @@ class Examples:
           chosen: a slice, or indices.
         """
         if self.name == "logits" and "probabilities" not in vars(self):
-            return _rows.softmax(self.predictions[chosen])
+            return _row_math.softmax(self.predictions[chosen])
         return self.probabilities[chosen]
 
     def checked(self) -> Examples:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _missing, _rows, _threads
+from uncertainty_metrics.numpy import _missing, _row_math, _threads
 
 ROW_SUM_TOLERANCE = 1e-3
 # The largest sum of all weights, so that the sums of a metric stay finite.
@@ -275,11 +275,11 @@ def check_logits(
 def _largest(logits: np.ndarray) -> np.ndarray:
     """Returns the largest number of each row [..., K], [...]."""
     if logits.ndim < 2:
-        return np.asarray(_rows.largest(logits))
+        return np.asarray(_row_math.largest(logits))
     out = np.empty(logits.shape[:-1], logits.dtype)
 
     def fill(rows: slice) -> None:
-        out[rows] = _rows.largest(logits[rows])
+        out[rows] = _row_math.largest(logits[rows])
 
     _threads.map_rows(fill, len(logits), _row_size(logits))
     return out
@@ -405,7 +405,7 @@ def decisions(
         for block in _threads.blocks(rows, step):
             p = predictions[block]
             if from_logits:
-                p = _rows.softmax(p)
+                p = _row_math.softmax(p)
             bits = ordered_bits(p)
             if classes == 2:  # `argmax` is slow on short rows.
                 index[block] = bits[:, 1] > bits[:, 0]

@@ -22,7 +22,7 @@ from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _examples, _inputs, regression
 from uncertainty_metrics.numpy._group_columns import group_column
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _scores,
     binned_errors,

@@ -11,7 +11,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _examples as np_examples
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
+from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
 from uncertainty_metrics.ops import (
     _decisions,
     _inputs,

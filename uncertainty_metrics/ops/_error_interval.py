@@ -9,7 +9,7 @@ import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy.calibration._error_interval import (
+from uncertainty_metrics.numpy.calibration.bins._error_interval import (
     MAX_SKEW,
     NEGLIGIBLE,
     PLACES,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy.calibration._pooled_errors import (
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_errors import (
     CUBIC,
     FEW_SURPRISES,
     LOG_FACTORIALS,

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
-from uncertainty_metrics.numpy.calibration import bayesian_calibration as np_bayesian
+from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
+from uncertainty_metrics.numpy.calibration.bins import (
+    bayesian_calibration as np_bayesian,
+)
 from uncertainty_metrics.ops import _execution, numpy_dtype, xp
 from uncertainty_metrics.ops._polynomials import gauss_legendre
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
-from uncertainty_metrics.numpy.calibration import bayesian_calibration as np_bayesian
+from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
+from uncertainty_metrics.numpy.calibration.bins import (
+    bayesian_calibration as np_bayesian,
+)
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,

@@ -1,6 +1,6 @@
 """Bayesian calibration error on tensors: a posterior over the ECE.
 
-Declared in `uncertainty_metrics.numpy.calibration.bayesian_calibration`.
+Declared in `uncertainty_metrics.numpy.calibration.bins.bayesian_calibration`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     bayesian_calibration as np_bayesian_calibration,
 )
 from uncertainty_metrics.ops import (

@@ -1,6 +1,6 @@
 """Calibration errors of classifiers on tensors, eager or compiled.
 
-Declared in `uncertainty_metrics.numpy.calibration.binned_errors`. Labels and
+Declared in `uncertainty_metrics.numpy.calibration.bins.binned_errors`. Labels and
 predictions are tensors, or anything that converts to them. float64 predictions are
 computed in float64, all others in float32 with sums that do not drift. The bin of a
 score depends on the precision in which the score is passed.
@@ -17,7 +17,7 @@ from uncertainty_metrics import _calibration_spec
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, given
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy.calibration import binned_errors as np_binned_errors
+from uncertainty_metrics.numpy.calibration.bins import binned_errors as np_binned_errors
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
 

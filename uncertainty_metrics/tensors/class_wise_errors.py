@@ -1,14 +1,14 @@
 """Calibration errors class by class on tensors, eager or compiled.
 
-Declared in `uncertainty_metrics.numpy.calibration.class_wise_errors`. The precision,
-and the errors that are raised, are as in `binned_errors`.
+Declared in `uncertainty_metrics.numpy.calibration.bins.class_wise_errors`. The
+precision, and the errors that are raised, are as in `binned_errors`.
 """
 
 from __future__ import annotations
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import preset
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     class_wise_errors as np_class_wise_errors,
 )
 from uncertainty_metrics.tensors._twin import twin

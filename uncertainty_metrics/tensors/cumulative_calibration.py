@@ -1,6 +1,6 @@
 """Calibration errors of cumulative residuals on tensors, and Spiegelhalter's test.
 
-Declared in `uncertainty_metrics.numpy.calibration.cumulative_calibration`.
+Declared in `uncertainty_metrics.numpy.calibration.without_bins.cumulative_calibration`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.without_bins import (
     cumulative_calibration as np_cumulative_calibration,
 )
 from uncertainty_metrics.ops import _binning, _pooled_errors, xp

@@ -1,6 +1,6 @@
 """Calibration error on tensors, without the bias of few examples in a bin.
 
-Declared in `uncertainty_metrics.numpy.calibration.debiased_calibration`.
+Declared in `uncertainty_metrics.numpy.calibration.bins.debiased_calibration`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import dataclasses
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     debiased_calibration as np_debiased_calibration,
 )
 from uncertainty_metrics.ops import _binning, _error_interval, xp

@@ -1,8 +1,9 @@
 """Calibration error of smoothed residuals on tensors.
 
-Declared in `uncertainty_metrics.numpy.calibration.smooth_calibration`. The search for
-the bandwidth starts at 2^-11 in compiled code, on other devices than a CPU, and under a
-tape: the error is within 1e-5 of the error in NumPy, or both are below 2^-11.
+Declared in `uncertainty_metrics.numpy.calibration.smoothed.smooth_calibration`. The
+search for the bandwidth starts at 2^-11 in compiled code, on other devices than a CPU,
+and under a tape: the error is within 1e-5 of the error in NumPy, or both are below
+2^-11.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import functools
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.smoothed import (
     smooth_calibration as np_smooth_calibration,
 )
 from uncertainty_metrics.ops import _pooled_errors

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy.calibration import _pooled_scores
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["decision_curve_diagram", "murphy_diagram"]
@@ -81,7 +81,7 @@ def decision_curve_diagram(
       Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
       Prediction Models.
     """
-    from uncertainty_metrics.numpy.calibration import _pooled_errors
+    from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
     from uncertainty_metrics.numpy.scoring import decision_curves
 
     models = _models(
@@ -178,7 +178,7 @@ def murphy_diagram(
       Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
       Scoring Functions, Choquet Representations and Forecast Rankings.
     """
-    from uncertainty_metrics.numpy.calibration import _pooled_errors
+    from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 
     models = _models(
         ClassifierData(

@@ -9,7 +9,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _wilson
-from uncertainty_metrics.numpy.calibration import calibration_drift as drifts
+from uncertainty_metrics.numpy.calibration.watching import calibration_drift as drifts
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = ["drift_diagram"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.calibration import bayesian_calibration
+from uncertainty_metrics.numpy.calibration.bins import bayesian_calibration
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["posterior_diagram"]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.selective import _ranked_decisions, _ranking
+from uncertainty_metrics.numpy.selective import _ranked_decisions, _sorted_outcomes
 from uncertainty_metrics.visualization import _selective_axes, _series
 
 __all__ = ["RejectionCurve", "rejection_curve", "rejection_diagram"]
@@ -188,7 +188,7 @@ def _rejection_curve(data: _RejectionData) -> RejectionCurve:
             unlabelled = _unlabelled(data.labels, name, known, unknown)
             scores = np.append(scores, unlabelled)
             right = np.append(right, np.zeros(len(unlabelled), bool))
-    groups = _ranking.groups(scores, right)
+    groups = _sorted_outcomes.groups(scores, right)
     rejected = np.arange(len(scores))
     num_kept = len(scores) - rejected
     expected = np.interp(num_kept, groups.masses, groups.hits)

@@ -24,7 +24,7 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import (
     _axes,
     _series,

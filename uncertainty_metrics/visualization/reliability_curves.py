@@ -19,7 +19,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _examples, _wilson
-from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
+from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
 __all__ = [

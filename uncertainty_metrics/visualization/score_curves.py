@@ -13,13 +13,13 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, YAxis
 from uncertainty_metrics.numpy import _examples, _inputs, _wilson
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
-    _pooled_scores,
     _scores,
     _simulated_bins,
 )
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series, reliability_curves
 
 __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
@@ -157,7 +157,7 @@ def curve_from_cells(
     Returns:
       A `ScoreCurve` without a band.
     """
-    from uncertainty_metrics.numpy.calibration import (
+    from uncertainty_metrics.numpy.calibration.without_bins import (
         _pooled_errors,  # It imports SciPy.
     )
 
@@ -217,7 +217,9 @@ def _of_spline(
     cells: Cells, y_axis: YAxis, edges: np.ndarray, size: float, level: float
 ) -> ScoreCurve:
     """Returns the curve of logistic regression on a spline, for at least one score."""
-    from uncertainty_metrics.numpy.calibration import _spline_curve  # It imports SciPy.
+    from uncertainty_metrics.numpy.calibration.risk import (
+        _spline_curve,  # It imports SciPy.
+    )
 
     curve = _spline_curve.fitted(cells)
     points = np.unique(np.linspace(cells.scores[0], cells.scores[-1], _POINTS))
@@ -286,7 +288,7 @@ def _band(
     cells: Cells, curve: ScoreCurve, drawn: np.ndarray, level: float
 ) -> ScoreBand:
     """Returns the band of a group from the outcome sums [draws, J] of its cells."""
-    from uncertainty_metrics.numpy.calibration import _pooled_errors
+    from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 
     if curve.method == "isotonic":
         points = cells.scores

@@ -20,8 +20,8 @@ from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy import _inputs, _wilson
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
-    _ranking,
     _selective_risks,
+    _sorted_outcomes,
 )
 from uncertainty_metrics.visualization import _axes, _selective_axes, _series
 
@@ -122,7 +122,7 @@ def accuracy_confidence_curve(
 
 def _accuracy_curve(data: _ThresholdData) -> AccuracyConfidenceCurve:
     scores, outcomes, weights = _ranked_decisions.examples_of(data)
-    groups = _ranking.groups(scores, outcomes, weights)
+    groups = _sorted_outcomes.groups(scores, outcomes, weights)
     of_logits = data.logits is not None
     coverages, risks, distinct = _selective_risks.curve_of(scores, groups, of_logits)
     thresholds = data.thresholds
@@ -288,7 +288,7 @@ class _Risks(NamedTuple):
 
 def _risks(data: _ThresholdData, level: float | None) -> _Risks:
     scores, outcomes, weights = _ranked_decisions.examples_of(data)
-    groups = _ranking.groups(scores, outcomes, weights)
+    groups = _sorted_outcomes.groups(scores, outcomes, weights)
     curve = _selective_risks.curve_of(scores, groups, data.logits is not None)
     band = marks = None
     if level is not None:

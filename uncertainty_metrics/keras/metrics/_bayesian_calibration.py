@@ -12,10 +12,10 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.calibration import (
+from uncertainty_metrics.numpy.calibration.bins import (
     bayesian_calibration as np_bayesian_calibration,
 )
-from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
+from uncertainty_metrics.numpy.calibration.bins.bayesian_calibration import (
     DEFAULT_NUM_SAMPLES,
 )
 from uncertainty_metrics.ops import _posterior, _posterior_draws, to_numpy, xp

@@ -14,9 +14,9 @@ from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _examples as np_examples
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.numpy.calibration import _error_interval
-from uncertainty_metrics.numpy.calibration import _scores as np_scores
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.bins import _error_interval
+from uncertainty_metrics.numpy.calibration.bins import _scores as np_scores
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,

@@ -9,7 +9,7 @@ from uncertainty_metrics.keras.metrics._bayesian_calibration import (
     checked_seed,
 )
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
-from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
+from uncertainty_metrics.numpy.calibration.bins.bayesian_calibration import (
     DEFAULT_NUM_SAMPLES,
 )
 

@@ -9,7 +9,9 @@ from uncertainty_metrics.keras._options import (
 )
 from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
-from uncertainty_metrics.numpy.calibration.smooth_calibration import checked_bandwidth
+from uncertainty_metrics.numpy.calibration.smoothed.smooth_calibration import (
+    checked_bandwidth,
+)
 from uncertainty_metrics.ops import _pooled_errors
 
 __all__ = [

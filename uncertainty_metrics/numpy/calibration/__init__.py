@@ -1,1 +1,1 @@
-"""Calibration errors of classifiers: binned, debiased, smoothed, Bayesian."""
+"""Calibration of classifiers: in bins, without bins, of risks, smoothed, watched."""

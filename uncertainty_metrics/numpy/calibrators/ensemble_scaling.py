@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from uncertainty_metrics import _checks, _temperature
-from uncertainty_metrics.numpy import _examples, _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _inputs, _row_math
 from uncertainty_metrics.numpy.calibrators import (
     _calibrator,
     _newton,
@@ -273,7 +273,7 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
         else:
             with np.errstate(divide="ignore"):
                 z = np.log(rows.astype(np.float64))
-        z = _rows.below_maximum(z) / self.temperature
+        z = _row_math.below_maximum(z) / self.temperature
         logs = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
         logs = logs.reshape(-1, len(self.weights), z.shape[1])
         mixed = special.logsumexp(logs, axis=1, b=self.weights[:, None])

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _examples, _inputs, _rows
+from uncertainty_metrics.numpy import _examples, _inputs, _row_math
 from uncertainty_metrics.numpy.calibrators import _calibrator, _newton
 from uncertainty_metrics.numpy.calibrators import _softmax_regression as regression
 
@@ -107,7 +107,7 @@ class _LinearScaling(_calibrator.Calibrator):
         mapped = self._scaled(self._logits(name, rows))
         if name == "logits":
             return mapped
-        return _rows.in_blocks(_rows.softmax, mapped, mapped.shape[1])
+        return _row_math.in_blocks(_row_math.softmax, mapped, mapped.shape[1])
 
     @abc.abstractmethod
     def _scaled(self, z: np.ndarray) -> np.ndarray:

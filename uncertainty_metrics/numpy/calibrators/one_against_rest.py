@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special
 
 from uncertainty_metrics import _calibration_spec, _checks
-from uncertainty_metrics.numpy import _examples, _rows
-from uncertainty_metrics.numpy.calibration import (
-    _binning,
+from uncertainty_metrics.numpy import _examples, _row_math
+from uncertainty_metrics.numpy.calibration.bins import _binning
+from uncertainty_metrics.numpy.calibration.without_bins import (
     _pooled_errors,
     _pooled_scores,
 )
@@ -98,7 +98,11 @@ class _OneAgainstRest(_calibrator.Calibrator):
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         logs = name == "logits"
-        p = _rows.in_blocks(_rows.softmax, rows, rows.shape[1]) if logs else rows
+        p = (
+            _row_math.in_blocks(_row_math.softmax, rows, rows.shape[1])
+            if logs
+            else rows
+        )
         columns = _columns(p.shape[1])
         q = np.empty(p.shape)
         for index, k in enumerate(columns):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _examples, _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _inputs, _row_math, _threads
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Rows:
 
 def rows_of(examples: _examples.Examples, logits: np.ndarray) -> tuple[Rows, float]:
     """Returns the rows of logits [N, K], and the unit of `z`."""
-    z = _rows.in_blocks(_rows.below_maximum, logits, logits.shape[1])
+    z = _row_math.in_blocks(_row_math.below_maximum, logits, logits.shape[1])
     at_label = z[np.arange(len(z)), examples.labels]
     finite = z > -np.inf
     possible = None
@@ -82,10 +82,10 @@ def moments(
         mass = np.exp(beta * block)
         if possible is not None:
             mass *= possible[rows]
-        total = _rows.sums(mass)
+        total = _row_math.sums(mass)
         mass *= block
-        mean = _rows.sums(mass) / total
-        square = _rows.dot(mass, block) / total
+        mean = _row_math.sums(mass) / total
+        square = _row_math.dot(mass, block) / total
         return np.stack([np.log(total), mean, square - mean**2], axis=1)
 
     columns = np.empty((len(z), 3))
@@ -297,9 +297,9 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
         def softmax(p: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore"):
                 logs = np.log(p.astype(np.float64))
-            return _rows.softmax(logs / self.temperature)
+            return _row_math.softmax(logs / self.temperature)
 
-        return _rows.in_blocks(softmax, rows, rows.shape[1])
+        return _row_math.in_blocks(softmax, rows, rows.shape[1])
 
     def get_config(self) -> dict[str, Any]:
         """Returns the temperature, None before the fit, and the layout of the fitted

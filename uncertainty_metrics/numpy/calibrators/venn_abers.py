@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _examples, _rows
-from uncertainty_metrics.numpy.calibration import _pooled_scores
+from uncertainty_metrics.numpy import _examples, _row_math
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 __all__ = ["VennAbersCalibration"]
@@ -110,7 +110,7 @@ class VennAbersCalibration(_calibrator.Calibrator):
         upper score: isotonic regression pools a miss at p with the scores below, and a
         hit with the scores above.
         """
-        p = (_rows.softmax(rows) if name == "logits" else rows)[:, 1]
+        p = (_row_math.softmax(rows) if name == "logits" else rows)[:, 1]
         scores, lower, upper = (self._array(key) for key in self._names)
         below = np.append(0.0, lower)[np.searchsorted(scores, p, side="right")]
         return below, np.append(upper, 1.0)[np.searchsorted(scores, p)]

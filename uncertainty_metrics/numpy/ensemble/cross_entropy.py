@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
-from uncertainty_metrics.numpy import _examples, _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _inputs, _row_math, _threads
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
@@ -44,11 +44,11 @@ def _label_log_probabilities(
     def log_probabilities(block: slice) -> np.ndarray:
         classes = _predictions.classes(name, rows[block])
         if name == "logits":
-            classes = _rows.below_maximum(classes)
+            classes = _row_math.below_maximum(classes)
         labels = examples.labels[block, None, None]
         at_labels = np.take_along_axis(classes, labels, axis=-1)[..., 0]
         if name == "logits":
-            return at_labels - np.log(_rows.sums(np.exp(classes)))
+            return at_labels - np.log(_row_math.sums(np.exp(classes)))
         with np.errstate(divide="ignore"):
             return np.log(at_labels)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _rows, _threads
+from uncertainty_metrics.numpy import _inputs, _row_math, _threads
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
@@ -48,7 +48,7 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
       Algorithms.
     """
     scores_1, scores_2 = _scores_of_two(logits_1, logits_2)
-    return float(np.mean(_rows.argmax(scores_1) != _rows.argmax(scores_2)))
+    return float(np.mean(_row_math.argmax(scores_1) != _row_math.argmax(scores_2)))
 
 
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
@@ -79,7 +79,8 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
     shape = scores_1.shape
     labels = _predictions.flat_labels(labels, "logits_1", shape, shape[:-1])
     wrong_1, wrong_2 = (
-        _rows.argmax(scores).reshape(-1) != labels for scores in (scores_1, scores_2)
+        _row_math.argmax(scores).reshape(-1) != labels
+        for scores in (scores_1, scores_2)
     )
     return float(np.mean(wrong_1 & wrong_2))
 
@@ -103,7 +104,7 @@ def _divergences(p: np.ndarray) -> np.ndarray:
     for i, log in enumerate(np.log(p)):
         np.multiply(p[i], m - 1 - i, out=terms)
         terms -= earlier
-        sums += _rows.dot(terms, log)
+        sums += _row_math.dot(terms, log)
         rest += earlier
         earlier += p[i]
     sums += ((m - 1) * earlier - 2 * rest).sum(axis=-1)
@@ -150,10 +151,10 @@ def _small_divergences(p: np.ndarray) -> np.ndarray:
 
 def _cosines(p: np.ndarray) -> np.ndarray:
     """Returns the sums of the cosines over the pairs of members [M, N, K], [N]."""
-    norms = np.sqrt(_rows.dot(p, p))
+    norms = np.sqrt(_row_math.dot(p, p))
     inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     direction = np.einsum("mnk,mn->nk", p, inverse)
-    return (_rows.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
+    return (_row_math.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
 
 
 def _members(rows: np.ndarray) -> np.ndarray:

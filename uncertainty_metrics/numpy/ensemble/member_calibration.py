@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, PRESETS
 from uncertainty_metrics.numpy import _examples, _inputs
-from uncertainty_metrics.numpy.calibration import _binning
-from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+from uncertainty_metrics.numpy.calibration.bins import _binning
+from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["ensemble_calibration"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _missing, _rows
+from uncertainty_metrics.numpy import _inputs, _missing, _row_math
 
 __all__ = ["sampled_agreement", "semantic_entropy"]
 
@@ -227,4 +227,4 @@ def _likelihoods(log_likelihoods: Any, shape: tuple[int, ...]) -> np.ndarray:
             "finite, or -inf for some answers of a row",
             _inputs.first(wrong, largest),
         )
-    return _rows.softmax(logarithms)
+    return _row_math.softmax(logarithms)

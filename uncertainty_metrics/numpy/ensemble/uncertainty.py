@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _inputs, _row_math
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -57,7 +57,7 @@ class _Members:
         """Logits less the largest of a row, their exponentials, and the sums of the
         exponentials, [N, M, 1].
         """
-        below = _rows.below_maximum(self.classes)
+        below = _row_math.below_maximum(self.classes)
         if below.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
             np.maximum(below, _LOG_ZERO, out=below)
         exponentials = np.exp(below)
@@ -80,7 +80,7 @@ class _Members:
             return _entropy(self.classes)
         below, exponentials, sums = self.exponentials
         sums = sums[..., 0]
-        return np.log(sums) - _rows.dot(exponentials, below) / sums
+        return np.log(sums) - _row_math.dot(exponentials, below) / sums
 
 
 def _scores(
@@ -124,7 +124,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     """Returns the entropy over the last axis."""
     # So that 0 log 0 = 0. Only tiny numbers change.
     log = np.log(p + np.finfo(np.float64).tiny)
-    return 0.0 - _rows.dot(p, log)  # No -0.0.
+    return 0.0 - _row_math.dot(p, log)  # No -0.0.
 
 
 def _total_entropies(members: _Members) -> np.ndarray:

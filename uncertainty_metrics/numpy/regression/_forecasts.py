@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _inputs, _row_math
 
 
 class Forecasts(NamedTuple):
@@ -147,7 +147,7 @@ def _subtract(y: np.ndarray, mean: np.ndarray, out: np.ndarray) -> None:
 def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
     """Returns the examples that count; the arguments are those of `checked_arrays`."""
     mean, squares, y, weights = checked_arrays(*arguments, **options)
-    errors = _rows.in_double(_subtract, y, mean)
+    errors = _row_math.in_double(_subtract, y, mean)
     return Forecasts(errors, squares.astype(np.float64, copy=False), weights)
 
 
@@ -157,7 +157,7 @@ def checked_z(*arguments: Any, **options: Any) -> tuple[np.ndarray, np.ndarray |
     their weights; the arguments are those of `checked_arrays`.
     """
     mean, squares, y, weights = checked_arrays(*arguments, **options)
-    return _rows.in_double(_standardized, y, mean, squares), weights
+    return _row_math.in_double(_standardized, y, mean, squares), weights
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _threads
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [

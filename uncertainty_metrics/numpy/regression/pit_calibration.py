@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]

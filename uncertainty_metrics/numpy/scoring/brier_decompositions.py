@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
-from uncertainty_metrics.numpy import _examples, _rows
-from uncertainty_metrics.numpy.scoring import _decisions
+from uncertainty_metrics.numpy import _examples, _row_math
+from uncertainty_metrics.numpy.scoring import _frequencies_by_decision
 from uncertainty_metrics.numpy.scoring.scoring_rules import at_label
 
 __all__ = ["brier_decomposition", "brier_decomposition_exact"]
@@ -73,13 +73,13 @@ def brier_decomposition(
             ignore_index=ignore_index,
         )
     )
-    examples, weights, decisions = _decisions.by_decision(examples)
-    dbar, shares = _decisions.frequencies(examples, weights, decisions)
+    examples, weights, decisions = _frequencies_by_decision.by_decision(examples)
+    dbar, shares = _frequencies_by_decision.frequencies(examples, weights, decisions)
     pbar = shares @ dbar
 
     def distance(p: np.ndarray, block: slice) -> np.ndarray:
         p -= dbar.take(decisions[block], axis=0)
-        return _rows.dot(p, p)
+        return _row_math.dot(p, p)
 
     return BrierParts(
         float(-np.sum(pbar**2)),
@@ -147,16 +147,16 @@ def brier_decomposition_exact(
             ignore_index=ignore_index,
         )
     )
-    examples, weights, decisions = _decisions.by_decision(examples)
-    dbar, shares = _decisions.frequencies(examples, weights, decisions)
-    fbar = _decisions.means(examples, weights, decisions, shares)
+    examples, weights, decisions = _frequencies_by_decision.by_decision(examples)
+    dbar, shares = _frequencies_by_decision.frequencies(examples, weights, decisions)
+    fbar = _frequencies_by_decision.means(examples, weights, decisions, shares)
     pbar = shares @ dbar
 
     def deviations(p: np.ndarray, block: slice) -> np.ndarray:
         p -= fbar.take(decisions[block], axis=0)
         # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
         products = at_label(p, examples.labels[block])
-        return np.stack([_rows.dot(p, p), products], axis=1)
+        return np.stack([_row_math.dot(p, p), products], axis=1)
 
     squares, products = examples.in_blocks(deviations, 2).T
     return ExactBrierParts(

@@ -11,7 +11,10 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import REQUIRED
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_scores
+from uncertainty_metrics.numpy.calibration.without_bins import (
+    _pooled_errors,
+    _pooled_scores,
+)
 
 __all__ = ["murphy_curve", "net_benefit"]
 

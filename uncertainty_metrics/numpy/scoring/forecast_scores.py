@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _inputs, _row_math
 from uncertainty_metrics.numpy.scoring import _pairwise
 
 __all__ = [
@@ -88,7 +88,7 @@ def crps_normal_score(
     means = _inputs.like_labels("means", means, labels, single=True)
     stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
-    return _rows.in_double(score, labels, means, stddevs)
+    return _row_math.in_double(score, labels, means, stddevs)
 
 
 def _samples(
@@ -258,11 +258,11 @@ def crps_score(
             errors = np.sort(samples, axis=-1).astype(np.float64, copy=False)
             errors -= y[:, None]  # The spread of the errors is that of the samples.
             weights = _pairwise.rank_weights(num_samples, is_fair(estimator))
-            spread = _rows.dot(errors, weights)
+            spread = _row_math.dot(errors, weights)
             spread *= share_of_fair(estimator, alpha, num_samples)
         return np.abs(errors, out=errors).mean(axis=-1) - spread
 
-    return _rows.of_samples(score, labels, samples)
+    return _row_math.of_samples(score, labels, samples)
 
 
 def pinball_loss(
@@ -320,7 +320,7 @@ def pinball_loss(
             _inputs.finite("labels", labels)
             _inputs.finite("quantile_predictions", predictions)
 
-    return _rows.in_double(loss, labels, predictions)
+    return _row_math.in_double(loss, labels, predictions)
 
 
 def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
@@ -398,7 +398,7 @@ def interval_score(
         if not np.max(out, initial=0) < np.inf:  # A wrong number makes a wrong score.
             check()
 
-    return _rows.in_double(score, *arrays.values())
+    return _row_math.in_double(score, *arrays.values())
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _examples, _rows, _threads
+from uncertainty_metrics.numpy import _examples, _row_math, _threads
 
 __all__ = [
     "brier_score",
@@ -182,8 +182,8 @@ def brier_score(
         labels = examples.labels[block]
         if zero_based:  # Adding 1 at the end would lose digits.
             p.reshape(-1)[_places(labels, p.shape[1])] -= 1
-            return _rows.dot(p, p)
-        return _rows.dot(p, p) - 2 * at_label(p, labels)
+            return _row_math.dot(p, p)
+        return _row_math.dot(p, p) - 2 * at_label(p, labels)
 
     return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
@@ -290,13 +290,13 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
         z = logits.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             z -= at_label(z, labels)[:, None]
-            total = _rows.sums(np.exp(z, out=z))
+            total = _row_math.sums(np.exp(z, out=z))
         if np.all(total < np.inf):
             return np.log(total)
         # A logit is far above that of the label.
-        z = _rows.below_maximum(logits)
+        z = _row_math.below_maximum(logits)
         label_logit = at_label(z, labels)
-        return np.log(_rows.sums(np.exp(z, out=z))) - label_logit
+        return np.log(_row_math.sums(np.exp(z, out=z))) - label_logit
 
     out = np.empty(len(examples.labels))
     return _threads.fill_rows(out, score, examples.num_classes)
@@ -408,6 +408,6 @@ def ranked_probability_score(
             above = 1 - below
         reached = labels[:, None] <= np.arange(p.shape[1])
         errors = np.where(reached, above, below)
-        return _rows.dot(errors, errors)
+        return _row_math.dot(errors, errors)
 
     return reduced(examples, examples.checked().in_blocks(score), aggregate)

@@ -6,8 +6,8 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
-from uncertainty_metrics.numpy import _examples, _rows, _threads
-from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics.numpy import _examples, _row_math, _threads
+from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 
 def is_classifier(data: RankedData) -> bool:
@@ -48,13 +48,13 @@ def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     decided = np.empty(len(logits), np.intp)
 
     def odds(rows: slice) -> np.ndarray:
-        z = _rows.below_maximum(logits[rows])
+        z = _row_math.below_maximum(logits[rows])
         decided[rows] = np.argmax(z, axis=-1)
         z[np.arange(len(z)), decided[rows]] = -np.inf
-        second = _rows.largest(z)
+        second = _row_math.largest(z)
         z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
         with np.errstate(divide="ignore"):  # inf if no other class is possible.
-            return -(second + np.log(_rows.sums(np.exp(z, out=z))))
+            return -(second + np.log(_row_math.sums(np.exp(z, out=z))))
 
     scores = np.empty(len(logits))
     return decided, _threads.fill_rows(scores, odds, logits.shape[1])
@@ -70,9 +70,13 @@ def decisions(examples: _examples.Examples) -> tuple[np.ndarray, np.ndarray]:
 def of_examples(
     examples: _examples.Examples,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    """Returns scores, outcomes and weights [N], as `_sorted_outcomes.groups` takes."""
     decided, scores = decisions(examples)
-    return _ranking.floating(scores), decided == examples.labels, examples.weights
+    return (
+        _sorted_outcomes.floating(scores),
+        decided == examples.labels,
+        examples.weights,
+    )
 
 
 def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -90,22 +94,24 @@ def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | 
         )
         return of_examples(examples)
     if data.losses is not None:
-        return _ranking.loss_examples(data.losses, data.confidences, data.sample_weight)
-    return _ranking.examples(
+        return _sorted_outcomes.loss_examples(
+            data.losses, data.confidences, data.sample_weight
+        )
+    return _sorted_outcomes.examples(
         "correct", data.correct, "confidences", data.confidences, data.sample_weight
     )
 
 
-def groups_of(data: RankedData) -> _ranking.Groups:
+def groups_of(data: RankedData) -> _sorted_outcomes.Groups:
     """Returns groups of equal scores from the arguments of a public function."""
     return grouped(*examples_of(data))
 
 
 def grouped(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
-) -> _ranking.Groups:
+) -> _sorted_outcomes.Groups:
     """Returns groups of equal scores; the outcomes are boolean, or losses."""
     boolean = outcomes.dtype == bool
-    return (_ranking.groups if boolean else _ranking.loss_groups)(
+    return (_sorted_outcomes.groups if boolean else _sorted_outcomes.loss_groups)(
         scores, outcomes, weights
     )

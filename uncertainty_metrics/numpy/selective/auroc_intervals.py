@@ -13,7 +13,7 @@ from scipy import special
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
-from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["auroc_difference", "auroc_interval"]
 
@@ -137,7 +137,7 @@ def _read(
     ignore_index: int | None,
 ) -> _Placements:
     """Returns the placements; raises ValueError if a class is absent."""
-    values, outcomes, weights = _ranking.examples(
+    values, outcomes, weights = _sorted_outcomes.examples(
         "labels", labels, name, scores, sample_weight, ignore_index
     )
     for label, members in enumerate((~outcomes, outcomes)):

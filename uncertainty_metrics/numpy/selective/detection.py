@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
 
@@ -33,13 +33,13 @@ def _groups(
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
     negatives: bool = True,
-) -> _ranking.Groups:
+) -> _sorted_outcomes.Groups:
     """Returns groups of equal scores; raises ValueError if a needed class is absent."""
     turned = is_turned(positive)
-    x, hits, weights = _ranking.examples(
+    x, hits, weights = _sorted_outcomes.examples(
         "labels", labels, "scores", scores, sample_weight, ignore_index
     )
-    groups = _ranking.groups(*((-x, ~hits) if turned else (x, hits)), weights)
+    groups = _sorted_outcomes.groups(*((-x, ~hits) if turned else (x, hits)), weights)
     needed = (int(not turned), groups.hits), (int(turned), groups.misses)
     for label, masses in needed if negatives else needed[:1]:
         if masses[-1] == 0:
@@ -89,7 +89,7 @@ def auroc(
     """
     groups = _groups(labels, scores, positive, sample_weight, ignore_index)
     hits, misses = groups.hits, groups.misses
-    return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
+    return _sorted_outcomes.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
 
 
 def aupr(
@@ -192,5 +192,5 @@ def fpr_at_tpr(
     """
     tpr = _checks.share("tpr", tpr, zero=False)
     groups = _groups(labels, scores, positive, sample_weight, ignore_index)
-    enough = groups.hits / groups.hits[-1] * _ranking.ROUND_UP >= tpr
+    enough = groups.hits / groups.hits[-1] * _sorted_outcomes.ROUND_UP >= tpr
     return float(groups.misses[np.argmax(enough)] / groups.misses[-1])

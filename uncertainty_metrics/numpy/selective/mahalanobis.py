@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._lazy_property import lazy_property
-from uncertainty_metrics.numpy import _inputs, _rows, _saved, _threads
+from uncertainty_metrics.numpy import _inputs, _row_math, _saved, _threads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -241,10 +241,10 @@ class Mahalanobis:
                 y = x @ sums.whitening
                 nearest = np.argmin(lengths - 2 * (y @ centres.T), axis=1)
                 y -= centres[nearest]  # Differences of large squares would cancel.
-                scores = _rows.dot(y, y)
+                scores = _row_math.dot(y, y)
                 if relative:
                     y = (x - mean) @ whitening
-                    scores -= _rows.dot(y, y)
+                    scores -= _row_math.dot(y, y)
                 return scores
 
             size = len(sums.classes) + 2 * rows.shape[1]

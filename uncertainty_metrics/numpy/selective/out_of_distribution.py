@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._temperature import checked_temperature
-from uncertainty_metrics.numpy import _inputs, _rows
+from uncertainty_metrics.numpy import _inputs, _row_math
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["energy", "max_logit", "max_softmax"]
@@ -63,9 +63,9 @@ def max_softmax(logits: ArrayLike) -> np.ndarray:
     """
 
     def score(z: np.ndarray) -> np.ndarray:
-        return 1 / _rows.sums(np.exp(_rows.below_maximum(z)))
+        return 1 / _row_math.sums(np.exp(_row_math.below_maximum(z)))
 
-    return _rows.in_blocks(score, _checked(logits))
+    return _row_math.in_blocks(score, _checked(logits))
 
 
 def max_logit(logits: ArrayLike) -> np.ndarray:
@@ -130,8 +130,8 @@ def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
 
     def score(z: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):  # The quotient may be -inf.
-            below = _rows.below_maximum(z) / temperature
-        logs = np.log(_rows.sums(np.exp(below)))
-        return -(_rows.largest(z) + temperature * logs)
+            below = _row_math.below_maximum(z) / temperature
+        logs = np.log(_row_math.sums(np.exp(below)))
+        return -(_row_math.largest(z) + temperature * logs)
 
-    return _rows.in_blocks(score, _checked(logits))
+    return _row_math.in_blocks(score, _checked(logits))

@@ -15,8 +15,8 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
-    _ranking,
     _selective_risks,
+    _sorted_outcomes,
 )
 
 __all__ = [
@@ -46,13 +46,13 @@ class _Areas(NamedTuple):
 def _areas(data: RankedData) -> _Areas:
     scores, outcomes, weights = _ranked_decisions.examples_of(data)
     if outcomes.dtype == bool:
-        groups = _ranking.groups(scores, outcomes, weights)
+        groups = _sorted_outcomes.groups(scores, outcomes, weights)
         least = _selective_risks.least_mean_risk(groups)
     else:
         losses = outcomes - np.min(outcomes)  # The areas cancel less.
-        groups = _ranking.loss_groups(scores, losses, weights)
+        groups = _sorted_outcomes.loss_groups(scores, losses, weights)
         least = _selective_risks.mean_risk(
-            _ranking.loss_groups(-losses, losses, weights)
+            _sorted_outcomes.loss_groups(-losses, losses, weights)
         )
     return _Areas(_selective_risks.mean_risk(groups), least, float(groups.risks[-1]))
 

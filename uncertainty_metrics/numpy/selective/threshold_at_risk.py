@@ -13,8 +13,8 @@ from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
-    _ranking,
     _selective_risks,
+    _sorted_outcomes,
 )
 
 __all__ = ["threshold_at_risk"]
@@ -112,10 +112,10 @@ def threshold_at_risk(
     else:
         scores, outcomes, weights = _ranked_decisions.examples_of(data)
     if delta is None:
-        scores = _ranking.floating(scores)
-        groups = _ranking.groups(scores, outcomes, weights)
+        scores = _sorted_outcomes.floating(scores)
+        groups = _sorted_outcomes.groups(scores, outcomes, weights)
         curve = _selective_risks.curve_of(scores, groups, False)
-        fits = curve.risks <= risk * _ranking.ROUND_UP
+        fits = curve.risks <= risk * _sorted_outcomes.ROUND_UP
         return float(np.min(curve.thresholds, where=fits, initial=np.inf))
     delta = _checks.open_unit("delta", delta)
     if sample_weight is not None:

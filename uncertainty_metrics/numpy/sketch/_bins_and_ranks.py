@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.bins import _binning
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.conformal import quantile
-from uncertainty_metrics.numpy.selective import _ranking
+from uncertainty_metrics.numpy.selective import _sorted_outcomes
 from uncertainty_metrics.numpy.sketch import _grid
 
 
@@ -98,7 +99,7 @@ def decisions(cells: Cells, bits: tuple[int, ...]) -> Cells:
     return Cells(*(np.bincount(place, row) for row in rows))
 
 
-def ranking(cells: Cells, unit: float) -> _ranking.Groups:
+def ranking(cells: Cells, unit: float) -> _sorted_outcomes.Groups:
     """Returns the cells as groups of equal scores, the largest score first.
 
     `unit` is the number of examples in a weight of 1.
@@ -111,7 +112,7 @@ def ranking(cells: Cells, unit: float) -> _ranking.Groups:
 
     misses = cells.weights - cells.outcome_sums
     hits = running(cells.outcome_sums)
-    return _ranking.Groups(hits, running(misses), np.ldexp(unit, exponent))
+    return _sorted_outcomes.Groups(hits, running(misses), np.ldexp(unit, exponent))
 
 
 def conformal_quantile(

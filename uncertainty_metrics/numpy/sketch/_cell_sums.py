@@ -10,8 +10,8 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
-from uncertainty_metrics.numpy.calibration import _scores
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.bins import _scores
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
 # The number of scores at a time, so that temporary arrays stay in the cache. With more

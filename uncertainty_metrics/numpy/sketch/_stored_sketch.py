@@ -19,8 +19,8 @@ from uncertainty_metrics.numpy import (
     _saved,
     _text_tables,
 )
-from uncertainty_metrics.numpy.calibration import _binning
-from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.bins import _binning
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
 from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.sketch import _from_metric_state
-from uncertainty_metrics.numpy.sketch._answers_about_ranks import AnswersAboutRanks
-from uncertainty_metrics.numpy.sketch._answers_about_risks import AnswersAboutRisks
-from uncertainty_metrics.numpy.sketch._answers_in_bins import AnswersInBins
-from uncertainty_metrics.numpy.sketch._answers_without_bins import AnswersWithoutBins
+from uncertainty_metrics.numpy.sketch._binned_errors import AnswersInBins
+from uncertainty_metrics.numpy.sketch._ranks import AnswersAboutRanks
+from uncertainty_metrics.numpy.sketch._risks import AnswersAboutRisks
+from uncertainty_metrics.numpy.sketch._unbinned_errors import AnswersWithoutBins
 
 if TYPE_CHECKING:
     from typing_extensions import Self

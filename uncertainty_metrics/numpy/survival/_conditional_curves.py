@@ -10,7 +10,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _crossfit
+from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
 
 SurvivalAggregation = Literal["Kaplan-Meier", "Nelson-Aalen"]
 Kernel = Literal["rbf", "cubic"]

@@ -20,8 +20,8 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _crossfit
-from uncertainty_metrics.numpy.calibration._crossfit import Weights
+from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
+from uncertainty_metrics.numpy.calibration.smoothed._crossfit import Weights
 from uncertainty_metrics.numpy.survival._conditional_curves import (
     FollowUp,
     Kernel,

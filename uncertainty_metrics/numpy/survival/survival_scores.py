@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.survival._conditional_curves import check_event, column
 from uncertainty_metrics.numpy.survival._follow_up import (
     Followed,

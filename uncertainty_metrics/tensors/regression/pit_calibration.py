@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy.calibration import _binning as np_binning
+from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import pit_calibration as np_pit_calibration
 from uncertainty_metrics.ops import (

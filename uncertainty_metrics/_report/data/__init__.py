@@ -1,0 +1,1 @@
+"""The predictions of each task: classifier, answers, risks, regression, survival."""

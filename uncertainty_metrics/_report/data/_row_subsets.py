@@ -1,0 +1,100 @@
+"""Rows of predictions: some of them, and parts joined to a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Predictions,
+    Questions,
+    Regression,
+    Survival,
+)
+from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
+
+RowModel = TypeVar("RowModel", Predictions, Confidences, Regression, Survival)
+# The attributes that have a value for each row.
+_BY_ROW = (
+    *("labels", "values", "correct", "confidences", "mean", "target"),
+    *("times", "event", "risks", "sample_weight"),
+)
+
+
+def num_rows(model: Any) -> int:
+    """Returns the number of rows: of examples, along the first axis."""
+    names = ("correct", "values", "times")
+    return len(next(getattr(model, name) for name in names if hasattr(model, name)))
+
+
+def taken(model: RowModel, rows: Any) -> RowModel:
+    """Returns the rows of a model that a slice or an array of integers chooses."""
+    changed: dict[str, Any] = {}
+    for name in _BY_ROW:
+        values = getattr(model, name, None)
+        if values is not None:
+            # Weights may have one value for many rows.
+            alone = name == "sample_weight" and np.ndim(values) == 0
+            changed[name] = values if alone else values[rows]
+    if not isinstance(model, Regression | Survival):
+        changed["groups"] = {
+            name: _column(values)[rows] for name, values in model.groups.items()
+        }
+    if isinstance(model, Confidences):
+        if model.samples is not None:
+            fields = (values[rows] for values in model.samples)
+            changed["samples"] = SampledAgreement(*fields)
+        if model.questions is not None:
+            name, values = model.questions
+            chosen = np.arange(len(values))[rows].tolist()
+            changed["questions"] = Questions(name, [values[i] for i in chosen])
+    return dataclasses.replace(model, **changed)
+
+
+def _column(values: Any) -> np.ndarray:
+    """Returns the values of an attribute as an array.
+
+    In an array of text each value would be as wide as the longest one.
+    """
+    is_list = isinstance(values, list | tuple)
+    return np.asarray(values, object if is_list else None)
+
+
+def joined(models: Sequence[RowModel]) -> RowModel:
+    """Returns one model with the rows of all, and else the attributes of the first."""
+    first = models[0]
+    changed: dict[str, Any] = {}
+    for name in _BY_ROW:
+        parts = [getattr(model, name, None) for model in models]
+        if any(part is not None for part in parts):
+            ones = (np.ones(num_rows(model)) for model in models)
+            changed[name] = np.concatenate(
+                [
+                    one if part is None else part
+                    for part, one in zip(parts, ones, strict=True)
+                ]
+            )
+    if not isinstance(first, Regression | Survival):
+        changed["groups"] = {
+            name: np.concatenate([_column(model.groups[name]) for model in models])
+            for name in first.groups
+        }
+    if isinstance(first, Confidences):
+        answers = [model for model in models if isinstance(model, Confidences)]
+        samples = [each.samples for each in answers if each.samples is not None]
+        if len(samples) == len(models):
+            changed["samples"] = SampledAgreement(
+                *(np.concatenate(fields) for fields in zip(*samples, strict=True))
+            )
+        else:  # A part without them has a note that says why.
+            notes = (note for each in answers for note in each.notes)
+            changed |= {"samples": None, "notes": tuple(dict.fromkeys(notes))}
+        questions = [each.questions for each in answers if each.questions]
+        if questions:
+            values = [value for asked in questions for value in asked.values]
+            changed["questions"] = Questions(questions[0].name, values)
+    return dataclasses.replace(first, **changed)

@@ -1,0 +1,103 @@
+"""Notes on rows that may not be what the report takes them for."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._predictions import Confidences, Predictions, Rows
+
+# With fewer examples, or fewer different rows, chance may be the reason.
+_MANY, _DISTINCT = 10, 20
+# Two rows that agree in this many predictions are taken for equal.
+_COMPARED = 8
+_DEPEND = (
+    "Rows of one question, one patient or one example depend on each other, but "
+    "intervals and tests take all rows as independent: they are too sure."
+)
+
+
+def notes_on_rows(model: Rows) -> list[str]:
+    """Returns notes on rows that repeat, on predictions that are decisions, and on
+    labels of several columns.
+    """
+    notes = [*_on_decisions(model), *_on_labels(model)]
+    questions = model.questions if isinstance(model, Confidences) else None
+    on_questions = questions and note_on_repeats(questions.name, questions.values)
+    if on_questions:
+        notes.append(on_questions)
+    elif (times := _repetition(model)) > 1:
+        size = len(examples_of(model).labels)
+        notes.append(
+            f"Equal rows come in multiples of {times}: the {size:,} rows may be "
+            f"{size // times:,} examples in {times} epochs. {_DEPEND}"
+        )
+    return notes
+
+
+def note_on_repeats(name: str, values: Sequence[Any]) -> str | None:
+    """Returns a note if the values of a column that tells rows apart repeat."""
+    given = [str(value) for value in values if value is not None]
+    different = len(set(given))
+    if different == len(given):
+        return None
+    return f"{len(given):,} rows have {different:,} values of `{name}`. {_DEPEND}"
+
+
+def _on_decisions(model: Rows) -> list[str]:
+    examples = examples_of(model)
+    if len(examples.labels) < _MANY or examples.name == "logits":
+        return []
+    probabilities = examples.probabilities
+    if not np.all((probabilities == 0) | (probabilities == 1)):
+        return []
+    what = "confidences" if isinstance(model, Confidences) else "probabilities"
+    return [
+        f"All {what} are 0 or 1: they seem to be decisions. Pass the {what} "
+        "themselves, as `predict_proba` of scikit-learn returns them."
+    ]
+
+
+def _on_labels(model: Rows) -> list[str]:
+    """Returns a note if rows of labels are taken for that many examples each."""
+    if not isinstance(model, Predictions):
+        return []
+    shape = np.shape(model.labels)
+    if len(shape) != 2 or shape[1] < 2 or np.ndim(model.values) > 3:
+        return []
+    alone = np.shape(model.values) in (shape, (*shape, 1))
+    if not alone:
+        return []
+    rows, columns = shape
+    return [
+        f"Labels of shape [{rows}, {columns}] are taken for {rows * columns:,} "
+        f"examples of the same event. If they are {columns} labels of each of "
+        f"{rows:,} examples (multi-label), report each label by itself, because the "
+        "labels of an example depend on each other."
+    ]
+
+
+def _repetition(model: Rows) -> int:
+    """Returns how often every row occurs: the largest number by which all counts of
+    equal rows can be divided, or 1 if there are few different rows.
+    """
+    examples = examples_of(model)
+    labels, predictions = examples.labels, examples.predictions
+    if len(labels) < 2 * _DISTINCT:
+        return 1
+    columns = np.linspace(0, predictions.shape[1] - 1, _COMPARED).round().astype(int)
+    some = predictions[:, np.unique(columns)].astype(np.float64)
+    # Most predictions have many digits, and the first row is the only one of its kind.
+    if np.sum(np.all(some == some[0], axis=1) & (labels == labels[0])) < 2:
+        return 1
+    rows = np.ascontiguousarray(np.column_stack([labels, some]))
+    as_bytes = rows.view([("", rows.dtype)] * rows.shape[1]).reshape(-1)
+    _, counts = np.unique(as_bytes, return_counts=True)
+    if len(counts) < _DISTINCT:
+        return 1
+    return functools.reduce(math.gcd, counts.tolist())

@@ -1,0 +1,1 @@
+"""Shows a report as a page, text, pictures and JSON, and writes its files."""

@@ -1,0 +1,1 @@
+"""Files, streams, logs, arrays and data frames become predictions of a report."""

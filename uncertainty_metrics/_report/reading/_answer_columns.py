@@ -1,0 +1,166 @@
+"""Finds answers and confidences of a file by the names of its columns and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from uncertainty_metrics._report.reading import _column_names, _option_likelihoods
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    among,
+    existing,
+    listed,
+)
+
+CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
+# A score says whether an answer is right only if all its values are 0 or 1.
+_SCORE = "score"
+_SURE = ("confidence", "confidences", "conf", "certainty")
+# In a file with labels, "probability" is the probability of class 1 instead.
+CONFIDENCES = (*_SURE, "probability")
+_SAMPLES = ("answers",)
+IDS = ("question_id", "doc_id", "id", "question", "prompt")
+
+
+class AnswerNames(NamedTuple):
+    """The names of the columns or arrays of answers.
+
+    Attributes:
+      correct: the one that says whether each answer is right.
+      confidence: the one that says how sure each answer is; None if samples or
+        likelihoods give the confidence.
+      samples: the one with several answers to each question, or None.
+      likelihoods: the one with the log-likelihoods of the options of each question, or
+        None.
+      questions: the one that tells the questions apart, or None.
+    """
+
+    correct: str
+    confidence: str | None
+    samples: str | None
+    likelihoods: str | None
+    questions: str | None
+
+
+def names_of(
+    header: Sequence[str],
+    choice: Choice,
+    kind: str,
+    is_binary: Callable[[str], bool],
+) -> AnswerNames | None:
+    """Returns the names of answers; None if the file holds something else.
+
+    Args:
+      header: all names of columns or arrays.
+      choice: the options of the user.
+      kind: "column" or "array".
+      is_binary: says whether all values of a column or array are 0 or 1.
+
+    Raises:
+      ValueError: the names are ambiguous, or a name is missing.
+    """
+    if choice.of_classes:
+        if choice.of_answers:
+            raise ValueError(
+                "--correct, --confidence and --percent are for answers; --label, "
+                "--probabilities, --classes and --positive-class are for a classifier: "
+                "use options of one kind only"
+            )
+        return None
+    labels = among(header, _column_names.LABELS)
+    right, sure = among(header, CORRECT), among(header, CONFIDENCES)
+    scores = among(header, (_SCORE,))
+    if not right and (sure or choice.of_answers) and len(scores) == 1:
+        right = scores if is_binary(scores[0]) else []
+    samples = next(iter(among(header, _SAMPLES)), None)
+    likelihoods = None
+    if not sure and choice.confidence is None:
+        likelihoods = _likelihoods(header, choice, kind)
+    if likelihoods:
+        right = [_option_likelihoods.CORRECT]
+    if not choice.of_answers:
+        if labels and not (right and (sure or samples or likelihoods)):
+            return None
+        if not right and not among(header, _SURE):
+            return None
+        if right and (rivals := _rivals(header, labels)):
+            raise ValueError(
+                f"the file may hold answers ({listed([*right, *sure])}) or predictions "
+                f"({listed(rivals)}): choose with --correct and --confidence, or with "
+                "--label and --probabilities"
+            )
+    correct = _one(
+        "whether each answer is right", "correct", CORRECT, header, right, choice, kind
+    )
+    confidence = None
+    if choice.confidence or sure or not (samples or likelihoods):
+        confidence = _one(
+            "how sure each answer is", "confidence", CONFIDENCES, header, sure, choice,
+            kind,
+        )  # fmt: skip
+    questions = [name for known in IDS for name in among(header, (known,))]
+    return AnswerNames(
+        correct, confidence, samples, likelihoods, next(iter(questions), None)
+    )
+
+
+def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None:
+    """Returns the name of the log-likelihoods of options; None if there is none.
+
+    Raises:
+      ValueError: the log-likelihoods belong to other answers than the user means.
+    """
+    name, of_them = _option_likelihoods.LIKELIHOODS, _option_likelihoods.CORRECT
+    if kind != "column" or name not in header:
+        return None
+    if of_them not in header or choice.correct not in (None, of_them):
+        raise ValueError(
+            f"`{name}` gives the confidence only of multiple-choice answers, whose "
+            f"column `{of_them}` says whether they are right: for other answers, name "
+            f"a column of confidences with --confidence. Received: {listed(header)}"
+        )
+    return name
+
+
+def _rivals(header: Sequence[str], labels: list[str]) -> list[str] | None:
+    """Returns names of labels and predictions, if the file may hold these instead."""
+    if not labels:
+        return None
+    if regression := _column_names.regression_of(header):
+        return [labels[0], *regression]
+    try:
+        columns = _column_names.columns_of(header, labels[0], Choice())
+    except ValueError:  # Several sets of columns may be the predictions.
+        return labels
+    return [labels[0], *columns.names] if columns else None
+
+
+def _one(
+    meaning: str,
+    option: str,
+    known: Sequence[str],
+    header: Sequence[str],
+    found: list[str],
+    choice: Choice,
+    kind: str,
+) -> str:
+    """Returns the name that the user chose, or the only name that is known.
+
+    Raises:
+      ValueError: no name is known, or several are.
+    """
+    chosen: str | None = getattr(choice, option)
+    if chosen is not None:
+        return existing(chosen, header, kind)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"each of {listed(found)} may say {meaning}: choose the {kind} with "
+            f"--{option}"
+        )
+    raise ValueError(
+        f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
+        f"with --{option}. Received: {listed(header)}"
+    )

@@ -1,0 +1,278 @@
+"""Makes the predictions of a report from the arrays and data frames of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report.data._answers import answers_of
+from uncertainty_metrics._report.data._classifier import classified
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Kind,
+    Model,
+    Regression,
+    Spread,
+)
+from uncertainty_metrics._report.data._survival import ARGUMENTS, survival_of_arguments
+from uncertainty_metrics._report.reading import _column_names
+from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics.numpy import _inputs, _missing
+
+_SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
+
+
+def model_of(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    sample_weight: Any,
+    classes: Sequence[Any] | None,
+    groups: Any = None,
+) -> Model:
+    """Returns the predictions in the arguments of `um.report`.
+
+    Args:
+      name: the name of the model.
+      labels: the true values.
+      given: predictions, by the names of the arguments.
+      sample_weight: weights of the examples, or None.
+      classes: names of the classes, or None.
+      groups: attributes of the examples, or None.
+
+    Raises:
+      ValueError, TypeError: an argument is not as described.
+    """
+    weight = None
+    if sample_weight is not None:
+        weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
+    names = sorted(given)
+    if {*ARGUMENTS} & {*names}:
+        if labels is not None or groups is not None or classes is not None:
+            raise ValueError(
+                "A survival model takes no `labels`, `classes` or `groups`. Received: "
+                f"{listed(names)} and others"
+            )
+        arrays = {key: _flat(value) for key, value in given.items()}
+        return survival_of_arguments(name, arrays, weight)
+    if {"correct", "confidences", "answers"} & {*names}:
+        return _answers(name, labels, given, weight, groups)
+    if labels is None:
+        raise ValueError(
+            "Either `labels` with predictions, or `correct` with `confidences` must be "
+            f"given. Received: {listed(names)}"
+        )
+    if len(names) == 2 and names[0] == "means" and names[1] in _SPREADS:
+        kind = _SPREADS[names[1]]
+        mean, spread, target = (
+            _inputs.as_array(key, _flat(value))
+            for key, value in (*sorted(given.items()), ("labels", labels))
+        )
+        if groups is not None:
+            raise _checks.error("groups", "None for a regression", "groups")
+        return Regression(name, mean, kind, spread, target, weight)
+    if names not in (["probabilities"], ["logits"]):
+        raise ValueError(
+            "Either `probabilities`, or `logits`, or `means` with `stddevs` or "
+            "`variances`, or `correct` with `confidences` must be given. Received: "
+            f"{listed(names)}"
+        )
+    kind_: Kind = "logits" if names == ["logits"] else "probabilities"
+    _check_order("labels", labels, given[kind_])
+    _check_groups_order("labels", labels, groups)
+    labels = _labels("labels", labels)
+    values = _inputs.as_array(kind_, _of_frame(given[kind_]))
+    notes: list[str] = []
+    found: tuple[str, ...] = ()
+    if classes is not None:
+        found = tuple(_column_names.words(np.asarray(_of_frame(classes)).reshape(-1)))
+    elif values.ndim == 2 and values.shape[1] > 1 and hasattr(given[kind_], "columns"):
+        columns = [str(column) for column in given[kind_].columns]
+        order, found = _by_columns(labels, columns)
+        values = values[:, order]
+    elif _column_names.is_text(labels) and values.ndim > labels.ndim:
+        found = tuple(np.unique(labels).tolist())
+        if len(found) != values.shape[-1]:
+            raise ValueError(
+                f"labels are text, {len(found)} different ones, but predictions have "
+                f"{values.shape[-1]} classes: pass `classes`, the names of all classes "
+                f"in the order of the columns. Received: {listed(found)}"
+            )
+        notes.append(_column_names.note_on_order(found))
+    return classified(
+        name,
+        labels,
+        kind_,
+        values,
+        found,
+        Choice(),
+        sample_weight=weight,
+        notes=tuple(notes),
+        groups=_groups(groups),
+    )
+
+
+def _answers(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    weight: np.ndarray | None,
+    groups: Any,
+) -> Confidences:
+    """Returns answers with confidences.
+
+    They come from the arguments `correct`, `confidences` and `answers`, of which
+    `confidences` or `answers` may be missing.
+    """
+    if labels is not None or "correct" not in given or len(given) == 1:
+        names = [*(["labels"] if labels is not None else []), *given]
+        raise ValueError(
+            "`correct` must be given with `confidences`, or with `answers`, and "
+            f"without `labels`. Received: {listed(names)}"
+        )
+    correct = _labels("correct", given["correct"])
+    _check_groups_order("correct", given["correct"], groups)
+    confidences = samples = None
+    if "confidences" in given:
+        values = _inputs.as_array("confidences", _of_frame(given["confidences"]))
+        confidences = "confidences", values
+        _check_order("correct", given["correct"], given["confidences"])
+    if "answers" in given:
+        samples = "answers", list(_of_frame(given["answers"]))
+    return answers_of(
+        name,
+        ("correct", correct),
+        confidences,
+        samples,
+        lambda index: f"example {index}",
+        sample_weight=weight,
+        groups=_groups(groups),
+    )
+
+
+def _groups(groups: Any) -> dict[str, Any]:
+    """Returns the attributes of the examples by name.
+
+    A mapping or a data frame holds several attributes; any other object holds the
+    values of one attribute.
+    """
+    if groups is None:
+        return {}
+    if isinstance(groups, Mapping) or hasattr(groups, "columns"):
+        return {str(name): _group_values(groups[name]) for name in groups}
+    return {str(getattr(groups, "name", None) or "group"): _group_values(groups)}
+
+
+def _group_values(values: Any) -> np.ndarray:
+    """Returns the groups of the examples, with None or NaN where there is none."""
+    array, missing = _missing.read_words("groups", _of_frame(values))
+    if not np.any(missing):
+        return array
+    if array.dtype.kind != "f":
+        array = array.astype(object)
+    return np.ma.array(array, mask=missing).filled(np.nan)
+
+
+def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the predictions of another model by the names of the arguments.
+
+    Raises:
+      ValueError: the predictions are of another kind than the first model's.
+    """
+    if isinstance(predictions, Mapping):
+        return predictions
+    if "correct" in given:
+        pair = isinstance(predictions, tuple) and len(predictions) == 2
+        correct, confidences = predictions if pair else (given["correct"], predictions)
+        return {"correct": correct, "confidences": confidences}
+    if "survival" in given:
+        return {**given, "survival": predictions}
+    if "means" not in given:
+        kind = "logits" if "logits" in given else "probabilities"
+        return {kind: predictions}
+    if not isinstance(predictions, tuple | list) or len(predictions) != 2:
+        raise _checks.error(
+            "compare",
+            "a pair `(means, stddevs)` for each model",
+            type(predictions).__name__,
+            verb="hold",
+        )
+    spread = "stddevs" if "stddevs" in given else "variances"
+    return dict(zip(("means", spread), predictions, strict=True))
+
+
+def _of_frame(value: Any) -> Any:
+    """Returns a data frame or series as an array, and any other value as it is."""
+    return value.to_numpy() if hasattr(value, "to_numpy") else value
+
+
+def _check_groups_order(name: str, labels: Any, groups: Any) -> None:
+    """Raises ValueError if pandas groups have the labels' index in another order."""
+    columns = groups.values() if isinstance(groups, dict) else [groups]
+    for column in columns:
+        _check_order(name, labels, column, "groups")
+
+
+def _check_order(
+    name: str, labels: Any, predictions: Any, others: str = "predictions"
+) -> None:
+    """Raises ValueError if two pandas objects have the same index in two orders."""
+    first: Any
+    second: Any
+    first, second = (getattr(each, "index", None) for each in (labels, predictions))
+    if not (hasattr(first, "equals") and hasattr(second, "equals")):  # No pandas.
+        return
+    if first.equals(second) or len(first) != len(second):
+        return
+    if set(first) == set(second):
+        raise ValueError(
+            f"`{name}` and the {others} must be in the same order. Received: the same "
+            f"index in two orders; pass `{name}.loc[{others}.index]`, or arrays "
+            "(`.to_numpy()`) if the order is right and the index is wrong"
+        )
+
+
+def _flat(value: Any) -> Any:
+    """Returns a data frame of one column as that column."""
+    value = _of_frame(value)
+    is_column = getattr(value, "ndim", 0) == 2 and value.shape[1] == 1
+    return value[:, 0] if is_column else value
+
+
+def _labels(name: str, labels: Any) -> np.ndarray:
+    """Returns labels, which may be text."""
+    if _missing.is_masked(labels):
+        return _inputs.as_array(name, labels)  # This raises the error.
+    try:
+        array, _ = _missing.read_words(name, _of_frame(labels))
+    except (RuntimeError, TypeError, ValueError):
+        return _inputs.as_array(name, labels)
+    array = _column_names.text_array(array, name)
+    if array.ndim == 2 and array.shape[1] == 1 and _column_names.is_text(array):
+        array = array[:, 0]
+    return array if _column_names.is_text(array) else _inputs.as_array(name, array)
+
+
+def _by_columns(
+    labels: np.ndarray, columns: list[str]
+) -> tuple[list[int], tuple[str, ...]]:
+    """Returns the order of the columns of a data frame, and names of the classes."""
+    keys = _column_names.keys_of(columns)
+    occurring = set(_column_names.texts(np.unique(labels)))
+    if not _column_names.is_text(labels):
+        numbers = [str(k) for k in range(len(columns))]
+        for found in (columns, keys):
+            if sorted(found) == sorted(numbers):
+                return [found.index(k) for k in numbers], ()
+    for found in (columns, keys):
+        if len(set(found)) == len(found) and occurring <= set(found):
+            return [*range(len(found))], tuple(found)
+    if _column_names.is_text(labels):
+        raise ValueError(
+            f"labels, {listed(sorted(occurring))}, must be among the columns of the "
+            f"predictions. Received: {listed(columns)}"
+        )
+    return [*range(len(columns))], tuple(columns)

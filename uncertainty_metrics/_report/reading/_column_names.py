@@ -1,0 +1,508 @@
+"""Finds the labels and the predictions of a file by the names of columns and arrays."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._report.data._predictions import Kind, Spread
+
+LABELS = ("label", "labels", "y", "y_true", "target", "targets", "class")
+MEANS = ("mean", "means")
+SPREADS: dict[str, Spread] = {
+    **dict.fromkeys(("variance", "variances"), "variance"),
+    **dict.fromkeys(("std", "stddev", "stddevs"), "stddev"),
+}
+WEIGHTS = "sample_weight"
+# Names of a single column with the predictions of class 1, where there are two classes.
+_ALONE: dict[str, Kind] = {
+    **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
+    "probabilities": "probabilities",
+    **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
+    **dict.fromkeys(("logit", "y_logit"), "logits"),
+}
+# Lists and objects of these names hold a number for each class.
+BY_CLASS = ("logits", "probabilities", "probs")
+_PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
+_NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
+_NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
+
+
+class Choice(NamedTuple):
+    """Options by which a user says what a file holds, if its names do not.
+
+    Attributes:
+      label: name of the column or array of labels.
+      probabilities: names of the columns of predictions, in the order of the classes,
+        separated by commas, where `*` and `?` stand for any characters; or the name of
+        one array.
+      classes: names of the classes, in the order of the predictions.
+      positive_class: if there are two classes, the label of class 1.
+      correct: name of the column or array that says whether answers are right.
+      confidence: name of the column or array that says how sure each answer is.
+      percent: whether confidences are percent.
+      groups: names of attributes of the examples.
+      horizon: the time by which the risks are those of an event; None if the file is
+        not of a survival model.
+    """
+
+    label: str | None = None
+    probabilities: str | None = None
+    classes: tuple[str, ...] | None = None
+    positive_class: str | None = None
+    correct: str | None = None
+    confidence: str | None = None
+    percent: bool = False
+    groups: tuple[str, ...] = ()
+    horizon: float | None = None
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether the user says that a file holds answers with confidences."""
+        return self.correct is not None or self.confidence is not None or self.percent
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the user says that a file holds the predictions of a classifier."""
+        given = (self.label, self.probabilities, self.classes, self.positive_class)
+        return any(value is not None for value in given)
+
+
+class Columns(NamedTuple):
+    """The predictions of a classifier in a table.
+
+    Attributes:
+      kind: "probabilities" or "logits".
+      names: names of the columns, in the order of the classes.
+      classes: names of the classes; empty if they are the numbers from 0.
+      alone: whether there is one column, for class 1 of two classes.
+      guessed: whether the classes were taken from the labels, so that a class without
+        labels may be missing.
+    """
+
+    kind: Kind
+    names: list[str]
+    classes: tuple[str, ...] = ()
+    alone: bool = False
+    guessed: bool = False
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns a text with the first ten names and the number of the others."""
+    names = [name or "(a column without a name)" for name in names]
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"{', '.join(names[:10]) or 'none'}{more}"
+
+
+def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Returns the names of a header that are known, in upper or lower case."""
+    known = frozenset(known)
+    return [name for name in header if name.lower() in known]
+
+
+def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str:
+    """Returns the name of the column or array of labels.
+
+    Raises:
+      ValueError: no name, or more than one, may be the name of the labels.
+    """
+    if choice.label is not None:
+        return existing(choice.label, header, kind)
+    found = among(header, LABELS)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"each of {listed(found)} may hold the labels: choose the {kind} with "
+            "--label"
+        )
+    nameless = header and all(map(_is_number, header))
+    raise ValueError(
+        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
+        "it with --label; answers have `correct` and `confidence` instead. Received: "
+        f"{listed(header)}"
+        + ("; the first line must hold the names of the columns" if nameless else "")
+    )
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
+
+
+def existing(name: str, header: Iterable[str], kind: str) -> str:
+    header = list(header)
+    if name not in header:
+        raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
+    return name
+
+
+def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
+    """Returns the names of mean and spread; None if either is missing.
+
+    Raises:
+      ValueError: the header has two names for the mean, or two for the spread.
+    """
+    found = among(header, MEANS), among(header, SPREADS)
+    if not all(found):
+        return None
+    for names in found:
+        if len(names) > 1:
+            raise ValueError(
+                "a regression needs one mean and one of `variance`, `std` and "
+                f"`stddev`. Received: {listed([*found[0], *found[1]])}"
+            )
+    return found[0][0], found[1][0]
+
+
+def columns_of(
+    header: Sequence[str],
+    label: str,
+    choice: Choice,
+    values: Callable[[], list[str]] | None = None,
+) -> Columns | None:
+    """Returns the columns of the predictions of a classifier; None if there are none.
+
+    Args:
+      header: names of all columns.
+      label: name of the column of labels.
+      choice: the options of the user.
+      values: returns the labels that occur, as text; None if the columns cannot have
+        the names of labels.
+
+    Raises:
+      ValueError: several sets of columns may be the predictions, or the columns do not
+        fit each other or the classes.
+    """
+    others = [name for name in header if name != label]
+    if choice.probabilities is not None:
+        return _chosen(others, choice, values or list)
+    styles: dict[str, list[str]] = {}
+    for name in others:
+        if match := _NUMBERED.fullmatch(name):
+            styles.setdefault((match["prefix"] or "").lower(), []).append(name)
+    alone = among(others, _ALONE)
+    # Columns 0, 1, ... are predictions, too, as in a table whose columns have no names.
+    found = [*styles.values(), *([name] for name in alone)]
+    if len(found) > 1:
+        raise ValueError(
+            "which columns hold the predictions: "
+            f"{' or '.join(listed(names) for names in found)}? Choose with "
+            "--probabilities"
+        )
+    if alone:
+        return Columns(_ALONE[alone[0].lower()], alone, alone=True)
+    if found:
+        return _numbered(found[0], choice, values)
+    return None if values is None else _by_class(others, choice, values)
+
+
+def _kind(names: Iterable[str]) -> Kind:
+    return (
+        "logits"
+        if all(n.lower().startswith("logit") for n in names)
+        else "probabilities"
+    )
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """Returns the class that each column names."""
+    matches = (_NUMBERED.fullmatch(name) or _NAMED.fullmatch(name) for name in names)
+    return [match["key"] if match else "" for match in matches]
+
+
+def _numbered(
+    names: list[str], choice: Choice, values: Callable[[], list[str]] | None
+) -> Columns:
+    """Returns columns whose names end with numbers, sorted by these numbers."""
+    by_number: dict[int, str] = {}
+    for name, key in zip(names, keys_of(names), strict=True):
+        if by_number.get(int(key)) == name:
+            raise ValueError(
+                f"the column `{name}` is there twice: rename or remove one of them"
+            )
+        if int(key) in by_number:
+            raise ValueError(
+                f"`{by_number[int(key)]}` and `{name}` are both the column of class "
+                f"{int(key)}: rename one of them"
+            )
+        by_number[int(key)] = name
+    numbers = sorted(by_number)
+    keys = tuple(map(str, numbers))
+    has_gaps = numbers[-1] - numbers[0] != len(numbers) - 1
+    if len(numbers) < 2 or (has_gaps and not (values and set(values()) == set(keys))):
+        raise ValueError(
+            f"the columns of {_kind(names)} must be one per class, numbered without "
+            "gaps, or one for class 1 alone (`probability` or `logit`). Received: "
+            f"{listed(names)}"
+        )
+    ordered = [by_number[k] for k in numbers]
+    from_zero = numbers[0] == 0
+    classes = choice.classes or (() if from_zero and not has_gaps else keys)
+    return Columns(_kind(names), ordered, classes)
+
+
+def _chosen(
+    others: list[str], choice: Choice, values: Callable[[], list[str]]
+) -> Columns:
+    """Returns the columns that the user names."""
+    found: list[str] = []
+    known = frozenset(others)
+    for part in str(choice.probabilities).split(","):
+        part = part.strip()
+        if part in known:
+            found.append(part)
+        elif matching := fnmatch.filter(others, part):
+            found += matching
+        else:
+            existing(part, others, "column")
+    if len(found) == 1:
+        if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
+            raise ValueError(
+                f"`{found[0]}` seems to predict class 0, but a single column must "
+                "predict class 1: choose that column, or say with --positive-class "
+                f"which label `{found[0]}` predicts"
+            )
+        (key,) = keys_of(found)
+        positive = choice.positive_class
+        if positive is not None and key != positive and key in values():
+            raise ValueError(
+                f"`{found[0]}` seems to predict {key}, but a single column must "
+                f"predict the positive class, {positive}: choose the other column, or "
+                "leave out --positive-class"
+            )
+        return Columns(_kind(found), found, alone=True)
+    if choice.classes:
+        return Columns(_kind(found), found, choice.classes)
+    keys = keys_of(found)
+    if all(key.isdecimal() for key in keys) and "," not in str(choice.probabilities):
+        return _numbered(found, choice, values)
+    occurring = set(values())
+    for names in (keys, found):
+        if set(_spelled(occurring, names)) <= set(names):
+            return Columns(_kind(found), found, tuple(names))
+    return Columns(_kind(found), found)
+
+
+def _by_class(
+    others: list[str], choice: Choice, values: Callable[[], list[str]]
+) -> Columns | None:
+    """Returns columns that have the names of the classes, perhaps after a prefix."""
+    styles: dict[str, dict[str, str]] = {}
+    for name in others:
+        match = _NAMED.fullmatch(name)
+        prefix = (match["prefix"] or "").lower() if match else ""
+        if match and prefix:
+            styles.setdefault(prefix, {})[match["key"]] = name
+        styles.setdefault("", {})[name] = name
+    if not styles:
+        return None
+    wanted = list(choice.classes or values())
+    found = {
+        prefix: by_key
+        for prefix, by_key in styles.items()
+        if all(key in by_key for key in _spelled(wanted, by_key))
+    }
+    if len(wanted) < 2 or not found:
+        return None
+    if len(found) > 1:
+        shown = " or ".join(
+            listed(by_key[key] for key in _spelled(wanted, by_key))
+            for by_key in found.values()
+        )
+        raise ValueError(
+            f"which columns hold the predictions: {shown}? Choose with --probabilities"
+        )
+    prefix, by_key = found.popitem()
+    # Every column with the prefix is a class, even if no label names this class.
+    is_open = prefix and not choice.classes
+    keys = list(by_key) if is_open else _spelled(wanted, by_key)
+    names = [by_key[key] for key in keys]
+    if not prefix:
+        guessed = not choice.classes
+        return Columns("probabilities", names, tuple(keys), guessed=guessed)
+    return Columns(_kind(names), names, tuple(keys))
+
+
+def _spelled(labels: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Returns labels in the spelling of the names, such as true for True."""
+    labels = list(labels)
+    if not set(labels) <= {"True", "False"}:
+        return labels
+    by_lower = {name.lower(): name for name in names}
+    return [by_lower.get(label.lower(), label) for label in labels]
+
+
+# Labels.
+
+
+def texts(labels: np.ndarray) -> list[str]:
+    """Returns labels as text: whole numbers without a point."""
+    if labels.dtype.kind == "f":
+        return [f"{x:.0f}" if x == np.floor(x) else str(x) for x in labels.tolist()]
+    return [str(label) for label in labels.tolist()]
+
+
+def words(names: np.ndarray) -> list[str]:
+    """Returns names of classes, which may be bytes or numbers, as text."""
+    return texts(np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names)
+
+
+def text_array(labels: np.ndarray, name: str = "labels") -> np.ndarray:
+    """Returns labels as an array of numbers, text or booleans.
+
+    Objects become the type that they are, bytes become text, and text becomes boolean
+    if it is only `true` and `false`.
+
+    Args:
+      labels: numbers, text, bytes, booleans or objects of one of these types.
+      name: the name of the labels in messages.
+
+    Raises:
+      ValueError: the objects have several types.
+    """
+    if labels.dtype == object and labels.size:
+        kinds = {isinstance(label, str) for label in labels.flat}
+        plain = np.array(labels.tolist())
+        if len(kinds) > 1 or plain.dtype == object:
+            raise ValueError(
+                f"{name} must be all numbers, all text or all booleans. Received: "
+                "missing ones, or several types"
+            )
+        labels = plain
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
+    if labels.dtype.kind == "U" and labels.size:
+        values, inverse = np.unique(labels, return_inverse=True)
+        lower = [value.lower() for value in values.tolist()]
+        if set(lower) <= {"true", "false"}:
+            return (np.array(lower) == "true")[inverse].reshape(labels.shape)
+    return labels
+
+
+def is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind == "U"
+
+
+def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """Returns the number of the class of each label.
+
+    A label is the name of its class, or the number of its class.
+
+    Raises:
+      ValueError: a label is none of the classes.
+    """
+    if len(set(classes)) < len(classes):
+        raise ValueError(f"two classes have the same name. Received: {listed(classes)}")
+    values, inverse = np.unique(labels, return_inverse=True)
+    keys = texts(values)
+    if labels.dtype.kind == "b":
+        keys = _spelled(keys, classes)
+    numbers = {name: k for k, name in enumerate(classes)}
+    unknown = [key for key in keys if key not in numbers]
+    # If all names of classes are numbers, a label is such a name, not a position.
+    are_words = not all(name.isdecimal() for name in classes)
+    if len(unknown) == len(keys) and not is_text(labels) and are_words:
+        whole = (values == np.floor(values)) & (values >= 0) & (values < len(classes))
+        if np.all(whole):
+            return labels.astype(np.int64)
+    if unknown:
+        raise ValueError(
+            f"each label must be one of the classes {listed(classes)}. Received: "
+            f"{listed(unknown)}"
+        )
+    return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
+
+
+def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
+    """Returns which of the classes is the positive one.
+
+    Raises:
+      ValueError: none is.
+    """
+    names = list(classes)
+    if labels.dtype.kind == "b":
+        (positive,) = _spelled([positive.title()], names)
+    if positive not in names:
+        raise ValueError(
+            f"the positive class `{positive}` must be one of the classes. Received: "
+            f"{listed(names)}"
+        )
+    return names.index(positive)
+
+
+def sorted_classes(labels: np.ndarray) -> tuple[str, ...]:
+    """Returns the names of two classes without names: of text the labels in sorted
+    order, as in scikit-learn; of booleans False and True.
+
+    Raises:
+      ValueError: there are not two different labels of text.
+    """
+    if labels.dtype.kind == "b":
+        return ("False", "True")
+    names = tuple(np.unique(labels).tolist())
+    if len(names) != 2:
+        raise ValueError(
+            "predictions have two columns, but labels are text and not of two kinds: "
+            "name the class of each column with --classes A,B. Received: "
+            f"{listed(names)}"
+        )
+    return names
+
+
+def note_on_order(names: Sequence[str]) -> str:
+    """Returns a note for predictions whose columns do not name the classes."""
+    return (
+        "The columns are taken for the classes in sorted order, as in scikit-learn: "
+        f"{listed(names)}."
+    )
+
+
+class Two(NamedTuple):
+    """Labels 0 and 1 of two classes, and the names of the classes, if they have any."""
+
+    labels: np.ndarray
+    classes: tuple[str, ...] = ()
+
+
+def of_two(labels: np.ndarray, choice: Choice) -> Two:
+    """Returns labels 0 and 1 for predictions of class 1 alone.
+
+    Raises:
+      ValueError: neither names nor options say which label is class 1.
+    """
+    positive = choice.positive_class
+    if positive is not None and labels.dtype.kind == "b":
+        positive = positive.title()
+    # The names where several labels are not the positive class.
+    of_many = (f"not {positive}", str(positive))
+    if choice.classes and choice.classes != of_many:
+        if len(choice.classes) != 2:
+            raise ValueError(
+                "predictions of class 1 alone need the names of two classes. Received: "
+                f"{listed(choice.classes)}"
+            )
+        return Two(encoded(labels, choice.classes), choice.classes)
+    if positive is None and not is_text(labels):
+        return Two(labels)
+    found, inverse = np.unique(labels, return_inverse=True)
+    values = texts(found)
+    if positive is None:
+        raise ValueError(
+            "labels are text: say which label the predictions are probabilities of, "
+            "with --positive-class, or in Python with `classes`, class 1 second. "
+            f"Received: {listed(values)}"
+        )
+    if positive not in values and not choice.classes:
+        raise ValueError(
+            f"the positive class `{positive}` must be one of the labels. Received: "
+            f"{listed(values)}"
+        )
+    others = [value for value in values if value != positive]
+    one_other = len(others) == 1 and not choice.classes
+    names = (others[0], positive) if one_other else of_many
+    right = np.array([value == positive for value in values])
+    return Two(right[inverse].reshape(labels.shape).astype(np.int64), names)

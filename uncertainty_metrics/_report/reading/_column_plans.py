@@ -1,0 +1,349 @@
+"""From the columns of a table to predictions, answers, or a regression.
+
+A plan says which columns are used and how. It is made of a table as a whole, or of the
+first part of one that is read part by part, and then each part is read by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics._report.data._answers import answers_of
+from uncertainty_metrics._report.data._classifier import classified
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Model,
+    Predictions,
+    Questions,
+    Regression,
+)
+from uncertainty_metrics._report.data._survival import SurvivalNames, survival_of
+from uncertainty_metrics._report.data._survival import names_of as survival_names_of
+from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
+from uncertainty_metrics._report.reading import _column_names, _csv_tables
+from uncertainty_metrics._report.reading._answer_columns import (
+    IDS,
+    AnswerNames,
+    names_of,
+)
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    Columns,
+    among,
+    existing,
+    listed,
+)
+from uncertainty_metrics._report.reading._csv_tables import Table
+from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+
+# The column of lm-evaluation-harness that says how an answer was read from the text.
+_FILTER = "filter"
+# Ids of more rows are not read, which would take long in a file of text.
+_MOST_IDS = 200_000
+# If probabilities sum to less than 1 by more than this, there are other classes.
+_OFF = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The columns of a table that are used: of a classifier, a regression, answers or a
+    survival model.
+
+    Attributes:
+      choice: what the user says.
+      label: name of the labels, or of whether each answer is right.
+      weights: name of the weights, in a list, or no name.
+      columns: predictions of a classifier.
+      regression: names of mean and spread.
+      answers: names of the columns of answers.
+      survival: names of the columns of a survival model, whose labels are the events.
+      filters: name of the column that tells several readings of one answer apart, or
+        None.
+      notes: on what a first part decides for all parts, for the reader of the report.
+    """
+
+    choice: Choice
+    label: str
+    weights: list[str]
+    columns: Columns | None = None
+    regression: tuple[str, str] | None = None
+    answers: AnswerNames | None = None
+    survival: SurvivalNames | None = None
+    filters: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> list[str]:
+        """Names of the columns that hold numbers, the weights last."""
+        if self.columns:
+            return [*self.columns.names, *self.weights]
+        if self.regression:
+            return [*self.regression, *self.weights]
+        if self.survival:
+            return [self.survival.times, self.survival.forecast, *self.weights]
+        assert self.answers is not None
+        confidence = self.answers.confidence
+        return [*([confidence] if confidence else []), *self.weights]
+
+    @property
+    def used(self) -> list[str]:
+        """Names of all columns that are used, each once."""
+        others: Sequence[str | None] = ()
+        if answers := self.answers:
+            others = (answers.samples, answers.likelihoods, answers.questions)
+            others = (*others, self.filters)
+        named = [name for name in others if name]
+        names = [self.label, *self.numbers, *named, *self.choice.groups]
+        return list(dict.fromkeys(names))
+
+    def check_header(self, table: Table) -> None:
+        """Raises ValueError unless a further part has these columns and weights.
+
+        In JSON the records of a part may lack a field that others have.
+        """
+        header = table.header
+        is_json = isinstance(table, RecordTable)
+        for name in [self.label, *self.numbers] if is_json else self.used:
+            existing(name, header, "column")
+        weights = weights_in(header)
+        if weights and not self.weights:
+            raise ValueError(
+                f"there are weights, `{weights[0]}`, which the first file does not "
+                "have: give all files weights, or none"
+            )
+
+    def with_classes_of(self, model: Model) -> Plan:
+        """Returns the plan for parts, all of which have the classes of a model."""
+        classes = getattr(model, "classes", ())
+        if not classes:
+            return self
+        event = getattr(model, "event_class", None)
+        positive = None if event is None else classes[event]
+        choice = self.choice._replace(classes=classes, positive_class=positive)
+        notes = getattr(model, "notes", ())
+        return dataclasses.replace(self, choice=choice, notes=notes)
+
+
+def weights_in(header: Iterable[str]) -> list[str]:
+    """Returns the name of the weights, if there are any."""
+    return among(header, (_column_names.WEIGHTS,))[:1]
+
+
+def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
+    return ValueError(
+        f"{listed(regression)} may be a regression, and {listed(predictions)} a "
+        "classifier: leave out one of them, or choose with --probabilities"
+    )
+
+
+def labels_in(table: Table, name: str) -> np.ndarray:
+    """Returns the different labels in a column."""
+    return np.unique(_column_names.text_array(table.read(name, [])[0]))
+
+
+def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Returns the different labels in the parts of a column: text if some are text."""
+    found = list(parts)
+    kinds = {labels.dtype.kind for labels in found}
+    if "U" in kinds or {"b"} < kinds:
+        found = [np.array(_column_names.texts(labels)) for labels in found]
+    return np.unique(np.concatenate(found))
+
+
+def plan_of(
+    table: Table,
+    choice: Choice,
+    labels_of: Callable[[str], np.ndarray] | None = None,
+) -> Plan:
+    """Returns how to read a table.
+
+    Args:
+      table: the table, or the first part of it.
+      choice: what the user says.
+      labels_of: returns the different labels in a column of all parts; by default those
+        in the table.
+
+    Raises:
+      ValueError: names leave open what is meant, or a column is missing.
+    """
+    header = table.header
+    labels_of = labels_of or functools.partial(labels_in, table)
+
+    def is_binary(name: str) -> bool:
+        try:
+            return bool(np.all(np.isin(labels_of(name), [0, 1])))
+        except ValueError:  # One is missing, or is no number.
+            return False
+
+    groups = [existing(name, header, "column") for name in choice.groups]
+    weights = weights_in(header)
+    if survival := survival_names_of(header, choice):
+        plan = Plan(choice, survival.event, weights, survival=survival)
+        _csv_tables.check_once(header, plan.used)
+        return plan
+    if answers := names_of(header, choice, "column", is_binary):
+        filters = _FILTER if answers.questions and _FILTER in header else None
+        plan = Plan(choice, answers.correct, weights, answers=answers, filters=filters)
+        _csv_tables.check_once(header, plan.used)
+        return plan
+    label = _column_names.label_of(header, choice)
+    regression = None if choice.probabilities else _column_names.regression_of(header)
+
+    def values() -> list[str]:
+        return _column_names.texts(labels_of(label))
+
+    # The labels of a regression are numbers, not the names of classes.
+    columns = _column_names.columns_of(
+        header, label, choice, None if regression else values
+    )
+    if regression and columns:
+        raise both(regression, columns.names)
+    if not (regression or columns):
+        raise ValueError(
+            "the file must have columns of probabilities (p0, p1, ..., or the names of "
+            "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
+            "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
+            f"with --probabilities. Received: {listed(header)}"
+        )
+    plan = Plan(choice, label, weights, columns, regression)
+    _csv_tables.check_once(header, [label, *plan.numbers, *groups])
+    if regression:
+        refuse_groups(groups)
+    return plan
+
+
+def model_of_table(source: str, table: Table, plan: Plan) -> Model:
+    """Returns what a table holds, or a part of it, by a plan.
+
+    Raises:
+      ValueError: a value is not as it must be.
+    """
+    if plan.answers:
+        return _answers(source, table, plan, plan.answers)
+    labels, numbers = table.read(plan.label, plan.numbers)
+    weight = numbers[:, -1] if plan.weights else None
+    left_out = _left_out(table, plan)
+    if plan.survival:
+        arrays = dict(zip(plan.numbers, numbers.T, strict=True))
+        arrays[plan.survival.event] = labels
+        at = plan.choice.horizon
+        return survival_of(source, plan.survival, arrays, at, weight, left_out)
+    if plan.columns:
+        names = plan.columns.names
+        found = numbers[:, : len(names)]
+        if plan.columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
+            raise ValueError(
+                f"the columns {listed(names)} have names of labels, but their rows do "
+                "not sum to 1: name the columns of all classes with --classes. "
+                f"Received: {listed(table.header)}"
+            )
+        return classified(
+            source,
+            labels,
+            plan.columns.kind,
+            found[:, 0] if plan.columns.alone else found,
+            plan.columns.classes,
+            plan.choice,
+            sample_weight=weight,
+            left_out=left_out,
+            notes=plan.notes,
+            groups=_columns(table, plan.choice.groups),
+        )
+    assert plan.regression is not None
+    kind = _column_names.SPREADS[plan.regression[1].lower()]
+    target = reals(plan.label, labels)
+    return Regression(
+        source, numbers[:, 0], kind, numbers[:, 1], target, weight, left_out
+    )
+
+
+def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
+    choice = plan.choice
+    correct, numbers = table.read(names.correct, plan.numbers)
+    samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
+    others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
+    columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
+    if questions and plan.filters and plan.filters not in choice.groups:
+        _check_filters(columns[questions].tolist(), columns[plan.filters].tolist())
+    confidence = names.confidence
+    return answers_of(
+        source,
+        (names.correct, correct),
+        (confidence, numbers[:, 0]) if confidence else None,
+        (samples, columns[samples]) if samples else None,
+        table.place,
+        likelihoods=columns[likelihoods] if likelihoods else None,
+        percent=choice.percent,
+        sample_weight=numbers[:, -1] if plan.weights else None,
+        left_out=_left_out(table, plan),
+        groups={name: columns[name] for name in choice.groups},
+        questions=(
+            Questions(questions, columns[questions].tolist()) if questions else None
+        ),
+    )
+
+
+def _check_filters(questions: list[Any], filters: list[Any]) -> None:
+    """Raises ValueError if a file holds several readings of the same answers."""
+    names = dict.fromkeys(map(str, filters))
+    if len(names) > 1 and len(set(map(str, questions))) < len(questions):
+        raise ValueError(
+            f"the column `{_FILTER}` holds several readings of the same answers, so "
+            "each answer would count several times: keep the rows of one of them. "
+            f"Received: {listed(names)}"
+        )
+
+
+def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
+    """Returns columns of any values, objects [N], by their names."""
+    names = list(names)
+    if not names:
+        return {}
+    found = {}
+    for name, values in zip(names, table.columns(names), strict=True):
+        texts: dict[str, str] = {}  # Rows with equal text share it, which saves memory.
+        found[name] = np.empty(len(values), object)
+        found[name][:] = [
+            texts.setdefault(value, value) if isinstance(value, str) else value
+            for value in values
+        ]
+    return found
+
+
+def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
+    used = set(plan.used)
+    return (*(name for name in table.header if name not in used), *table.others)
+
+
+def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
+    """Returns a classifier with a note if a column of ids has some ids twice."""
+    names = [name for known in IDS for name in among(table.header, (known,))]
+    names = [name for name in names if name not in plan.used]
+    if not isinstance(model, Predictions) or not names:
+        return model
+    if np.size(model.labels) > _MOST_IDS:
+        return model
+    note = note_on_repeats(names[0], table.columns(names[:1])[0])
+    if note is None:
+        return model
+    return dataclasses.replace(model, notes=(*model.notes, note))
+
+
+def refuse_groups(groups: Sequence[str]) -> None:
+    """Raises ValueError if a regression shall have groups."""
+    if groups:
+        raise ValueError(
+            "--group needs a classifier, or answers with confidences. Received: a "
+            "regression"
+        )
+
+
+def reals(name: str, labels: np.ndarray) -> np.ndarray:
+    if _column_names.is_text(labels):
+        raise ValueError(f"`{name}` of a regression must hold numbers. Received: text")
+    return labels

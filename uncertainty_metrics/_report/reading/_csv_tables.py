@@ -1,0 +1,360 @@
+"""Tables in text files, .csv and .tsv, which are read column by column on request."""
+
+from __future__ import annotations
+
+import array
+import collections
+import csv
+import importlib
+import io
+import itertools
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from uncertainty_metrics._report.data._predictions import ExampleError
+from uncertainty_metrics._report.reading import _plain_or_gzip_text
+from uncertainty_metrics._report.reading._plain_or_gzip_text import (
+    LongLineError,
+    TextFile,
+    readable,
+)
+
+# Number of cells in the lines that are read at once.
+_CELLS = 200_000
+# From this number of bytes on, reading by pyarrow is worth its import.
+_LARGE = 2**23
+_EMPTY = "the file must hold a header line and at least one example"
+_DELIMITERS = ",;\t"
+
+
+class Table(Protocol):
+    """A table with named columns.
+
+    Attributes:
+      header: names of the columns.
+      others: other contents of the file, such as further sheets, in words.
+    """
+
+    header: list[str]
+    others: tuple[str, ...]
+
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the column of labels [N] and columns of numbers [N, columns].
+
+        Labels are numbers, text or booleans.
+
+        Raises:
+          ValueError: a cell has no valid value, or there are no examples.
+        """
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        """Returns the values of columns, of any type; None where a value is missing.
+
+        The values of a text file stay text.
+        """
+
+    def place(self, index: int) -> str:
+        """Returns where in the file an example is, for a message."""
+
+
+def missing(name: str, place: str) -> ExampleError:
+    """Returns the error for an example without a value in a column."""
+    return ExampleError(
+        f"{place}: `{name}` is missing; fill it in, or remove the example"
+    )
+
+
+def check_once(header: Sequence[str], names: Sequence[str]) -> None:
+    """Raises ValueError if the header has one of these names twice."""
+    counts = collections.Counter(header)
+    repeated = [name for name in names if counts[name] > 1]
+    if repeated:
+        raise ValueError(
+            f"the column `{repeated[0]}` is there twice: rename or remove one of them"
+        )
+
+
+class CsvTable:
+    """A table in a text file, perhaps packed by gzip.
+
+    Args:
+      file: opened for reading bytes, at any position.
+      tell: called with the progress of reading.
+      before: if the table is a part of a file, the number of lines between the header
+        and this part; messages count them.
+
+    Attributes:
+      delimiter: what separates the cells.
+      header_lines: number of lines up to the end of the header.
+    """
+
+    others: tuple[str, ...] = ()
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
+        self._file, self._tell, self._before = TextFile(file), tell, before
+        first = [""]
+        for line in self._lines():
+            first.append(line)
+            if line.strip():
+                break
+        separator = re.fullmatch(r"sep=(.)\s*", first[-1])  # Excel writes such a line.
+        self._skipped = len(first) - 1 if separator else 0
+        unquoted = re.sub('"[^"]*"', "", first[-1])
+        self.delimiter = (
+            separator[1] if separator else max(_DELIMITERS, key=unquoted.count)
+        )
+        reader, rows = self._rows()
+        with readable("CSV"):
+            self.header = [name.strip() for name in next(rows, [])]
+        self._plain = reader.line_num == 1  # The header is the first line.
+        self.header_lines = reader.line_num + self._skipped
+        if not self.header:
+            raise ValueError(_EMPTY)
+
+    def _lines(self) -> Iterator[str]:
+        """Yields the lines of the file from its start."""
+        return self._file.lines("CSV")
+
+    def _rows(self) -> tuple[Any, Iterator[list[str]]]:
+        """Returns a reader, and its rows without empty ones, the header first."""
+        lines = itertools.islice(self._lines(), self._skipped, None)
+        reader = csv.reader(lines, delimiter=self.delimiter)
+        return reader, _not_blank(reader)
+
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        columns = {name: i for i, name in enumerate(self.header)}
+        places = [columns[name] for name in names]
+        if (quickly := self._by_arrow(columns[label], places)) is not None:
+            return quickly
+        blocks: list[np.ndarray] = []
+        codes = array.array("q")
+        cells: dict[str, int] = {}  # In the order of their codes.
+        for found, numbers, line in self._blocks(columns[label], places):
+            codes.extend([cells.setdefault(cell, len(cells)) for cell in found])
+            blocks.append(numbers)
+            self._tell(f"read {line:,} lines")
+        if not blocks:
+            raise ValueError(_EMPTY)
+        for cell, code in cells.items():
+            if not cell.strip():
+                raise missing(label, self.place(codes.index(code)))
+        labels = _values(list(cells))[np.array(codes)]
+        return labels, np.concatenate(blocks)
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        found = []
+        for name in names:  # The file is read once for each column, to save memory.
+            column: list[Any] = []
+            for cells, _, _ in self._blocks(self.header.index(name), []):
+                column.extend([cell.strip() or None for cell in cells])
+            found.append(column)
+        return found
+
+    def place(self, index: int) -> str:
+        reader, rows = self._rows()
+        with readable("CSV"):
+            next(itertools.islice(rows, index + 1, None))  # The header is a row, too.
+        return f"line {reader.line_num + self._skipped + self._before}"
+
+    def _by_arrow(
+        self, label: int, places: list[int]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns labels and numbers of a large file, read 5 times faster by pyarrow.
+
+        Returns None if pyarrow is not installed, or if the file is wrong somewhere: the
+        slow reader then says where.
+        """
+        if self._file.size < _LARGE or self._file.packed or not self._plain:
+            return None
+        try:
+            module = importlib.import_module("pyarrow.csv")
+        except ImportError:
+            return None
+        all_names = [str(place) for place in range(len(self.header))]
+        names = [str(place) for place in places]
+        kinds = {**dict.fromkeys(names, "float64"), str(label): "string"}
+        try:
+            table = module.read_csv(
+                io.BytesIO(self._file.read()),
+                module.ReadOptions(column_names=all_names, skip_rows=1 + self._skipped),
+                module.ParseOptions(delimiter=self.delimiter),
+                module.ConvertOptions(
+                    column_types=kinds, include_columns=[*kinds], null_values=[]
+                ),
+            )
+        except (NotImplementedError, ValueError):  # pyarrow raises these for bad cells.
+            return None
+        numbers = np.empty((len(table), len(names)))
+        for j, name in enumerate(names):
+            numbers[:, j] = table[name].to_numpy()
+        cells = table[str(label)].combine_chunks().dictionary_encode()
+        words = cells.dictionary.to_pylist()
+        if not all(map(str.strip, words)):
+            return None
+        labels = _values(words)
+        return (labels[cells.indices.to_numpy()], numbers) if len(table) else None
+
+    def _blocks(
+        self, label: int, places: list[int]
+    ) -> Iterator[tuple[list[str], np.ndarray, int]]:
+        """Yields label cells, numbers and number of the last line, block by block."""
+        lines = itertools.islice(self._lines(), self._skipped, None)
+        most = max(16, _CELLS // len(self.header))
+        with readable("CSV"):
+            reader = csv.reader(lines, delimiter=self.delimiter)
+            next(_not_blank(reader), None)  # Skips the header.
+            line = reader.line_num + self._skipped + self._before
+            while block := list(itertools.islice(lines, most)):
+                quoted = any('"' in text for text in block)
+                if quoted:  # A quoted cell may go on in the next line.
+                    yield from self._slow(
+                        itertools.chain(block, lines), line, label, places
+                    )
+                    return
+                plain = [text for text in block if text.strip(" \r\n")]
+                quick = plain and self._fast(plain, line + len(block), label, places)
+                if quick:
+                    yield quick
+                else:
+                    yield from self._slow(block, line, label, places)
+                line += len(block)
+
+    def _fast(
+        self, lines: list[str], last: int, label: int, places: list[int]
+    ) -> tuple[list[str], np.ndarray, int] | None:
+        """Returns a block of lines without quotes; None if the lines are not valid."""
+        delimiter, width = self.delimiter, len(self.header)
+        if any(text.count(delimiter) != width - 1 for text in lines):
+            return None
+        numbers = np.empty((len(lines), 0))
+        if places:
+            try:
+                numbers = np.loadtxt(
+                    lines, delimiter=delimiter, usecols=places, ndmin=2, comments=None
+                )
+            except ValueError:
+                return None
+        cells = [text.split(delimiter, label + 1)[label] for text in lines]
+        return cells, numbers, last
+
+    def _slow(
+        self, lines: Iterable[str], line: int, label: int, places: list[int]
+    ) -> Iterator[tuple[list[str], np.ndarray, int]]:
+        """Yields blocks of any lines; an error says which line or cell is wrong."""
+        reader = csv.reader(lines, delimiter=self.delimiter)
+        rows, width = _not_blank(reader), len(self.header)
+        while True:
+            cells: list[str] = []
+            numbers = array.array("d")
+            for row in itertools.islice(rows, max(16, _CELLS // width)):
+                here = line + reader.line_num
+                if len(row) != width:
+                    raise ExampleError(
+                        f"line {here} must have {width} fields, as the header has. "
+                        f"Received: {len(row)}"
+                    )
+                cells.append(row[label])
+                numbers.extend(
+                    [self._number(row[p], self.header[p], here) for p in places]
+                )
+            if not cells:
+                return
+            table = np.array(numbers).reshape(len(cells), len(places))
+            yield cells, table, line + reader.line_num
+
+    def _number(self, cell: str, name: str, line: int) -> float:
+        text = cell
+        if self.delimiter != "," and "." not in cell:  # A comma marks decimals here.
+            text = cell.replace(",", ".")
+        try:
+            if "_" not in text:
+                return float(text)
+        except ValueError:
+            pass
+        hint = "; divide percent by 100 for probabilities" if "%" in cell else ""
+        raise ExampleError(
+            f"line {line}, column `{name}` must be a number{hint}. Received: "
+            f"{reprlib.repr(cell)}"
+        )
+
+
+def whole_records(
+    blocks: Iterator[list[str]], delimiter: str, before: int
+) -> Iterator[tuple[str, int]]:
+    """Yields the text of some whole records, and how many lines they have.
+
+    A quoted cell may have several lines. `csv.reader` says which quotes begin and end
+    one: a block of lines goes on for as long as it asks for further lines.
+
+    Args:
+      blocks: lists of lines, not empty.
+      delimiter: the delimiter of the cells.
+      before: number of lines of the file before these.
+
+    Raises:
+      ValueError: a record is too long.
+    """
+    rest: list[str] = []
+    while block := rest or next(blocks, []):
+        rest = []
+        if any('"' in line for line in block):
+            end = _end_of_records(block, blocks, delimiter, before)
+            block, rest = block[:end], block[end:]
+        before += len(block)
+        yield "".join(block), len(block)
+
+
+def _end_of_records(
+    block: list[str], blocks: Iterator[list[str]], delimiter: str, before: int
+) -> int:
+    """Returns at which line the last record of a block ends.
+
+    Further blocks are added to the block until the record ends.
+    """
+    size, taken, end, added = len(block), 0, 0, 0
+
+    def asked() -> Iterator[str]:
+        nonlocal taken, added
+        while True:
+            if taken == len(block):
+                more = next(blocks, [])
+                if not more:
+                    return
+                added += sum(map(len, more))
+                if added > _plain_or_gzip_text.LONGEST:
+                    raise LongLineError(before + end + 1)
+                block.extend(more)
+            taken += 1
+            yield block[taken - 1]
+
+    for _ in csv.reader(asked(), delimiter=delimiter):
+        end = taken
+        if end >= size:
+            break
+    return end
+
+
+def is_blank(text: str, delimiter: str) -> bool:
+    """Says whether records are all empty, or single cells of spaces."""
+    lines = io.StringIO(text, newline="")
+    return next(_not_blank(csv.reader(lines, delimiter=delimiter)), None) is None
+
+
+def _not_blank(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yields the rows without rows that are empty or a single cell of spaces."""
+    return (row for row in rows if row and not (len(row) == 1 and row[0].isspace()))
+
+
+def _values(cells: list[str]) -> np.ndarray:
+    """Returns the labels in these cells: as numbers if all of them are numbers."""
+    cells = [cell.strip() for cell in cells]
+    try:
+        if "_" not in "".join(cells):
+            return np.array([float(cell) for cell in cells])
+    except ValueError:
+        pass
+    return np.array(cells)

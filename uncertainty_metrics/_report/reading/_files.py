@@ -1,0 +1,361 @@
+"""Reads the predictions for the calibration report from files."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import io
+import pathlib
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO
+
+import numpy as np
+
+from uncertainty_metrics._report.data._answers import answers_of, check_percent
+from uncertainty_metrics._report.data._classifier import classified
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Kind,
+    Model,
+    Questions,
+    Regression,
+    ReportError,
+    silent,
+)
+from uncertainty_metrics._report.data._survival import names_of as survival_names_of
+from uncertainty_metrics._report.data._survival import survival_of
+from uncertainty_metrics._report.reading import _column_names
+from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
+from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    among,
+    existing,
+    listed,
+)
+from uncertainty_metrics._report.reading._column_plans import (
+    both,
+    model_of_table,
+    plan_of,
+    reals,
+    refuse_groups,
+    weights_in,
+    with_note_on_ids,
+)
+from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
+from uncertainty_metrics._report.reading._json_and_excel_tables import (
+    ExcelTable,
+    RecordTable,
+)
+from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
+from uncertainty_metrics.numpy import _archive
+
+FILE_FORMAT = """\
+FILE and OTHER_FILE are each one of
+
+  .csv, .tsv  a header line, then one example in each line; the columns are separated
+        by commas, semicolons or tabs; also .csv.gz and .tsv.gz
+  .jsonl, .ndjson
+        JSON, one example in each line; also with .gz at the end
+  .json       a list of such examples; also .json.gz
+  .parquet, .feather, .arrow
+        the same columns; need pyarrow
+  .xlsx       the same columns, on the first sheet; needs openpyxl
+  .npz        arrays. Pickled objects are never loaded
+  -           any of these formats on standard input
+
+For a classifier the columns are, in upper or lower case,
+
+  label             (or labels, y, y_true, target, class) numbers from 0, text or
+                    booleans
+  p0, p1, ...       (or p_0, prob_0, probability_0, class_0, 0) the probability of each
+                    class; or a column with the name of each class, with or without
+                    `p_`, `prob_` or `probability_` before the name; in JSON also a
+                    list `probabilities`
+  logit_0, ...      or the logit of each class
+  p, prob, probability, probabilities, logit
+                    or, for two classes, the probability or logit of class 1 alone
+  sample_weight     optional
+
+and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
+and perhaps `classes`, the names of the classes. Labels have shape [...], predictions
+[..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
+ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
+report is about the mean of their probabilities.
+
+For answers (of a language model, an expert, an alarm) the columns or arrays are
+
+  correct           (or is_correct, accuracy, acc, exact_match, or score if it is 0
+                    or 1) whether the answer is right: true or false, or 1 and 0
+  confidence        (or conf, certainty, probability) how sure the answer is, in [0, 1],
+                    or with --percent in [0, 100]
+  filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
+                    log-likelihoods of the options of multiple-choice questions, whose
+                    softmax is the confidence; `acc` says whether the answer is right
+  answers           optional, in JSON or Arrow: a list of several sampled answers to the
+                    question, equally many for each question; without `confidence`
+                    their agreement is the confidence
+  id                (or question_id, doc_id, question, prompt) optional: which question
+                    was answered, for --compare
+  sample_weight     optional
+
+For a regression the arrays or columns, all of one shape, are
+
+  mean              the predicted mean
+  variance, or std or stddev
+                    the predicted variance or standard deviation, > 0
+  target            (or label, y, ...) the observed value
+  sample_weight     optional
+
+For a survival model, with --horizon, the columns or arrays are
+
+  time              (or duration) of the event or of the censoring, whichever came first
+  event             (or event_observed) whether the event came then: 1, or 0 of a
+                    censoring
+  survival, or risk the predicted probability that no event comes by the horizon, or
+                    that it does
+  sample_weight     optional
+
+Other arrays and columns are left out, and the report says so. If names are ambiguous,
+an error lists the names that were found, and you choose with --label, --probabilities,
+--classes, --positive-class, --correct and --confidence. --group names an attribute of
+the examples, such as their language: the report shows the calibration of each group.
+In .json and .jsonl the field `subject` of an object `doc` is the column `doc.subject`.
+"""
+
+_ARRAYS: dict[str, Kind] = {
+    **dict.fromkeys(
+        ("probabilities", "probs", "proba", "y_prob", "y_proba"), "probabilities"
+    ),
+    "logits": "logits",
+}
+_CLASSES = ("classes", "class_names")
+ENDINGS = {
+    ".npz": "npz",
+    ".parquet": "parquet",
+    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), "csv"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    **dict.fromkeys((".jsonl.gz", ".ndjson.gz", ".json.gz"), "json"),
+    **dict.fromkeys((".feather", ".arrow"), "arrow"),
+    ".xlsx": "excel",
+}
+TABLES: dict[str, Callable[..., Table]] = {
+    "parquet": ParquetTable,
+    "csv": CsvTable,
+    "json": RecordTable,
+    "arrow": ArrowTable,
+    "excel": ExcelTable,
+}
+_STDIN = "standard input"
+# Number of first bytes that show the format of standard input, and the name of a file
+# that every .xlsx archive holds.
+_START, _EXCEL = 4096, b"[Content_Types].xml"
+
+
+def read_predictions(
+    path: str | pathlib.Path,
+    choice: Choice | None = None,
+    tell: Callable[[str], None] = silent,
+) -> Model:
+    """Reads predictions and true outcomes from a file.
+
+    Args:
+      path: the file, whose name ends with its format; "-" for standard input.
+      choice: the options of the user, for names that are ambiguous.
+      tell: called with the progress of reading.
+
+    Returns:
+      The data of the file. Their values are checked later, where they are used.
+
+    Raises:
+      ReportError: the file cannot be read, or an array or a column is missing.
+    """
+    choice = choice or Choice()
+    source = _STDIN if str(path) == "-" else source_of(pathlib.Path(path))
+    with errors_of(source):
+        if str(path) == "-":
+            content = io.BytesIO(sys.stdin.buffer.read())
+            model = _read(source, content, _format_of(content), choice, tell)
+        else:
+            kind = kind_of(pathlib.Path(path))
+            with open(path, "rb") as file:
+                model = _read(source, file, kind, choice, tell)
+        if choice.percent and isinstance(model, Confidences) and model.confidences.size:
+            check_percent(model.confidences.max())
+        return model
+
+
+@contextlib.contextmanager
+def errors_of(source: str) -> Iterator[None]:
+    """Turns errors into ReportError with the name of the file that cannot be read."""
+    try:
+        yield
+    except ReportError:
+        raise
+    except OSError as failed:
+        raise ReportError(f"{source}: {failed.strerror or failed}") from None
+    except (ImportError, TypeError, ValueError) as wrong:
+        raise ReportError(f"{source}: {wrong}") from None
+
+
+def is_summary(path: pathlib.Path) -> bool:
+    """Says whether an archive holds a saved `Summary`, perhaps a damaged one."""
+    with open(path, "rb") as file:
+        try:
+            return "header" in _archive.Archive(file).names
+        except ValueError:  # The reader of predictions raises this error again.
+            return False
+
+
+def source_of(path: pathlib.Path) -> str:
+    """Returns the name of a file as text that any encoding of Unicode can hold."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def kind_of(path: pathlib.Path) -> str:
+    for ending, kind in ENDINGS.items():
+        if path.name.lower().endswith(ending):
+            return kind
+    raise ValueError(
+        f"the name must end in {', '.join(ENDINGS)}, or be - for standard input. "
+        f"Received: {path.suffix!r}"
+    )
+
+
+def _format_of(content: io.BytesIO) -> str:
+    """Returns the format of a file by its first bytes."""
+    start = content.read(_START)
+    known = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARRO": "arrow"}
+    kind = known.get(start[:4], "csv")
+    if kind == "npz":
+        return "excel" if _EXCEL in content.getvalue() else "npz"
+    if start.startswith(GZIP):
+        with contextlib.suppress(zlib.error):  # The reader raises this error again.
+            start = zlib.decompressobj(wbits=31).decompress(start, _START)
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    return "json" if text.startswith((b"{", b"[")) else kind
+
+
+def _read(
+    source: str,
+    file: IO[bytes],
+    kind: str,
+    choice: Choice,
+    tell: Callable[[str], None],
+) -> Model:
+    if kind == "npz":
+        return read_npz(source, file, choice)
+    table = TABLES[kind](file, tell)
+    plan = plan_of(table, choice)
+    return with_note_on_ids(model_of_table(source, table, plan), table, plan)
+
+
+# Archives.
+
+
+def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
+    archive = _archive.Archive(file)
+    names = list(dict.fromkeys(archive.names))  # An archive may hold a name twice.
+    groups = [existing(name, names, "array") for name in choice.groups]
+
+    def is_binary(name: str) -> bool:
+        return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
+
+    if survival := survival_names_of(names, choice, "array"):
+        wanted = [*survival[:3], *weights_in(names)]
+        found_arrays = archive.read(wanted)
+        weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
+        rest = tuple(sorted(set(names) - set(wanted)))
+        return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
+    if found := names_of(names, choice, "array", is_binary):
+        return _answers_of_npz(source, archive, names, found, choice)
+    label = _column_names.label_of(names, choice, "array")
+    regression = None if choice.probabilities else _column_names.regression_of(names)
+    predictions = _prediction_arrays(names, choice, regression is not None)
+    if regression and predictions:
+        raise both(regression, predictions)
+    weights = weights_in(names)
+    classes = [] if regression else among(names, _CLASSES)[:1]
+    wanted = [label, *(regression or predictions), *weights, *classes, *groups]
+    arrays: Mapping[str, np.ndarray] = archive.read(wanted)
+    left_out = tuple(sorted(set(names) - set(wanted)))
+    weight = arrays[weights[0]] if weights else None
+    if regression:
+        refuse_groups(groups)
+        mean, spread = regression
+        kind = _column_names.SPREADS[spread.lower()]
+        target = reals(label, arrays[label])
+        return Regression(
+            source, arrays[mean], kind, arrays[spread], target, weight, left_out
+        )
+    name = predictions[0]
+    given = (
+        tuple(_column_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
+    )
+    return classified(
+        source,
+        arrays[label],
+        _ARRAYS.get(
+            name.lower(), "logits" if "logit" in name.lower() else "probabilities"
+        ),
+        arrays[name],
+        given,
+        choice,
+        sample_weight=weight,
+        left_out=left_out,
+        groups={name: arrays[name] for name in groups},
+    )
+
+
+def _answers_of_npz(
+    source: str,
+    archive: _archive.Archive,
+    names: list[str],
+    found: AnswerNames,
+    choice: Choice,
+) -> Model:
+    weights = weights_in(names)
+    wanted = [name for name in (*found, *weights, *choice.groups) if name]
+    arrays = archive.read(dict.fromkeys(wanted))
+
+    def named(name: str | None) -> tuple[str, np.ndarray] | None:
+        return (name, arrays[name]) if name else None
+
+    questions = named(found.questions)
+    return answers_of(
+        source,
+        (found.correct, _column_names.text_array(arrays[found.correct])),
+        named(found.confidence),
+        named(found.samples),
+        lambda index: f"example {index}",
+        percent=choice.percent,
+        sample_weight=arrays[weights[0]] if weights else None,
+        left_out=tuple(sorted(set(names) - set(wanted))),
+        groups={name: arrays[name] for name in choice.groups},
+        questions=questions and Questions(questions[0], questions[1].tolist()),
+    )
+
+
+def _prediction_arrays(
+    names: list[str], choice: Choice, is_regression: bool
+) -> list[str]:
+    """Returns a list with the name of the array of predictions.
+
+    The list is empty if the file holds a regression and no such array.
+    """
+    if choice.probabilities is not None:
+        if choice.probabilities not in names:
+            raise ValueError(
+                f"there is no array `{choice.probabilities}`. Received: {listed(names)}"
+            )
+        return [choice.probabilities]
+    found = among(names, _ARRAYS)
+    if len(found) != 1 and not (is_regression and not found):
+        raise ValueError(
+            "the file must hold exactly one of the arrays `probabilities`, `probs` "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
+            f"Received: {listed(found or names)}"
+        )
+    return found

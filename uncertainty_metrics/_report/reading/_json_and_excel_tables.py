@@ -1,0 +1,276 @@
+"""Tables in files whose values have types: .json, .jsonl and .xlsx.
+
+A text is never read as a number here, nor a boolean as a probability: a writer of "0.8"
+in the place of a number may mean something else.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import itertools
+import json
+import reprlib
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+from uncertainty_metrics._report.data._predictions import ExampleError
+from uncertainty_metrics._report.reading._column_names import BY_CLASS
+from uncertainty_metrics._report.reading._csv_tables import missing
+from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile
+from uncertainty_metrics.numpy import _archive
+
+_EMPTY = "the file must hold at least one example"
+# A file with more names has data where the names should be.
+_MAX_NAMES = 10_000
+_WHOLE = "the file"
+# The reader reports its progress after so many records.
+_RECORDS_PER_MESSAGE = 10_000
+
+
+class ValueTable(abc.ABC):
+    """A table whose cells are numbers, text, booleans, lists, or None."""
+
+    header: list[str]
+    others: tuple[str, ...] = ()
+
+    @abc.abstractmethod
+    def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yields the place of each example and its values in some columns."""
+
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        labels, places, numbers = [], [], []
+        for place, (value, *others) in self._rows([label, *names]):
+            if value is None:
+                raise missing(label, place)
+            labels.append(value)
+            places.append(place)
+            numbers.append(
+                [
+                    _number(other, name, place)
+                    for other, name in zip(others, names, strict=True)
+                ]
+            )
+        if not labels:
+            raise ValueError(_EMPTY)
+        table = np.array(numbers, np.float64).reshape(len(labels), len(names))
+        return _labels(labels, label, places), table
+
+    def columns(self, names: Sequence[str]) -> list[list[Any]]:
+        rows = [row for _, row in self._rows(names)]
+        return [list(column) for column in zip(*rows, strict=True)]
+
+    def place(self, index: int) -> str:
+        return next(itertools.islice(self._rows([]), index, None))[0]
+
+
+def _number(value: Any, name: str, place: str) -> float:
+    if value is None:
+        raise missing(name, place)
+    with contextlib.suppress(OverflowError):  # An integer of 400 digits.
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
+
+
+def _told(value: Any) -> str:
+    """Returns a value and its type, for a message."""
+    kinds = {"str": "the text ", "list": "the list ", "dict": "the object "}
+    return f"{kinds.get(type(value).__name__, '')}{reprlib.repr(value)}"
+
+
+def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
+    """Returns labels as an array of one type; booleans among numbers become 0 and 1."""
+    first = _type_of(labels[0])
+    for label, place in zip(labels, places, strict=True):
+        if _type_of(label) != first or first is None:
+            alike = f", as in {places[0]}" if first else ""
+            raise ExampleError(
+                f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
+                f"{alike}. Received: {_told(label)}"
+            )
+    if first == "text":
+        return np.array(labels)
+    if all(isinstance(label, bool) for label in labels):
+        return np.array(labels)
+    numbers = [
+        _number(int(label) if isinstance(label, bool) else label, name, place)
+        for label, place in zip(labels, places, strict=True)
+    ]
+    return np.array(numbers)
+
+
+def _type_of(label: Any) -> str | None:
+    if isinstance(label, str):
+        return "text"
+    return "a number or a boolean" if isinstance(label, int | float) else None
+
+
+class RecordTable(ValueTable):
+    """Records of JSON, one in each line or all in one list; perhaps packed by gzip.
+
+    The fields of an object within a record are columns, too: `doc.subject`.
+
+    Args:
+      file: opened for reading bytes.
+      tell: called with the progress of reading.
+      before: if the table is a part of a file, the number of lines before this part;
+        messages count them.
+    """
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
+        self._file, self._tell, self._before = TextFile(file), tell, before
+        self._list: list[Any] | None = None
+        if not before and self._file.first_character("JSON") == "[":
+            text = "".join(self._file.lines("JSON", any_length=True))
+            self._list = _parsed(text, _WHOLE)
+        names: dict[str, None] = {}
+        for place, record in self._records():
+            names.update(dict.fromkeys(record))
+            if len(names) > _MAX_NAMES:
+                raise ValueError(
+                    f"{place}: the records must have at most {_MAX_NAMES} different "
+                    f"fields. Received: {reprlib.repr([*record])}"
+                )
+        if not names:
+            raise ValueError(_EMPTY)
+        self.header = list(names)
+
+    def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yields the place of each record, and its values by the names of columns."""
+        if self._list is not None:
+            for number, value in enumerate(self._list, 1):
+                yield f"record {number}", _columns(value, f"record {number}")
+            return
+        for number, line in enumerate(self._file.lines("JSON"), 1 + self._before):
+            if line.strip():
+                place = f"line {number}"
+                yield place, _columns(_parsed(line, place), place)
+            if number % _RECORDS_PER_MESSAGE == 0:
+                self._tell(f"read {number:,} lines")
+
+    def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        for place, record in self._records():
+            yield place, [record.get(name) for name in names]
+
+
+def _parsed(text: str, place: str) -> Any:
+    """Returns the value of a text in JSON.
+
+    Raises:
+      ValueError: the text is no JSON, or a record has the same field twice.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, place))
+    except ExampleError:
+        raise
+    except json.JSONDecodeError as wrong:
+        where, hint = f"line {wrong.lineno}, column {wrong.colno}", ""
+        if place != _WHOLE:
+            where = f"column {wrong.colno}"
+            hint = "; a record must be on one line, or all of them in one list"
+        raise ValueError(f"{place} is no JSON: {wrong.msg} at {where}{hint}") from None
+    except ValueError as wrong:  # Python refuses an integer of thousands of digits.
+        raise ValueError(f"{place}: {str(wrong).partition(';')[0]}") from None
+    except RecursionError:
+        raise ValueError(f"{place} is nested too deeply") from None
+
+
+def _twice(place: str, name: str) -> ExampleError:
+    return ExampleError(
+        f"{place}: the field `{name}` is there twice: rename one of them"
+    )
+
+
+def _once(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _twice(place, twice)
+    return found
+
+
+def _columns(record: Any, place: str) -> dict[str, Any]:
+    """Returns the values of a record by the names of columns."""
+    if not isinstance(record, dict):
+        raise ValueError(
+            f"{place} must be a record, such as "
+            '{"correct": true, "confidence": 0.8}. '
+            f"Received: {_told(record)}"
+        )
+    found: dict[str, Any] = {}
+    for name, value in _flat(record, ""):
+        if name in found:
+            raise _twice(place, name)
+        found[name] = value
+    return found
+
+
+def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        name = f"{prefix}{_clean(key)}"
+        by_class = name.lower() in BY_CLASS
+        if by_class and isinstance(value, list):
+            value = {str(k): number for k, number in enumerate(value)}
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{name}{'_' if by_class else '.'}")
+        else:
+            yield name, _clean(value) if isinstance(value, str) else value
+
+
+def _clean(text: str) -> str:
+    """Returns a text that any encoding of Unicode can hold.
+
+    JSON allows a lone surrogate, which the encodings refuse: it is escaped.
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class ExcelTable(ValueTable):
+    """The first sheet of an Excel file, which needs openpyxl.
+
+    Args:
+      file: opened for reading bytes.
+      tell: called with the progress of reading.
+    """
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
+        openpyxl = _optional.require("openpyxl")
+        tell("reads the first sheet")
+        try:
+            unpacked = sum(info.file_size for info in zipfile.ZipFile(file).infolist())
+        except Exception:
+            raise ValueError("not an Excel file (.xlsx)") from None
+        _archive.check_size(unpacked, file)
+        file.seek(0)
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            sheet, *others = book.worksheets
+            sheet.reset_dimensions()  # The size that the file states may be wrong.
+            rows = list(sheet.iter_rows(values_only=True))
+        except Exception as failed:
+            raise ValueError(f"a damaged Excel file: {str(failed)[:200]}") from None
+        self.others = tuple(f"the sheet {other.title}" for other in others)
+        numbered = [
+            (f"row {number}", row)
+            for number, row in enumerate(rows, 1)
+            if any(cell is not None for cell in row)
+        ]
+        if len(numbered) < 2:
+            raise ValueError(
+                "the first sheet must hold a row of names and at least one example"
+            )
+        (_, names), *self._examples = numbered
+        width = max(len(row) for _, row in numbered)
+        padded = itertools.chain(names, itertools.repeat(None, width - len(names)))
+        self.header = ["" if name is None else str(name).strip() for name in padded]
+
+    def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        columns = [self.header.index(name) for name in names]
+        for place, row in self._examples:
+            yield place, [row[j] if j < len(row) else None for j in columns]

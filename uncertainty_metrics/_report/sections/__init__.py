@@ -1,0 +1,1 @@
+"""The sections of a report: their numbers and words, computed from predictions."""

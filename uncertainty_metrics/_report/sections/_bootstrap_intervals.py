@@ -1,0 +1,267 @@
+"""The section of intervals: how much the metrics vary from one sample to another."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._decided import (
+    decisions_of,
+    event_cells,
+    event_of,
+    examples_of,
+    judged_of,
+)
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Decided,
+    Stream,
+    remembered,
+)
+from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy.calibration.bins import _error_interval
+from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
+
+INTERVAL_LEVEL = 0.95
+Z = statistics.NormalDist().inv_cdf((1 + INTERVAL_LEVEL) / 2)
+_Metrics = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
+_METRICS: _Metrics = {
+    "accuracy": (um.accuracy, {}),
+    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+    "negative_log_likelihood": (um.negative_log_likelihood, {}),
+}
+TOO_HIGH = " The interval of the ece is too high if the model is calibrated"
+# With more examples each resample takes longer, so there are fewer of them.
+_MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
+# Means of more examples than this are so close to Normal that resamples show no
+# difference.
+_MOST_DRAWN = 50_000
+_SEED = 0  # The same in every report, so that reports can be repeated.
+_NOTE_ON_CALIBRATION_ERROR = (
+    " Only the interval of calibration_error, the l2 error less its bias, is computed "
+    "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
+    "would miss the 0 of a calibrated model."
+)
+_NOTE_WITHOUT_BOOTSTRAP = " The calibration_error is the l2 error less its bias."
+
+
+@remembered
+def scores_of(model: Decided) -> dict[str, np.ndarray]:
+    """Returns for each metric that is a mean the scores [n] of the single examples."""
+    if isinstance(model, Confidences):
+        decisions = decisions_of(model)
+        return scores_of_answers(decisions.correct, decisions.confidences)
+    given = examples_of(model).weighted(None)
+    return {
+        name: metric(given, **options, aggregate=False)
+        if metric is not um.accuracy
+        else decisions_of(model).correct
+        for name, (metric, options) in _METRICS.items()
+    }
+
+
+def scores_of_answers(
+    correct: np.ndarray, confidences: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Returns the scores [n] of confidences, taken as probabilities of being right."""
+    brier = um.brier_score(correct, confidences, zero_based=True, aggregate=False)
+    return {
+        "accuracy": correct.astype(np.float64),
+        "brier_score": np.asarray(brier) / 2,  # Only one of the two classes counts.
+        "negative_log_likelihood": np.asarray(
+            um.negative_log_likelihood(correct, confidences, aggregate=False)
+        ),
+    }
+
+
+def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
+    """Returns the section; the calibration error has `num_bins` bins."""
+    if isinstance(model, Stream):
+        return _intervals_of_stream(model, num_bins)
+    decisions = decisions_of(model).with_small_weights()
+    size = len(decisions.correct)
+    if size > _MOST_DRAWN:
+        # With so many examples the bootstrap gives the same interval, but slowly.
+        rows = {
+            name: row(*_interval_of_mean(each, decisions.weights))
+            for name, each in scores_of(model).items()
+        }
+    else:
+        rows = _each_metric(bootstrap, size, _metrics(model))
+    if size > 1:
+        judged = judged_of(model).with_small_weights()
+        ends = um.calibration_error_interval(
+            **judged.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+        rows = {"calibration_error": row(*ends), **rows}
+    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR, is_drawn=size <= _MOST_DRAWN)
+
+
+def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
+    """Returns the section for all rows of a stream: Normal intervals of the means."""
+    means = model.summary.means()
+    brier = "brier_score" if model.summary.of_answers else "brier_score_zero_based"
+    names = {"accuracy": "accuracy", brier: "brier_score"}
+    names["negative_log_likelihood"] = "negative_log_likelihood"
+    size = model.summary.num_examples
+    rows = {
+        name: row(*means[key].interval(Z)) for name, key in names.items() if size > 1
+    }
+    if size > 1:
+        ends = _error_of_stream(model, num_bins)
+        rows = {"calibration_error": row(*ends), **rows}
+    return section(rows, size, is_drawn=False)
+
+
+def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
+    """Returns the interval of the calibration error of all rows of a stream."""
+    event = event_of(model)
+    if event is None:
+        return model.summary.decisions.calibration_error_interval(
+            level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+    sums = _error_interval.grouped(
+        _error_interval.of_cells(event_cells(model, event)), num_bins
+    )
+    size, total = model.summary.num_examples, model.summary.total_weight
+    return _error_interval.interval(sums, max(1.0, size / total), INTERVAL_LEVEL)
+
+
+def _interval_of_mean(
+    scores: np.ndarray, weights: np.ndarray | None
+) -> tuple[float, float, float]:
+    """Returns low end, mean and high end of the Normal interval of a mean.
+
+    Args:
+      scores: [N].
+      weights: [N], or None.
+    """
+    shares = np.full(len(scores), 1 / len(scores))
+    if weights is not None:
+        shares = weights / weights.sum()
+    with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+        mean = float(shares @ scores)
+        error = float(np.linalg.norm(shares * (scores - mean)))
+    return mean - Z * error, mean, mean + Z * error
+
+
+def section(
+    metrics: dict[str, Any], size: int, note: str = "", is_drawn: bool = True
+) -> dict[str, Any]:
+    """Returns the section.
+
+    Args:
+      metrics: the rows of the table of intervals.
+      size: number of examples.
+      note: sentences on the bootstrap at the end of the verdict.
+      is_drawn: whether the intervals are from the bootstrap, not from standard errors.
+    """
+    by = "by the bootstrap" if is_drawn else "from standard errors"
+    verdict = (
+        f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics would "
+        "vary if the examples were other ones of the same kind."
+        f"{note if is_drawn else _NOTE_WITHOUT_BOOTSTRAP}"
+    )
+    return {
+        "level": INTERVAL_LEVEL,
+        "num_resamples": options(size)["num_resamples"] if is_drawn else 0,
+        "verdict": "A single example gives no intervals." if size == 1 else verdict,
+        "metrics": metrics,
+    }
+
+
+def differences(
+    first: Decided, second: Decided, num_bins: int
+) -> dict[str, dict[str, Any]]:
+    """Returns the intervals of the differences between two models on the same examples.
+
+    Each difference is a metric of the first model less this metric of the second. The
+    ECE has `num_bins` bins.
+    """
+    metrics = _compared_metrics(first, num_bins)
+    of_second = _compared_metrics(second, num_bins)
+    both = {
+        name: (metric, {"first": arguments, "second": of_second[name][1]})
+        for name, (metric, arguments) in metrics.items()
+    }
+    with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+        return _each_metric(
+            bootstrap_difference, len(decisions_of(first).correct), both
+        )
+
+
+def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
+    """Returns the metrics that a comparison of models shows, and their arguments."""
+    decisions = decisions_of(model).with_small_weights()
+    judged = judged_of(model).with_small_weights()
+    as_two_classes = {
+        "labels": judged.correct,
+        "probabilities": judged.confidences,
+        "sample_weight": judged.weights,
+        "positive_class": True,
+        "num_bins": num_bins,
+    }
+    rows: _Metrics = {"ece": (um.ece, as_two_classes), **_metrics(model)}
+    if isinstance(model, Confidences):
+        rows["aurc"] = um.aurc, decisions.arguments
+    return rows
+
+
+def _metrics(model: Decided) -> _Metrics:
+    """Returns the metrics that are means over examples, and their arguments.
+
+    Examples of weight 0 are left out, so the bootstrap does not draw them.
+    """
+    weights = decisions_of(model).with_small_weights().weights
+    if isinstance(model, Confidences):
+        return {
+            name: (_mean, {"scores": scores, "sample_weight": weights})
+            for name, scores in scores_of(model).items()
+        }
+    examples = examples_of(model)
+    data = {
+        "labels": examples.labels,
+        examples.name: examples.predictions,
+        "sample_weight": weights,
+    }
+    return {
+        name: (metric, {**data, **options})
+        for name, (metric, options) in _METRICS.items()
+    }
+
+
+def _mean(scores: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
+    return float(np.average(scores, weights=sample_weight))
+
+
+def options(size: int) -> dict[str, Any]:
+    """Returns the options of the bootstrap for this number of examples."""
+    resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
+    return {
+        "num_resamples": resamples,
+        "alpha": 1 - INTERVAL_LEVEL,
+        "seed": _SEED,
+    }
+
+
+def _each_metric(
+    interval: Callable[..., ConfidenceInterval],
+    size: int,
+    metrics: _Metrics,
+) -> dict[str, dict[str, Any]]:
+    """Returns the interval of each metric; no interval if there is one example."""
+    return {
+        name: row(*interval(metric, **arguments, **options(size)))
+        for name, (metric, arguments) in metrics.items()
+        if size > 1
+    }
+
+
+def row(low: float, estimate: float, high: float) -> dict[str, float | None]:
+    """Returns an interval as a dict, with None for an end that is not defined."""
+    ends = {"low": low, "estimate": estimate, "high": high}
+    return {name: None if np.isnan(end) else float(end) for name, end in ends.items()}

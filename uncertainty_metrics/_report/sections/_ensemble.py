@@ -1,0 +1,242 @@
+"""The section on ensembles: the scores of the members, and of their average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report.data._predictions import Predictions, remembered
+from uncertainty_metrics._report.sections._p_values import rows
+from uncertainty_metrics.numpy import _examples, _inputs, _row_math
+from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibration
+
+
+@remembered
+def averaged(predictions: Predictions) -> np.ndarray:
+    """Returns predictions with no axis of members: an ensemble is averaged.
+
+    Probabilities are averaged, and the mean keeps their dtype. Logits become the
+    logarithm of the mean of the members' probabilities, because these probabilities
+    themselves may be too small for a float.
+
+    Raises:
+      TypeError, ValueError: labels, predictions or weights are not valid.
+    """
+    kind, values = predictions.kind, predictions.values
+    if not predictions.is_ensemble:
+        return values
+    values = _inputs.as_array(kind, values)
+    if kind == "probabilities" and _sums_to_one(values, 1) > _sums_to_one(values, -1):
+        raise _checks.error(
+            kind,
+            "of shape [N, M, K], with the classes on the last axis",
+            f"shape {list(values.shape)}, which sums to 1 over axis 1",
+        )
+    with np.errstate(all="ignore"):  # Examples of weight 0 may hold anything.
+        # A mean may hide a member that is not valid. This check names that member.
+        um.ensemble_cross_entropy(**predictions.arguments, aggregate=False)
+        if kind == "logits":
+            return _log_mean(values)
+        mean = values.mean(axis=1, dtype=np.float64)
+        return mean.astype(values.dtype) if _inputs.is_floating(values) else mean
+
+
+def _sums_to_one(probabilities: np.ndarray, axis: int) -> bool:
+    sums = probabilities.sum(axis=axis, dtype=np.float64)
+    return bool(np.all(np.abs(sums - 1) < _inputs.ROW_SUM_TOLERANCE))
+
+
+def _log_mean(logits: np.ndarray) -> np.ndarray:
+    """Returns the log of each class's probability, averaged over axis 1."""
+    if logits.shape[-1] == 1:
+        logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
+    z = _row_math.below_maximum(logits)
+    z -= np.log(np.exp(z).sum(axis=-1, keepdims=True))
+    top = np.maximum(z.max(axis=1), np.finfo(z.dtype).min)
+    return top + np.log(np.exp(z - top[:, None]).mean(axis=1))
+
+
+def ensemble(
+    predictions: Predictions,
+    ece: float,
+    ece_by_chance: float,
+    num_bins: int,
+    event: int | None,
+) -> dict[str, Any]:
+    """Returns the section.
+
+    Args:
+      predictions: the predictions of several members.
+      ece: the calibration error of their mean.
+      ece_by_chance: an ECE that a calibrated model rarely exceeds on such data.
+      num_bins: number of bins of every ECE.
+      event: the class by whose probability calibration is judged, for two classes; None
+        if it is judged by the decisions.
+    """
+    data = predictions.arguments
+    calibration = um.ensemble_calibration(**data, num_bins=num_bins)
+    eces, verdict = calibration.member_eces, calibration.verdict
+    if event is not None:
+        eces = _eces_of_event(predictions, event, num_bins)
+        verdict = (
+            "The ECE of the probabilities of the event is "
+            f"{np.mean(eces):.3f} for a member on average, and {ece:.3f} for the "
+            "ensemble."
+        )
+    return {
+        "members": predictions.members,
+        "verdict": " ".join(
+            [
+                _accuracy_verdict(calibration, _accuracy_noise(predictions)),
+                _calibration_verdict(float(np.mean(eces)), ece, ece_by_chance, verdict),
+            ]
+        ),
+        "metrics": {
+            "accuracy": _members_and_ensemble(
+                calibration.member_overall_accuracies, calibration.ensemble_accuracy
+            ),
+            "ece": _members_and_ensemble(eces, ece),
+            "negative_log_likelihood": {
+                "mean": float(um.gibbs_cross_entropy(**data)),
+                "ensemble": float(um.ensemble_cross_entropy(**data)),
+            },
+        },
+        "uncertainty": _uncertainty(predictions),
+    }
+
+
+def _eces_of_event(predictions: Predictions, event: int, num_bins: int) -> np.ndarray:
+    """Returns the calibration error of each member's probability of the event."""
+    found = []
+    for member in np.moveaxis(predictions.values, 1, 0):
+        examples = _examples.examples(
+            predictions.labels,
+            **{predictions.kind: member},
+            sample_weight=predictions.sample_weight,
+        )
+        found.append(
+            um.ece(
+                correct=examples.labels == event,
+                confidences=examples.probabilities[:, event],
+                sample_weight=examples.weights,
+                num_bins=num_bins,
+            )
+        )
+    return np.array(found)
+
+
+def _members_and_ensemble(members: np.ndarray, ensemble: float) -> dict[str, Any]:
+    """Returns a metric of each member, its mean and range, and the ensemble's."""
+    return {
+        "mean": float(np.mean(members)),
+        "lowest": float(np.min(members)),
+        "highest": float(np.max(members)),
+        "ensemble": ensemble,
+        "members": members.tolist(),
+    }
+
+
+def _weights(predictions: Predictions) -> np.ndarray:
+    """Returns the weights [n] of the examples, scaled to at most 1."""
+    if predictions.sample_weight is None:
+        return np.ones(predictions.labels.size)
+    weights = _inputs.sample_weights(
+        predictions.sample_weight, predictions.labels.shape
+    )
+    return weights / weights.max()
+
+
+def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
+    """Returns the mean uncertainties of the examples, and the members' disagreement."""
+    weights = _weights(predictions)
+    counted = weights > 0
+    values = np.moveaxis(predictions.values, 1, -2)
+    members: dict[str, Any] = {
+        predictions.kind: values.reshape(-1, *values.shape[-2:])[counted]
+    }
+    model, total, expected = (
+        np.average(of_examples, weights=weights[counted])
+        for of_examples in um.model_uncertainty(**members)
+    )
+    disagreement = np.average(
+        um.ensemble_disagreement(**members), weights=weights[counted]
+    )
+    classes = max(values.shape[-1], 2)
+    return rows(
+        {
+            "predictive_entropy": (
+                total,
+                f"Entropy of the mean, in nats; at most {np.log(classes):.3f} = log "
+                f"{classes}.",
+            ),
+            "expected_entropy": (
+                expected,
+                "Mean entropy of a member: the uncertainty in the data.",
+            ),
+            "mutual_information": (
+                model,
+                "The difference: how much the members disagree.",
+            ),
+            "ensemble_disagreement": (
+                disagreement,
+                "P(two members decide differently).",
+            ),
+        }
+    )
+
+
+def _accuracy_noise(predictions: Predictions) -> float:
+    """Returns a change of accuracy by averaging that chance alone rarely exceeds.
+
+    It is two standard errors of the weighted mean of the change at each example: 1 if
+    the ensemble is right, else 0, less the share of the members that are right. If
+    averaging did not matter, the signs of these changes would be random.
+    """
+    kind, labels = predictions.kind, predictions.labels
+    decided = _decisions(kind, averaged(predictions)) == labels
+    members = _decisions(kind, predictions.values) == np.expand_dims(labels, 1)
+    added = (decided - members.mean(axis=1)).reshape(-1)
+    weights = _weights(predictions)
+    return 2 * float(np.linalg.norm(weights * added) / weights.sum())
+
+
+def _decisions(kind: str, values: np.ndarray) -> np.ndarray:
+    if values.shape[-1] > 1:
+        return np.argmax(values, axis=-1)
+    return values[..., 0] > (0 if kind == "logits" else 0.5)
+
+
+def _accuracy_verdict(calibration: EnsembleCalibration, noise: float) -> str:
+    """Says in a sentence whether the data show that averaging changes the accuracy."""
+    members = calibration.member_overall_accuracies
+    before, after = np.mean(members), calibration.ensemble_accuracy
+    start = f"Averaging {len(members)} members "
+    of_members = (
+        f"a mean of {before:.3f} for single members ({np.min(members):.3f} to "
+        f"{np.max(members):.3f})"
+    )
+    if abs(after - before) > noise + 1e-12:  # Rounding.
+        verb = "raises" if after > before else "lowers"
+        return f"{start}{verb} the accuracy to {after:.3f}, from {of_members}."
+    return (
+        f"{start}does not clearly change the accuracy: {after:.3f}, against "
+        f"{of_members}; chance alone makes a difference of up to about {noise:.3f}."
+    )
+
+
+def _calibration_verdict(
+    before: float, after: float, ece_by_chance: float, verdict: str
+) -> str:
+    """Returns the verdict on the mean ECE of a member and the ECE of the ensemble, if
+    the data can tell them from those of calibrated models.
+    """
+    if max(before, after) > ece_by_chance:
+        return verdict
+    return (
+        "The data cannot tell whether averaging helps calibration: the ECEs are "
+        f"{before:.3f} for a member on average and {after:.3f} for the ensemble, and "
+        "chance alone gives calibrated models ECEs as large as these."
+    )

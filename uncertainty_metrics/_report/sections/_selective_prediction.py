@@ -1,0 +1,233 @@
+"""The section on selective prediction: does confidence tell right from wrong?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._decided import (
+    Words,
+    decisions_of,
+    examples_of,
+    words_of,
+)
+from uncertainty_metrics._report.data._predictions import Decided, Predictions, rows_of
+from uncertainty_metrics._report.sections._p_values import of_sample
+from uncertainty_metrics._report.sections._p_values import rows as rows_of_table
+from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy.selective import (
+    _ranked_decisions,
+    _selective_risks,
+    _sorted_outcomes,
+)
+
+# The parameters of the metrics; the report lists them among its options.
+SELECTIVE_OPTIONS = {
+    "risk": 0.05,
+    "coverage": 0.8,
+    "oracle_fraction": 0.1,
+    "delta": 0.05,
+}
+# Points of the curve in the report; the curve itself may have one for each example.
+_MAX_POINTS = 100
+
+
+def selective_prediction(model: Decided) -> dict[str, Any]:
+    """Returns the section."""
+    risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
+    words = words_of(model)
+    scores, correct, weights, of_logits = _ranked(model)
+    groups = _sorted_outcomes.groups(scores, correct, weights)
+    curve = _selective_risks.curve_of(scores, groups, of_logits)
+    error = float(curve.risks[-1])
+    metrics = {
+        "aurc": (
+            _selective_risks.mean_risk(groups),
+            f"Mean error over coverages; {error:.4f} if random.",
+        ),
+        "excess_aurc": (
+            _selective_risks.excess_risk(groups),
+            "How much lower the aurc is in a perfect order.",
+        ),
+        "augrc": (
+            _selective_risks.generalized_risk(groups),
+            f"Mean share {words.done} wrong; {error / 2:.4f} if random.",
+        ),
+        "coverage_at_risk": (
+            _selective_risks.largest_coverage(groups, risk),
+            f"Share {words.done} if the error may be {risk:.0%}.",
+        ),
+        "risk_at_coverage": (
+            _selective_risks.risk_from(groups, coverage),
+            f"Error of the most confident {coverage:.0%}.",
+        ),
+        "oracle_collaborative_accuracy": (
+            _selective_risks.oracle_accuracy(groups, fraction),
+            f"If an oracle {words.do}s the least confident {fraction:.0%}.",
+        ),
+    }
+    by_chance = None
+    if error in (0, 1):
+        verdict = (
+            f"{'Every' if error else 'No'} {words.one} is wrong, so confidence cannot "
+            "tell right from wrong, and there is no AUROC."
+        )
+    else:
+        auroc = _auroc(curve)
+        metrics["auroc"] = (
+            auroc,
+            f"P(a right {words.one} is surer than a wrong one).",
+        )
+        by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
+        # Rounded as in the report.
+        clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
+        verdict = " ".join(
+            [
+                _skill(auroc, by_chance, clear, words),
+                _gain(curve, coverage, clear, words),
+            ]
+        )
+    return {
+        "verdict": verdict,
+        "metrics": rows_of_table(metrics),
+        "auroc_by_chance": by_chance,
+        "risk": risk,
+        "promise": _promise(model, risk, delta),
+        "curve": _thinned(curve),
+    }
+
+
+def _ranked(
+    model: Decided,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Returns arguments of `_sorted_outcomes.groups`, and whether scores are log-odds.
+
+    The arguments are scores, correctness and weights, [n]. Logits are ranked by
+    log-odds, because these differ even where probabilities round to 1.
+    """
+    if isinstance(model, Predictions):
+        examples = examples_of(model)
+        return *_ranked_decisions.of_examples(examples), examples.name == "logits"
+    correct, scores, weights, _ = decisions_of(model)
+    return _sorted_outcomes.floating(scores), correct, weights, False
+
+
+def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
+    """Returns the lowest confidence above which new examples have at most a risk.
+
+    The promise holds with probability 1 - delta.
+    """
+    rows = rows_of(model)
+    if rows is None:
+        return {"verdict": "", "above": None, "metrics": {}}
+    words, (correct, scores, weights, _) = words_of(model), decisions_of(rows)
+    if weights is not None and np.any(weights != weights[0]):
+        verdict = "The examples have weights, so no threshold can promise a risk."
+        return {"verdict": verdict, "above": None, "metrics": {}}
+    threshold = um.threshold_at_risk(
+        correct=correct, confidences=scores, risk=risk, delta=delta
+    )
+    threshold = max(threshold, 0.0)  # It is -inf if every example may be decided.
+    coverage = float(np.mean(scores >= threshold))
+    promise = f"at most {risk:.0%} of new {words.one}s are wrong"
+    sure = f"with {1 - delta:.0%} probability"
+    doing, do = words.doing.capitalize(), words.do.capitalize()
+    meaning, above = f"{do} nothing.", None
+    if threshold == np.inf:
+        verdict = f"No threshold promises, {sure}, that {promise}: there are too many "
+        verdict += "errors or too few examples."
+    else:
+        where, meaning = f"{doing} everything", f"{do} everything."
+        if threshold:
+            # The threshold is the next number above a confidence, and printed it would
+            # look the same. So the text names that confidence: decide above it.
+            dtype = scores.dtype
+            above = float(np.nextafter(dtype.type(threshold), dtype.type(-1)))
+            where = f"{doing} where the confidence is above {above:.6g}"
+            meaning = f"{do} where the confidence is above {above:.6g}."
+        verdict = (
+            f"{where}, {promise}, {sure} over the draw of these examples; that is "
+            f"{coverage:.1%} of them. The threshold of coverage_at_risk gives no such "
+            "promise: it is chosen for these examples, and for new examples it is too "
+            "low about every other time."
+        )
+    if rows is not model:
+        verdict = f"{verdict} These numbers are {of_sample(len(correct))}."
+    metrics = {
+        "threshold_at_risk": (threshold, meaning),
+        "coverage_at_threshold": (coverage, "Share of these examples so confident."),
+    }
+    return {"verdict": verdict, "above": above, "metrics": rows_of_table(metrics)}
+
+
+def _auroc(curve: RiskCoverageCurve) -> float:
+    """Returns the AUROC of right against wrong decisions, by their confidence."""
+    coverages = np.append(0.0, curve.coverages)
+    wrong = coverages * np.append(0.0, curve.risks)
+    right = coverages - wrong
+    return _sorted_outcomes.trapezoids(wrong, right) / float(wrong[-1] * right[-1])
+
+
+def _auroc_by_chance(error: float, sample_size: float) -> float:
+    """Returns an AUROC that a confidence without information rarely exceeds.
+
+    It is 1/2 plus two standard errors by Hanley and McNeil (1982) for an AUROC of 1/2,
+    the same as in the Mann-Whitney test. Ties would make them smaller.
+    """
+    right, wrong = sample_size * (1 - error), sample_size * error
+    return min(0.5 + 2 * ((right + wrong + 1) / (12 * right * wrong)) ** 0.5, 1.0)
+
+
+def _skill(auroc: float, by_chance: float, clear: bool, words: Words) -> str:
+    """Says in a sentence whether confidence clearly tells right from wrong."""
+    if not clear:
+        return (
+            f"Confidence does not clearly tell right {words.one}s from wrong ones: "
+            f"AUROC {auroc:.3f}; chance alone gives about {1 - by_chance:.3f} to "
+            f"{by_chance:.3f}."
+        )
+    if auroc > 0.5:
+        return (
+            f"Confidence tells right {words.one}s from wrong ones: AUROC {auroc:.3f}; "
+            f"chance alone gives up to about {by_chance:.3f}."
+        )
+    return (
+        f"Confidence misleads, because it tends to be higher for wrong {words.one}s: "
+        f"AUROC {auroc:.3f}; chance alone gives about {1 - by_chance:.3f} or more."
+    )
+
+
+def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) -> str:
+    """Says in a sentence how the error changes without the least confident examples."""
+    reached = np.argmax(curve.coverages * _sorted_outcomes.ROUND_UP >= coverage)
+    if reached == len(curve.risks) - 1:
+        tied = 1 - curve.coverages[-2] if reached else 1
+        return (
+            f"No threshold leaves out up to {1 - coverage:.0%}: the least confident "
+            f"{100 * tied:.3g}% are equally confident."
+        )
+    after, before = (f"{risk:.4f}" for risk in curve.risks[[reached, -1]])
+    if after == before:
+        change = f"leaves the error at {before}"
+    else:
+        verb = "lowers" if after < before else "raises"
+        chance = "" if clear else ", and chance alone may do the same"
+        change = f"{verb} the error from {before} to {after}{chance}"
+    share = 100 * curve.coverages[reached]
+    doing = words.doing.capitalize()
+    return f"{doing} only the most confident {share:.3g}% {change}."
+
+
+def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:
+    """Returns the points of the curve, or of a curve with many points some of them.
+
+    For each of _MAX_POINTS equal steps of coverage, this is the first point at or above
+    the step.
+    """
+    chosen = np.arange(len(curve.coverages))
+    if len(chosen) > _MAX_POINTS:
+        steps = np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS / _sorted_outcomes.ROUND_UP
+        chosen = np.unique(np.searchsorted(curve.coverages, steps))
+    return {name: values[chosen].tolist() for name, values in curve._asdict().items()}

@@ -1,0 +1,1 @@
+"""Evaluation on many machines: Beam, Spark, Ray, and what they share."""

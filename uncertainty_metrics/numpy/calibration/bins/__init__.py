@@ -1,0 +1,1 @@
+"""Calibration errors in bins: exact, streamed, debiased, Bayesian."""

@@ -1,0 +1,153 @@
+"""The interval of the l2 calibration error, from four sums over each bin.
+
+For scores p and outcomes y, with U = y - p, these are the number n of examples and the
+sums of U, U^2 and p (1 - p). NumPy and tensors use the same formulas.
+"""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+
+# The search for the lower end has so many rounds, each of so many places.
+ROUNDS, PLACES = 5, 2**10
+# A sixth of the skewness of the square of a Normal, which no sum of squares exceeds.
+MAX_SKEW = 8**0.5 / 6
+# Scores in float32 give the mean of a bin this relative error, and less.
+NEGLIGIBLE = 1e-6
+
+
+def quantile(level: float) -> float:
+    """Returns z, such that a standard Normal is in [-z, z] with probability `level`."""
+    return statistics.NormalDist().inv_cdf((1 + level) / 2)
+
+
+def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
+    """Returns the sums [4, non-empty bins] of one group of scores."""
+    [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
+    edges = _binning.even_edges(spec.num_bins, scores.dtype)[1:-1]
+    if scores.dtype.itemsize < 4:
+        scores, edges = scores.astype(np.float32), edges.astype(np.float32)
+    scores, outcomes, weights = _binning.sorted_scores(scores, outcomes, weights)
+    if spec.binning_scheme == "even":
+        inner = np.searchsorted(scores, edges, "right")
+        starts = np.concatenate([[0], inner, [len(scores)]])
+    else:
+        masses = None
+        if weights is not None:
+            masses = _binning.integer_masses(weights, spec.num_bins)
+        starts = _binning.adaptive_starts(scores, spec.num_bins, masses)
+    first = starts[:-1][starts[:-1] < starts[1:]]
+    scores = scores.astype(np.float64)
+    residuals = outcomes - scores
+    values = [np.ones_like(scores), residuals, residuals**2, scores * (1 - scores)]
+    if weights is not None:
+        values = [weights * value for value in values]
+    return np.stack([np.add.reduceat(value, first) for value in values])
+
+
+def of_cells(cells: Cells) -> np.ndarray:
+    """Returns the sums [4, J] of cells, as if all scores of a cell were their mean."""
+    weights, hits, scores = cells.weights, cells.outcome_sums, cells.scores
+    return np.stack(
+        [
+            weights,
+            hits - cells.score_sums,
+            hits * (1 - scores) ** 2 + (weights - hits) * scores**2,
+            weights * scores * (1 - scores),
+        ]
+    )
+
+
+def grouped(sums: np.ndarray, num_bins: int) -> np.ndarray:
+    """Returns the sums of bins of equal mass, made of whole cells."""
+    masses = _binning.integer_masses(sums[0], num_bins)
+    below = np.cumsum(masses) - masses
+    index = num_bins * (2 * below + masses) // (2 * masses.sum())
+    starts = np.flatnonzero(np.diff(index, prepend=-1))
+    return np.add.reduceat(sums, starts, axis=1)
+
+
+def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
+    """Returns the interval; `calibration_error_interval` has the formulas.
+
+    Args:
+      sums: float64 [4, bins], for non-empty bins.
+      unit: number of examples in a weight of 1.
+      level: in (0, 1).
+    """
+    z = quantile(level)
+    counts = sums[0] * unit
+    several = counts > 1.5
+    if not np.any(several):
+        return ConfidenceInterval(0.0, 0.0, 1.0)
+    total = counts.sum()
+    residuals, squares, forecast = sums[1:, several] / sums[0, several]
+    counts = counts[several]
+    shares, freedom = counts / total, counts / (counts - 1)
+    variances = np.maximum(squares - residuals**2, 0.0) * freedom
+    means = residuals**2 - variances / counts
+    square = max(float(np.sum(shares * means)), 0.0)
+    # A mean that is 0 but for rounding would otherwise take the whole of `parts`.
+    positive = np.where(means > NEGLIGIBLE * residuals**2, means, 0.0)
+    mean = np.sum(shares * positive)
+    parts = shares * positive / mean if mean > 0 else shares
+    spread = np.sum(shares * (positive - mean) ** 2) / total
+    spread *= (square / mean) ** 2 if mean > 0 else 0.0
+    scale = (1 / total) ** np.array([2, 1, 3, 2])
+
+    def cumulants(variances: np.ndarray) -> np.ndarray:
+        """Returns the variance of the estimate if the true squared error is 0, and how
+        much it grows with the true squared error; then both for the third cumulant.
+        """
+        return scale * [
+            2 * np.sum(freedom * variances**2),
+            4 * np.sum(parts * variances),
+            8 * np.sum(freedom**2 * variances**3),
+            24 * np.sum(parts * variances**2),
+        ]
+
+    enlarged = (counts - 1) * variances + z**2 * forecast + shares
+    at_zero, slope, _, _ = cumulants(enlarged / (counts - 1 + z**2))
+    half = z**2 * slope / 2
+    root = half**2 + 2 * half * square + z**2 * (at_zero + spread)
+    upper = (square + half + np.sqrt(root)) / shares.sum()
+
+    forecast_cumulants, data_cumulants = cumulants(forecast), cumulants(variances)
+    low, high = 0.0, 1.0
+    for _ in range(ROUNDS if square > 0 else 0):
+        places = low + (high - low) * np.linspace(0.0, 1.0, PLACES + 1)
+        truth = places**2 * square
+        at_zero, slope, third_at_zero, third_slope = (
+            (1 - places) * of_forecasts + places * of_data
+            for of_forecasts, of_data in zip(
+                forecast_cumulants, data_cumulants, strict=True
+            )
+        )
+        variance = at_zero + slope * truth + spread
+        third = third_at_zero + third_slope * truth
+        # This may be the first place, 0: then chance alone explains the estimate.
+        first = np.argmax(square - truth <= _reach(variance, third, z))
+        low, high = places[max(first - 1, 0)], places[first]
+    estimate = np.sqrt(square)
+    return ConfidenceInterval(
+        float(high * estimate), float(estimate), float(np.sqrt(min(upper, 1.0)))
+    )
+
+
+def _reach(variance: np.ndarray, third: np.ndarray, z: float) -> np.ndarray:
+    """Returns how far the upper quantile is above the mean, for a distribution with
+    this variance and this third cumulant (Wilson and Hilferty).
+    """
+    deviation = np.sqrt(variance)
+    q = np.minimum(third / np.where(variance > 0, 6 * deviation**3, 1.0), MAX_SKEW)
+    x = z - q
+    # For levels near 0 the quantile is below the mean.
+    return np.maximum(deviation * (x + q * x**2 + q**2 * x**3 / 3), 0.0)

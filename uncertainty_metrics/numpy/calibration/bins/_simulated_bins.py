@@ -1,0 +1,219 @@
+"""Outcomes in bins, drawn from the forecasts as if the model were calibrated."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
+from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
+
+# The size of the largest temporary arrays.
+_BLOCK = 2**22
+
+
+@dataclasses.dataclass(frozen=True)
+class _Entries:
+    """The scores of the examples (C for each), their outcomes and their bins.
+
+    Attributes:
+      scores: float64 [N, C].
+      outcomes: boolean [N, C].
+      cells: int64 [N, C], `group * bins + bin`; `num_cells` for a score at or below the
+        threshold.
+      num_cells: number of groups times number of bins.
+    """
+
+    scores: np.ndarray
+    outcomes: np.ndarray
+    cells: np.ndarray
+    num_cells: int
+
+
+def _adaptive_index(
+    scores: np.ndarray, groups: np.ndarray, statistics: BinStatistics
+) -> np.ndarray:
+    """Returns the bin of each score [m] in its group [m]."""
+    index = np.zeros(len(scores), np.int64)
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups, minlength=len(statistics.counts)))
+    # A loop, since each group has edges of its own.
+    for g, members in enumerate(np.split(order, ends[:-1])):
+        filled = np.flatnonzero(statistics.counts[g])
+        if len(filled):
+            uppers = statistics.edges[g, filled[:-1] + 1]
+            index[members] = filled[np.searchsorted(uppers, scores[members], "left")]
+    return index
+
+
+def _entries(
+    examples: _examples.Examples, spec: CalibrationSpec, statistics: BinStatistics
+) -> _Entries:
+    scores, outcomes, groups = _scores.scored_rows(examples, spec)
+    flat, group = scores.reshape(-1), groups.reshape(-1)
+    num_groups, bins = statistics.counts.shape
+    if spec.binning_scheme == "even":
+        index = _binning.even_index(flat, bins)
+    else:
+        index = _adaptive_index(flat.astype(np.float64), group, statistics)
+    cells = group * bins + index
+    num_cells = num_groups * bins
+    if spec.threshold > 0:
+        cells[~_scores.above(flat, spec.threshold)] = num_cells
+    cells = cells.reshape(scores.shape)
+    return _Entries(scores.astype(np.float64), outcomes, cells, num_cells)
+
+
+def _hit_distribution(scores: np.ndarray) -> np.ndarray:
+    """Returns the probabilities of 0, ..., n hits in n independent trials whose
+    probabilities of a hit are the scores [n].
+
+    They are the coefficients of `prod(1 - p + p x)`.
+    """
+    polynomials = np.stack([1 - scores, scores], axis=1)
+    while len(polynomials) > 1:  # Each round multiplies the polynomials in pairs.
+        if len(polynomials) % 2:
+            one = np.eye(1, polynomials.shape[1])
+            polynomials = np.concatenate([polynomials, one])
+        first, second = polynomials[::2], polynomials[1::2]
+        size = 2 * (polynomials.shape[1] - 1)
+        product = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size))
+        # The transform adds the coefficient of x^size to that of x^0.
+        top = first[:, -1:] * second[:, -1:]
+        product[:, :1] -= top
+        polynomials = np.maximum(np.concatenate([product, top], axis=1), 0.0)
+    return polynomials[0, : len(scores) + 1]
+
+
+def _independent_sums(
+    entries: _Entries, num_resamples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws outcome sums [resamples, cells] of examples with one score each."""
+    sums = np.zeros((num_resamples, entries.num_cells))
+    cells = entries.cells[:, 0]
+    members = _examples.Partition(cells, entries.num_cells + 1).rows()
+    for cell, rows in enumerate(members[: entries.num_cells]):
+        if len(rows):  # One draw of the sum is faster than a draw of each term.
+            below = np.cumsum(_hit_distribution(entries.scores[rows, 0]))
+            uniforms = rng.random(num_resamples) * below[-1]
+            sums[:, cell] = np.searchsorted(below, uniforms)
+    return sums
+
+
+def _label_sums(
+    entries: _Entries,
+    weights: np.ndarray | None,
+    num_resamples: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draws outcome sums [resamples, cells] of labels: one outcome of a row is 1."""
+    num_cells = entries.num_cells + 1
+    rows = max(1, _BLOCK // num_resamples)
+    offsets = np.arange(num_resamples) * num_cells
+    sums = np.zeros(num_resamples * num_cells)
+    for start in range(0, len(entries.cells), rows):
+        block = slice(start, start + rows)
+        scores = entries.scores[block]
+        # If a row sums to less than 1, the remaining probability is that of no class.
+        scores = scores / np.maximum(scores.sum(axis=1, keepdims=True), 1.0)
+        no_class = np.maximum(1 - scores.sum(axis=1, keepdims=True), 0.0)
+        cells = np.pad(
+            entries.cells[block], ((0, 0), (0, 1)), constant_values=entries.num_cells
+        )
+        # The draws from a row are exchangeable: it is enough to draw how often each
+        # class occurs, and to shuffle.
+        times = rng.multinomial(num_resamples, np.hstack([scores, no_class]))
+        repeated = np.repeat(cells.reshape(-1), times.reshape(-1))
+        drawn = repeated.reshape(-1, num_resamples)
+        rng.permuted(drawn, axis=1, out=drawn)
+        drawn += offsets
+        weight = weights
+        if weights is not None:
+            weight = np.repeat(weights[block], num_resamples)
+        sums += np.bincount(drawn.reshape(-1), weight, len(sums))
+    return sums.reshape(num_resamples, num_cells)[:, :-1]
+
+
+def calibrated_sums(
+    examples: _examples.Examples,
+    spec: CalibrationSpec,
+    statistics: BinStatistics,
+    num_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[np.ndarray]:
+    """Yields outcome sums [groups, bins] of labels that are drawn from the forecasts.
+
+    The scores, and with them the bins, do not change.
+    """
+    entries = _entries(examples, spec, statistics)
+    shape = statistics.counts.shape
+    # Blocks of resamples bound the memory if there are many cells.
+    block = max(1, _BLOCK // (entries.num_cells + 1))
+    for start in range(0, num_resamples, block):
+        size = min(block, num_resamples - start)
+        if entries.scores.shape[1] == 1 and examples.weights is None:
+            sums = _independent_sums(entries, size, rng)
+        else:
+            sums = _label_sums(entries, examples.weights, size, rng)
+        yield from sums.reshape(size, *shape)
+
+
+def _accuracies(outcome_sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Returns the mean outcomes of bins; NaN for empty bins."""
+    filled = counts > 0
+    return np.where(filled, outcome_sums / np.where(filled, counts, 1.0), np.nan)
+
+
+def interval(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the ends [...] of the central intervals of draws [B, ...] without NaN."""
+    ordered = np.sort(draws, axis=0)  # NaN comes last.
+    last = np.maximum(np.sum(~np.isnan(draws), axis=0) - 1, 0)[None]
+    # Rounded, so that an interval of 0.95 leaves out 25 of 1001 draws on each side.
+    below = np.floor(np.round((1 - level) / 2 * last, 9)).astype(np.int64)
+    lower, upper = (
+        np.take_along_axis(ordered, index, axis=0)[0] for index in (below, last - below)
+    )
+    return lower, upper
+
+
+def consistency_band(
+    examples: _examples.Examples,
+    spec: CalibrationSpec,
+    level: float,
+    num_resamples: int,
+    seed: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns central intervals of the accuracies of a calibrated model.
+
+    Consistency resampling (Broecker and Smith, 2007): the scores do not change, and
+    labels are drawn from the forecasts.
+
+    Returns:
+      Lower and upper ends, float64 [groups, bins]; NaN in empty bins.
+    """
+    rng = _inputs.generator(seed)
+    statistics = _binning.bin_statistics(examples, spec)
+    sums = calibrated_sums(examples, spec, statistics, num_resamples, rng)
+    return interval(_accuracies(np.stack(list(sums)), statistics.counts), level)
+
+
+def effective_sizes(
+    examples: _examples.Examples, spec: CalibrationSpec, statistics: BinStatistics
+) -> np.ndarray:
+    """Returns the number of examples in each bin, [groups, bins]. With weights it is
+    the effective number, (sum w)^2 / sum w^2, which does not depend on their scale.
+    """
+    counts = statistics.counts
+    if examples.weights is None:
+        return counts
+    entries = _entries(examples, spec, statistics)
+    largest = examples.weights.max()  # Shares of it, whose squares do not overflow.
+    squares = np.repeat((examples.weights / largest) ** 2, entries.cells.shape[1])
+    squares = np.bincount(entries.cells.reshape(-1), squares, entries.num_cells + 1)
+    squares = squares[:-1].reshape(counts.shape)
+    return (counts / largest) ** 2 / np.where(squares > 0, squares, 1.0)

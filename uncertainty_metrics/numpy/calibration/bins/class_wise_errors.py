@@ -1,0 +1,402 @@
+"""Calibration errors class by class: of the probability of every class.
+
+SCE, ACE and TACE compare the probability of class k with whether the label is k, and
+take the mean over the classes. They are `general_calibration_error` with choices made
+by name.
+"""
+
+from __future__ import annotations
+
+from typing import overload
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
+from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
+
+__all__ = [
+    "ace",
+    "adaptive_calibration_error",
+    "sce",
+    "static_calibration_error",
+    "tace",
+    "thresholded_adaptive_calibration_error",
+]
+
+
+@overload
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Static calibration error (SCE). Alias `sce`.
+
+    Even bins of the probability of every class, l1 norm, mean over the K classes:
+
+      SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
+
+    where n_kb of the n probabilities of class k are in bin b, with the mean conf_kb and
+    the share acc_kb of labels k.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.sce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        preset("static_calibration_error", num_bins, threshold, positive_class),
+    )
+
+
+@overload
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Adaptive calibration error (ACE). Alias `ace`.
+
+    Adaptive bins of the probability of every class, l1 norm, mean over the K classes,
+    in the symbols of `static_calibration_error`:
+
+      ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.ace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        preset(
+            "adaptive_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
+        ),
+    )
+
+
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Thresholded adaptive calibration error (TACE). Alias `tace`.
+
+    ACE of the scores above `threshold`; n is the weight of these scores. Without the
+    threshold the many tiny probabilities of many classes would fill most bins.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
+        None means False: P(class 0) counts as well.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.tace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        preset(
+            "thresholded_adaptive_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
+        ),
+    )
+
+
+sce = static_calibration_error
+ace = adaptive_calibration_error
+tace = thresholded_adaptive_calibration_error

@@ -1,0 +1,444 @@
+"""Calibration errors of confidences: of the probabilities of the decided classes.
+
+ECE, MCE and RMSCE compare the confidence of a decision with whether it is right, over
+all classes together. They are `general_calibration_error` with choices made by name.
+"""
+
+from __future__ import annotations
+
+from typing import overload
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
+from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
+
+__all__ = [
+    "ece",
+    "expected_calibration_error",
+    "maximum_calibration_error",
+    "mce",
+    "rmsce",
+    "root_mean_squared_calibration_error",
+]
+
+
+@overload
+def expected_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+) -> float: ...
+
+
+@overload
+def expected_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def expected_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Expected calibration error (ECE). Alias `ece`.
+
+    Even bins of the probability of the decided class, l1 norm:
+
+      ECE = sum_b (n_b / n) |acc_b - conf_b|
+
+    where n_b of the n examples are in bin b, with the mean score conf_b and the share
+    acc_b of right decisions.
+
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is. So K sigmoids have an ECE, and so have probabilities that somebody forgot to
+    normalise. For two classes the score is the probability of the decided class, too;
+    netcal takes P(class 1), even from rows [1 - p, p], which is `positive_class=True`.
+
+    The noise of n examples alone makes an ECE of about 0.4 sqrt(num_bins / n). So the
+    ECE of a calibrated model is not 0, and the intervals of `bootstrap` do not hold a
+    true error that is small against this noise. `debiased_calibration_error` and
+    `calibration_test` take the noise into account.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.ece([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
+        ),
+        preset("expected_calibration_error", num_bins, threshold, positive_class),
+    )
+
+
+@overload
+def maximum_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+) -> float: ...
+
+
+@overload
+def maximum_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def maximum_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Maximum calibration error (MCE). Alias `mce`.
+
+    Even bins of the probability of the decided class, largest gap of a non-empty bin,
+    in the symbols of `expected_calibration_error`:
+
+      MCE = max_b |acc_b - conf_b|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.mce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.25
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
+        ),
+        preset("maximum_calibration_error", num_bins, threshold, positive_class),
+    )
+
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+) -> float: ...
+
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike,
+    num_groups: int | None = None,
+) -> GroupValues: ...
+
+
+def root_mean_squared_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Root mean squared calibration error (RMSCE). Alias `rmsce`.
+
+    Adaptive bins of the probability of the decided class, l2 norm, in the symbols of
+    `expected_calibration_error`:
+
+      RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
+        False the confidence of the decision with whether it is right. None means False,
+        with a warning if the predictions are one column, P(class 1).
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.rmsce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=1)
+      >>> round(float(error), 6)
+      0.133333
+
+    References:
+      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+    """
+    return error_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
+        ),
+        preset(
+            "root_mean_squared_calibration_error",
+            num_bins,
+            threshold,
+            positive_class,
+            datapoints_per_bin,
+        ),
+    )
+
+
+ece = expected_calibration_error
+mce = maximum_calibration_error
+rmsce = root_mean_squared_calibration_error

@@ -1,0 +1,1 @@
+"""Calibration of the risks of an event, as prognostic models report it."""

@@ -1,0 +1,1 @@
+"""Calibration errors of smoothed residuals, with intervals."""

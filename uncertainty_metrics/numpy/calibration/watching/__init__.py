@@ -1,0 +1,1 @@
+"""Calibration of groups, of two periods, and of a stream that is watched."""

@@ -1,0 +1,1 @@
+"""Calibration errors and tests that need no bins: sums over sorted scores."""

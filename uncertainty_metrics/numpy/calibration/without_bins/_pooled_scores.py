@@ -1,0 +1,99 @@
+"""Cells: the pooled scores of a group, from which errors without bins are computed.
+
+Exact functions have a cell for every distinct score, and a sketch has a cell for every
+cell of its grid that holds a score. So the same arithmetic serves both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
+
+_CLASS_1 = dataclasses.replace(
+    PRESETS["expected_calibration_error"], positive_class=True
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """The non-empty cells of a group, in ascending order of their scores.
+
+    Attributes:
+      weights: total weight of each cell, > 0, float64 [J]; J is 0 for an empty group.
+      score_sums: weighted sum of the scores, float64 [J].
+      outcome_sums: total weight of the true outcomes, float64 [J].
+      own_scores: the score of each cell, float64 [J]; None if the scores of a cell may
+        differ.
+      places: index of each cell in the grid of a sketch, integers [J], or None.
+    """
+
+    weights: np.ndarray
+    score_sums: np.ndarray
+    outcome_sums: np.ndarray
+    own_scores: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Mean score of each cell, in [0, 1]."""
+        if self.own_scores is not None:
+            return self.own_scores
+        return np.clip(self.score_sums / self.weights, 0.0, 1.0)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Weighted sum of (outcome - score) of each cell over the total weight."""
+        return (self.outcome_sums - self.score_sums) / self.weights.sum()
+
+
+def pooled(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> Cells:
+    """Returns a cell for every distinct score.
+
+    Args:
+      scores: floating [N], in [0, 1].
+      outcomes: boolean [N].
+      weights: float64 [N], > 0; None for ones.
+    """
+    if len(scores) == 0:
+        return Cells(*np.zeros((3, 0)))
+    if scores.dtype.itemsize < 4:
+        scores = scores.astype(np.float32)
+    scores, outcomes, weights = _binning.sorted_scores(scores, outcomes, weights)
+    first = np.flatnonzero(np.diff(scores, prepend=np.float32(-1.0)))
+    if weights is None:
+        masses = np.diff(first, append=len(scores)).astype(np.float64)
+        hits = np.add.reduceat(outcomes, first, dtype=np.float64)
+    else:
+        masses = np.add.reduceat(weights, first)
+        hits = np.add.reduceat(weights * outcomes, first)
+    own_scores = scores[first].astype(np.float64)
+    return Cells(masses, masses * own_scores, hits, own_scores)
+
+
+def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> list[Cells]:
+    """Returns the cells of each group of scores that `spec` describes."""
+    return [pooled(*group) for group in _scores.scores_of_groups(examples, spec)]
+
+
+def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
+    """Returns the examples pooled by P(class 1), and the dtype of the forecasts.
+
+    Raises:
+      ValueError: an argument is not as described, or there are not two classes.
+    """
+    examples = _examples.examples_of(data)
+    if examples.num_classes != 2:
+        expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
+        received = f"{examples.num_classes} classes"
+        raise _checks.error(examples.name, expected, received)
+    (cells,) = of_examples(examples, _CLASS_1)
+    return cells, examples.probabilities.dtype

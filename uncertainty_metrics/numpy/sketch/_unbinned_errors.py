@@ -1,0 +1,155 @@
+"""Answers of a sketch of scores: calibration errors without bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._results import SpiegelhalterTest
+from uncertainty_metrics.numpy.calibration.smoothed import smooth_calibration
+from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _stored_sketch
+
+
+class AnswersWithoutBins(_stored_sketch.SketchState):
+    """The calibration errors of the scores of a sketch that need no bins."""
+
+    def _mean(self, error: Callable[[Cells], float]) -> float:
+        """Returns the mean error over the groups; an empty group counts 0."""
+        return float(np.mean([error(cells) for cells in self._groups()]))
+
+    def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
+        """Smooth calibration error. Alias `smece`.
+
+        Args:
+          bandwidth: a fixed s, at least 1e-5, to get smECE_s. None solves smECE_s = s.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+          Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory
+          of Distance from Calibration.
+        """
+        width = smooth_calibration.checked_bandwidth(bandwidth)
+        return self._mean(lambda cells: _pooled_errors.smooth_error(cells, width))
+
+    def kolmogorov_smirnov_calibration_error(self) -> float:
+        """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+          gives a calibrated model an error of about 1.25 sqrt(mean of p (1 - p) / n).
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Gupta et al. (2021), Calibration of Neural Networks using Splines.
+          Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+          Predictions.
+        """
+        return self._mean(_pooled_errors.kolmogorov_smirnov)
+
+    def kuiper_calibration_error(self) -> float:
+        """Kuiper calibration error: the largest gap over a stretch of scores.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+          gives a calibrated model an error of about 1.6 sqrt(mean of p (1 - p) / n).
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+          Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+          Deviation of a Subpopulation from the Full Population.
+        """
+        return self._mean(_pooled_errors.kuiper)
+
+    def averaged_two_bin_calibration_error(self) -> float:
+        """Averaged two-bin calibration error. Alias `atb`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab
+          et al. (2024), Truthfulness of Calibration Measures.
+        """
+        return self._mean(_pooled_errors.averaged_two_bin)
+
+    def spiegelhalter_test(self) -> SpiegelhalterTest:
+        """Spiegelhalter's test, of one group.
+
+        Returns:
+          `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence.
+          The two-sided p-value is in [0, 1]; a small one is evidence against
+          calibration.
+
+        Raises:
+          ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
+
+        References:
+          Spiegelhalter (1986), Probabilistic Prediction in Patient Management and
+          Clinical Trials.
+        """
+        z, p_value = _pooled_errors.spiegelhalter(self._one_group("spiegelhalter_test"))
+        if math.isnan(z):
+            expected = "a score other than 0, 1/2 and 1 for this test"
+            raise _checks.error("ScoreSketch", expected, "none", verb="hold")
+        return SpiegelhalterTest(z, p_value)
+
+    def corp_decomposition(
+        self, *, score: _pooled_errors.Score = "brier"
+    ) -> _pooled_errors.CORPDecomposition:
+        """Decomposition of a mean score by isotonic regression (CORP).
+
+        Args:
+          score: "brier", (y - p)^2, half of the two-class `brier_score` with
+            `zero_based=True`; or "log", -log P(y), in nats.
+
+        Returns:
+          `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
+          Less miscalibration and more discrimination are better. The "log" score of a
+          forecast that gave an outcome the probability 0 is infinite, and so is its
+          miscalibration.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
+          Probabilistic Classifiers.
+        """
+        _checks.one_of("score", score, _pooled_errors.SCORES)
+        parts = [_pooled_errors.corp(cells, score) for cells in self._groups()]
+        return _pooled_errors.CORPDecomposition(*np.mean(parts, axis=0).tolist())
+
+    def isotonic(self) -> _bins_and_ranks.IsotonicMap:
+        """Recalibration map by isotonic regression, of one group.
+
+        Returns:
+          Knots `scores` and their recalibrated `values`, both ascending. To recalibrate
+          probabilities p, call `np.interp(p, *sketch.isotonic())`.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        return _bins_and_ranks.isotonic(self._one_group("isotonic"))
+
+    smece = smooth_calibration_error
+    ks_calibration_error = kolmogorov_smirnov_calibration_error
+    atb = averaged_two_bin_calibration_error

@@ -1,0 +1,1 @@
+"""Summaries of predictions: what a report needs, without a prediction."""
