@@ -43,7 +43,7 @@ def test_every_argument_is_described_in_order(name):
 def test_engines_have_one_signature_and_describe_it_alike(name):
     signatures, descriptions = [], []
     for engine in ("beam", "ray", "spark"):  # Read and not imported.
-        module = ast.parse((PACKAGE / f"{engine}.py").read_text())
+        module = ast.parse((PACKAGE / f"engines/{engine}.py").read_text())
         (function,) = (
             each for each in module.body if getattr(each, "name", None) == name
         )
