@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,58 +13,24 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _saved
-from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import (
     _event_sketch,
     _private_cells,
     _private_counts,
+    _sketches,
     _summary_files,
     _sums_by_class,
 )
 from uncertainty_metrics.numpy.summaries._private_cells import Blocks
+from uncertainty_metrics.numpy.summaries._sums_by_class import Moments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Summary"]
-
-
-class Moments(NamedTuple):
-    """The mean of a score of examples, and its standard error.
-
-    Attributes:
-      mean: weighted mean; infinite if a score is.
-      standard_error: of the mean, with the weights as they are.
-    """
-
-    mean: float
-    standard_error: float
-
-    def interval(self, z: float) -> tuple[float, float, float]:
-        """Returns the mean less z standard errors, the mean, and the mean plus them."""
-        half = z * self.standard_error
-        return self.mean - half, self.mean, self.mean + half
-
-
-class _Sketches(NamedTuple):
-    """Sums over cells: of `decisions`, of the decisions for each class, and of
-    `classes`. The latter two are None for answers.
-    """
-
-    decisions: ScoreSketch
-    tops: SketchSums | None
-    classes: ScoreSketch | None
-
-    def plus(self, other: _Sketches) -> _Sketches:
-        tops = None
-        if self.tops is not None and other.tops is not None:
-            tops = self.tops + other.tops
-        classes = None
-        if self.classes is not None and other.classes is not None:
-            classes = self.classes + other.classes
-        return _Sketches(self.decisions + other.decisions, tops, classes)
 
 
 class Summary:
@@ -114,7 +80,7 @@ class Summary:
         # blocks of decisions for several classes, which come from files.
         self._tops: SketchSums | None = None
         # The same sums again, weighted by the squares of the weights.
-        self._squares: _Sketches | None = None
+        self._squares: _sketches.Sketches | None = None
         self._is_from_file = False
         self.private: float | None = None
         self._of_answers: bool | None = None
@@ -394,8 +360,8 @@ class Summary:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
         return self if is_start else NotImplemented
 
-    def _unweighted(self) -> _Sketches:
-        return _Sketches(self.decisions, self._tops, self.classes)
+    def _unweighted(self) -> _sketches.Sketches:
+        return _sketches.Sketches(self.decisions, self._tops, self.classes)
 
     def _told(self) -> str:
         """Returns what the summary is of, for a message."""
@@ -460,21 +426,23 @@ class Summary:
         """Returns blocks of the decisions, and of the other probabilities."""
         squares = self._squares
         if self.classes is None or self._tops is None:
-            sums = _sums(self.decisions)
-            of_squares = None if squares is None else _sums(squares.decisions)
+            sums = _sketches.sums_in(self.decisions)
+            of_squares = (
+                None if squares is None else _sketches.sums_in(squares.decisions)
+            )
             return _private_cells.of_answers(sums, of_squares), None
         size = self.classes._content.classes or 2
         view = _private_cells.View(
             tops=self._tops,
             top_squares=None,
-            classes=_sums(self.classes),
+            classes=_sketches.sums_in(self.classes),
             class_squares=None,
             known=self.classes._content.least,
             num_classes=size,
             bits=self.classes._bits(size),
         )
         if squares is not None and squares.classes is not None:
-            of_squares = _sums(squares.classes)
+            of_squares = _sketches.sums_in(squares.classes)
             view = view._replace(top_squares=squares.tops, class_squares=of_squares)
         return _private_cells.of_classes(view)
 
@@ -490,11 +458,13 @@ class Summary:
                 repr(self),
             )
         if self.classes is None or self._tops is None:
-            counts = _private_counts.of_answers(_sums(self.decisions), epsilon)
+            counts = _private_counts.of_answers(
+                _sketches.sums_in(self.decisions), epsilon
+            )
         else:
             size = self.classes._content.classes or 2
             bits = self.classes._bits(size)
-            tops, classes = self._tops, _sums(self.classes)
+            tops, classes = self._tops, _sketches.sums_in(self.classes)
             counts = _private_counts.of_classes(tops, classes, size, bits, epsilon)
         found = counts.decided.sums[0].sum() if counts is not None else 0.0
         if counts is None or found < _summary_files.LEAST_EXAMPLES:
@@ -532,11 +502,11 @@ class Summary:
         of_all = decided._replace(groups=np.zeros_like(decided.groups))
         sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
         loaded.decisions = ScoreSketch._with_content(empty.config, 2, sums)
-        of_squares = _Sketches(
+        of_squares = _sketches.Sketches(
             ScoreSketch._with_content(empty.config, 2, squares), None, None
         )
         if others is not None:
-            empty = _of_classes()
+            empty = _sketches.empty_of_classes()
             bits = empty._bits(size)
             loaded._tops, top_squares, _ = _private_cells.sketch_sums(
                 decided, size + 1, bits, count
@@ -552,15 +522,12 @@ class Summary:
                 ScoreSketch._with_content(empty.config, size, each, least)
                 for each in (sums, squares)
             )
-            of_squares = _Sketches(of_squares.decisions, top_squares, of_classes)
+            of_squares = _sketches.Sketches(
+                of_squares.decisions, top_squares, of_classes
+            )
         if content.is_weighted:
             loaded._squares = of_squares
         return loaded
-
-
-def _of_classes() -> ScoreSketch:
-    """Returns an empty sketch with a group for each class."""
-    return ScoreSketch(positive_class=False, max_prob=False, class_conditional=True)
 
 
 def _few_examples(received: str) -> ValueError:
@@ -569,11 +536,6 @@ def _few_examples(received: str) -> ValueError:
         "examples can be told.",
         received,
     )
-
-
-def _sums(sketch: ScoreSketch) -> SketchSums:
-    """Returns the sums of a sketch that has examples."""
-    return cast(SketchSums, sketch._content.sums)
 
 
 def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
@@ -593,37 +555,10 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     summary._of_answers = of_answers
     summary._positive_class = examples.one_column and not of_answers
     summary._sums = _sums_by_class.sums_of(examples, right, confidences, of_answers)
-    summary.decisions, summary._tops, summary.classes = _sketches_of(
+    summary.decisions, summary._tops, summary.classes = _sketches.of_examples(
         examples, right, confidences, decided
     )
     if examples.weights is not None:
         squared = dataclasses.replace(examples, weights=examples.weights**2)
-        summary._squares = _sketches_of(squared, right, confidences, decided)
+        summary._squares = _sketches.of_examples(squared, right, confidences, decided)
     return summary
-
-
-def _sketches_of(
-    examples: _examples.Examples,
-    right: np.ndarray,
-    confidences: np.ndarray,
-    decided: np.ndarray | None,
-) -> _Sketches:
-    """Returns the sketches of checked examples; without `decided`, of answers.
-
-    The sketch of the decisions is the one that `update` makes of `correct` and
-    `confidences`.
-    """
-    empty = ScoreSketch(positive_class=False)
-    scores, outcomes, weights = confidences[:, None], right[:, None], examples.weights
-    sums = _cell_sums.of_scores(scores, outcomes, None, weights, 1, empty._bits(2))
-    decisions = ScoreSketch._with_content(empty.config, 2, sums)
-    if decided is None:
-        return _Sketches(decisions, None, None)
-    classes = _of_classes()
-    classes.update(cast(Any, examples))
-    size = examples.num_classes
-    tops = _cell_sums.of_scores(
-        *(scores, outcomes, decided[:, None], weights),
-        *(size + 1, classes._bits(size)),
-    )
-    return _Sketches(decisions, tops, classes)
