@@ -238,8 +238,8 @@ def test_rows_and_summaries_are_compared_as_periods(first):
 
 def test_a_folder_is_compared_with_a_larger_one(monkeypatch):
     """Of different sizes, only one of them is read part by part to a sample."""
-    monkeypatch.setattr(_command._streams, "_MOST_ROWS", 100)
-    monkeypatch.setattr(_command._streams, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(_command._large_files, "_MOST_ROWS", 100)
+    monkeypatch.setattr(_command._large_files, "_LEAST_ROWS", 100)
     for folder, size in (("few", 40), ("many", 400)):
         os.mkdir(folder)
         for name in ("a", "b"):
