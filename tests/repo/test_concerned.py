@@ -26,7 +26,7 @@ FAULTS = {
     ),
     "ece": (
         (
-            f"{NUMPY}/calibration/_binning.py",
+            f"{NUMPY}/calibration/bins/_binning.py",
             'if norm == "max" else np.mean(errors, axis=-1)',
             'if norm == "max" else 1.01 * np.mean(errors, axis=-1)',
         ),
