@@ -89,6 +89,21 @@ class AnyBinStatistics(_tables.Table):
         )
 
 
+class OfClusters:
+    """What a result of examples in clusters also says; a result is still the tuple that
+    it is without clusters.
+
+    Attributes:
+      num_clusters: the number of clusters; None without clusters.
+      design_effect: variance of the estimate, divided by the variance that it would
+        have if the examples were independent; None without clusters. 4 means that a
+        quarter of the examples, independent ones, would say as much.
+    """
+
+    num_clusters: int | None = None
+    design_effect: float | None = None
+
+
 class _GroupValues(NamedTuple):
     values: Any
     worst: Any
@@ -232,7 +247,12 @@ class RiskCoverageCurve(NamedTuple):
     thresholds: Any
 
 
-class SpiegelhalterTest(NamedTuple):
+class _SpiegelhalterTest(NamedTuple):
+    z: Any
+    p_value: Any
+
+
+class SpiegelhalterTest(_SpiegelhalterTest, OfClusters):
     """The outcome of Spiegelhalter's test of calibration.
 
     Attributes:
@@ -240,10 +260,9 @@ class SpiegelhalterTest(NamedTuple):
         Brier score is larger than the forecasts expect it to be: overconfidence.
       p_value: probability that a calibrated model has a z at least as far from 0, in
         [0, 1].
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
-
-    z: Any
-    p_value: Any
 
 
 class ModelUncertainty(NamedTuple):
@@ -276,21 +295,32 @@ class KnowledgeUncertainty(NamedTuple):
     expected_data_uncertainty: Any
 
 
-class ConfidenceInterval(NamedTuple):
+class _ConfidenceInterval(NamedTuple):
+    lower: Any
+    estimate: Any
+    upper: Any
+
+
+class ConfidenceInterval(_ConfidenceInterval, OfClusters):
     """An estimate and the interval around it.
 
     Attributes:
       lower: lower end of the interval.
       estimate: the estimate from the data themselves.
       upper: upper end of the interval.
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
 
+
+class _TestedInterval(NamedTuple):
     lower: Any
     estimate: Any
     upper: Any
+    p_value: Any
 
 
-class TestedInterval(NamedTuple):
+class TestedInterval(_TestedInterval, OfClusters):
     """An estimate, the interval around it, and the p-value of one value.
 
     Attributes:
@@ -299,9 +329,6 @@ class TestedInterval(NamedTuple):
       upper: upper end of the interval.
       p_value: probability that, if the tested value is the truth, the data are at least
         as far from it as these data, in [0, 1].
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
-
-    lower: Any
-    estimate: Any
-    upper: Any
-    p_value: Any
