@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._calibration_spec import NORMS, Norm
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AnyBinStatistics:
+class AnyBinStatistics(_tables.Table):
     """Sums over the scores in each bin of each group. Every calibration error in bins
     is a function of these sums.
 
-    Statistics of even bins can be added: `a + b` covers the examples of both.
+    Statistics of even bins can be added: `a + b` covers the examples of both. They
+    print as a table; `to_dict`, `to_frame`, `to_markdown` and `to_latex` return it in
+    these forms, with a row for each bin.
 
     Attributes:
       edges: edges of the bins, shape [groups, bins + 1]. Bin b of group g is
