@@ -29,6 +29,7 @@ STDLIB_FILES = (
     "_optional",
     "_calibration_spec",
     "_results",
+    "_tables",
     "version",
 )
 
