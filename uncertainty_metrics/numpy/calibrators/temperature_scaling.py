@@ -332,7 +332,7 @@ def fold_keys(folds: int, repeats: int, seed: int | None) -> tuple[int, np.ndarr
         raise _checks.error("folds", "an integer of at least 2", folds)
     repeats = _checks.positive_integer("repeats", repeats)
     if seed is None:
-        seed = np.random.default_rng().integers(2**32)
+        seed = int(np.random.default_rng().integers(2**32))
     if isinstance(seed, bool) or not (
         isinstance(seed, int | np.integer) and 0 <= seed < 2**32
     ):
