@@ -463,9 +463,20 @@ PLOTS = (
     PlotRow("calibration_by_group_diagram", make=_table_of_groups),
     PlotRow("ensemble_calibration_diagram"),
     PlotRow("uncertainty_histogram"),
-    PlotRow("regression.plot_pit_histogram"),
-    PlotRow("regression.plot_reliability_diagram"),
-    PlotRow("regression.plot_uncertainty_vs_error"),
+    PlotRow("regression.pit_diagram", aliases=("regression.plot_pit_histogram",)),
+    PlotRow(
+        "regression.reliability_diagram",
+        aliases=("regression.plot_reliability_diagram",),
+    ),
+    PlotRow(
+        "regression.uncertainty_error_diagram",
+        aliases=("regression.plot_uncertainty_vs_error",),
+    ),
     PlotRow("regression.create_calibration_report", figure=True),
-    PlotRow("regression.plot_calibration_comparison", make=_two_results, figure=True),
+    PlotRow(
+        "regression.calibration_comparison_diagram",
+        aliases=("regression.plot_calibration_comparison",),
+        make=_two_results,
+        figure=True,
+    ),
 )
