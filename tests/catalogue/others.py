@@ -193,7 +193,7 @@ FUNCTION_ROWS = (
     FunctionRow("bayesian_expected_calibration_error", random=True, interval=False),
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
-        "calibrated_negative_log_likelihood",
+        "refined_negative_log_likelihood",
         fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
