@@ -20,7 +20,6 @@ from uncertainty_metrics.numpy._metric_state import (
     MetricState,
     bounded_by,
     check_cells,
-    renewed_config,
 )
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -153,11 +152,6 @@ class SumsMetric(keras.metrics.Metric):
             initializer="zeros",
             dtype=_sums.STATE_TYPE,
         )
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns the metric of a configuration, of this or of an earlier version."""
-        return cls(**renewed_config(config))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.get_config(), self.get_state())
@@ -448,7 +442,6 @@ class SumsMetric(keras.metrics.Metric):
         if not isinstance(state, MetricState):
             raise _checks.type_error("state", "a `MetricState`", state)
         with self._locked(), _execution.in_64_bits():
-            state = self._upgraded(state)
             self._build_for(state)
             variables = {
                 name: variable
@@ -483,7 +476,7 @@ class SumsMetric(keras.metrics.Metric):
             state = metric.get_state() if isinstance(metric, SumsMetric) else metric
             if not isinstance(state, MetricState):  # A collection has several.
                 raise _checks.type_error("metrics", expected, metric, verb="hold")
-            total = total + self._upgraded(state)
+            total = total + state
         with self._locked(), _execution.in_64_bits():
             self._build_for(total)
             arrays = map(self._swap_layout, total.arrays.values())
@@ -503,10 +496,6 @@ class SumsMetric(keras.metrics.Metric):
         """Returns an array of a `MetricState` as the value of its variable."""
         array = self._swap_layout(array)
         return xp.constant(array.reshape(variable.shape) if IS_TENSORFLOW else array)
-
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of this or of an earlier version, in the form of this one."""
-        return state
 
     def _build_for(self, state: MetricState) -> None:
         """Makes variables for the sums of a state; raises ValueError if it does not

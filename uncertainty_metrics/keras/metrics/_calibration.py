@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.calibration.bins import _scores as np_scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _binning,
@@ -184,15 +184,6 @@ class CalibrationMetric(Sketched, ClassMetric):
         self._build_sums(shape, scores=True, scattered=bits is not None)
         if self.spec.num_groups(num_classes) > 1:
             self._classes = num_classes
-
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version with the cells of this version."""
-        of_class_1 = bool(state.config.get("positive_class"))
-        groups = self._groups_of(state.classes or 2, of_class_1)
-        if self._bits(groups) is None or self.sketch_bits is not None:
-            return state
-        arrays = _older_grids.calibration_arrays(state.arrays, groups)
-        return dataclasses.replace(state, arrays=arrays)
 
     def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
         bits = self._bits(self._groups_of(classes, one_column))

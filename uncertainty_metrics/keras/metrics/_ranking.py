@@ -7,7 +7,6 @@ takes the scores in a cell as equal, so it is the exact metric of rounded scores
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,9 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.selective import detection as np_detection
 from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
@@ -27,7 +25,6 @@ from uncertainty_metrics.ops import (
     _ranking,
     _sketch,
     _sums,
-    to_numpy,
     xp,
 )
 
@@ -105,20 +102,6 @@ class RankingMetric(_options.Metric):
     def _is_real(self) -> bool:
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
-
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version with the cells of this version."""
-        if self.sketch_bits is not None:
-            return state
-        if self._is_real:
-            arrays, size = state.arrays, _num_cells(self._bits, True)
-            for old in _older_grids.RANKING_BITS[True]:
-                middles = _sketch.real_middles(*old)
-                cells = to_numpy(_sketch.real_index(middles, *self._bits))
-                arrays = _older_grids.ranking_arrays(arrays, cells, size)
-        else:
-            arrays = _older_grids.unit_ranking_arrays(state.arrays)
-        return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
         """Returns the ranking of the cells, and whether to trust it."""
