@@ -27,6 +27,8 @@ NEEDED = {
 collect_ignore = [
     file for file, package in NEEDED.items() if not importlib.util.find_spec(package)
 ]
+if os.environ.get("KERAS_BACKEND", "tensorflow") == "tensorflow":
+    collect_ignore.append("backends")  # They need KERAS_BACKEND=jax or torch.
 
 
 def pytest_addoption(parser):
@@ -60,11 +62,19 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "first(n): only n cases run by default")
 
 
+def _runs_here(item):
+    """Returns whether no mark of a test says that it cannot run in this environment."""
+    skipped = any(mark.args[0] for mark in item.iter_markers("skipif"))
+    return not (skipped or item.get_closest_marker("skip"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items, config):
-    """Keeps the tests of the name of `--name`. Marks the cases after the first n of a
-    test with `first(n)` as exhaustive.
+    """Leaves out tests that cannot run here, instead of skipping them. Keeps the tests
+    of the name of `--name`. Marks the cases after the first n of a test with `first(n)`
+    as exhaustive.
     """
+    items[:] = filter(_runs_here, items)
     if name := config.getoption("--name"):
         items[:] = filter(_concerned(name).holds, items)
     seen = collections.Counter()

@@ -105,10 +105,13 @@ def test_results_are_structures_of_tensors(row, rng):
         np.testing.assert_array_equal(outcomes.flat(again), outcomes.flat(result))
 
 
-@first_of_kernel(catalogue.FUNCTION_ROWS)
+@first_of_kernel(
+    # XLA draws other numbers.
+    row
+    for row in catalogue.FUNCTION_ROWS
+    if row.half is None and not row.random
+)
 def test_other_functions_compiled_by_xla_equal_numpy(row):
-    if row.half is not None or row.random:
-        pytest.skip("has no twin, or XLA draws other numbers")
     problem = functions.check_good(row, 0, np.float32, graph=True, jit_compile=True)
     assert problem is None
 
