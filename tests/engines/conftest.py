@@ -56,7 +56,7 @@ class Beam:
             files = str(folder / "*.parquet")
             tables = pipeline | beam.io.ReadFromParquetBatched(files)
             found = getattr(engine, name)(tables, *args, **options)
-            if options.get("by"):
+            if options.get("groups"):
                 found = found | beam.combiners.ToDict()
             _ = found | "Keep" >> beam.Map(keep)
         return pickle.loads((folder / "found").read_bytes())

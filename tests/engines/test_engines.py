@@ -101,7 +101,7 @@ def test_groups_have_the_values_of_their_rows(engine, rng):
         divided(table, [60, 0, 40]),
         metrics(),
         sample_weight="weight",
-        by=["site", "day"],
+        groups=["site", "day"],
     )
     keys = list(zip(table["site"].to_pylist(), table["day"].to_pylist(), strict=True))
     assert set(found) == {(site, day) for site in SITES for day in (1, 2)}
@@ -117,7 +117,7 @@ def test_sketches_have_the_same_bits_for_any_partitioning(engine, rng):
     assert engine.run("summarize", parts, probabilities=columns) == sketch_of(
         table, weighted=False
     )
-    by_site = engine.run("summarize", parts, sample_weight="weight", by="site")
+    by_site = engine.run("summarize", parts, sample_weight="weight", groups="site")
     assert set(by_site) == set(SITES)
     for site, found in by_site.items():
         rows = table.filter(pa.array([s == site for s in table["site"].to_pylist()]))
@@ -226,7 +226,7 @@ def test_bad_arguments_raise_before_any_work(engine, rng):
         ({"labels": 3}, "labels"),
         ({"probabilities": None}, "probabilities"),
         ({"sample_weight": ["weight"]}, "sample_weight"),
-        ({"by": []}, "by"),
+        ({"groups": []}, "groups"),
     ):
         with pytest.raises(TypeError, match=rf"`{word}` must(.|\n)*Received"):
             engine.run("summarize", parts, **options)

@@ -412,7 +412,7 @@ def test_bootstrap_equals_calls_with_resampled_arguments(row, shape, rng):
     # Sorted, since functions assign folds by position.
     values = [value(np.sort(draws.integers(n, size=n))) for _ in range(3)]
     interval = um.bootstrap(
-        metric, **data, num_resamples=3, alpha=0.5, method="percentile", seed=5
+        metric, **data, num_resamples=3, level=0.5, method="percentile", seed=5
     )
     found = [averaged(part, None) for part in interval]
     finite = np.isfinite(values).all(axis=0) & np.isfinite(estimate)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._report.data._averaged_members import averaged
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -26,7 +27,6 @@ from uncertainty_metrics._report.data._predictions import (
     remembered,
     rows_of,
 )
-from uncertainty_metrics._report.sections._ensemble import averaged
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 

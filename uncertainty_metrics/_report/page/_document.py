@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.page._blocks import (
+from uncertainty_metrics._report.page._document_regression import regression_chapters
+from uncertainty_metrics._report.page._document_risk import (
+    comparison_of_risks,
+    risk_chapter,
+    survival_chapters,
+)
+from uncertainty_metrics._report.sections._blocks import (
     SIDES,
     Block,
     Chapter,
@@ -25,12 +31,6 @@ from uncertainty_metrics._report.page._blocks import (
     model,
     number,
     significant,
-)
-from uncertainty_metrics._report.page._document_regression import regression_chapters
-from uncertainty_metrics._report.page._document_risk import (
-    comparison_of_risks,
-    risk_chapter,
-    survival_chapters,
 )
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,

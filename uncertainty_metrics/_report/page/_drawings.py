@@ -21,6 +21,10 @@ from uncertainty_metrics._report.data._decided import (
     examples_of_event,
     name_of_event,
 )
+from uncertainty_metrics._report.data._normal_forecasts import (
+    forecasts_of,
+    normal_arguments,
+)
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -38,10 +42,6 @@ from uncertainty_metrics._report.sections._drift import drift_of, statistics_of
 from uncertainty_metrics._report.sections._groups import table_of
 from uncertainty_metrics._report.sections._posterior import ece_draws
 from uncertainty_metrics._report.sections._recalibration import mended
-from uncertainty_metrics._report.sections._regression import (
-    forecasts_of,
-    normal_arguments,
-)
 from uncertainty_metrics._report.sections._risk import THRESHOLDS, amount, if_defined
 from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.watching.calibration_by_group import (

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from uncertainty_metrics._report.data._predictions import Predictions, rows_of
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.page import _blocks, _drawings
-from uncertainty_metrics._report.page._blocks import number
+from uncertainty_metrics._report.page import _drawings
+from uncertainty_metrics._report.sections import _blocks
+from uncertainty_metrics._report.sections._blocks import number
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
     terms_in,

@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._report.data._risks import is_too_few
-from uncertainty_metrics._report.page._blocks import SIDES, model, number, significant
+from uncertainty_metrics._report.sections._blocks import (
+    SIDES,
+    model,
+    number,
+    significant,
+)
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
     terms_in,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
@@ -42,7 +42,19 @@ def read(
 class BinStatistics(AnyBinStatistics):
     __doc__ = AnyBinStatistics.__doc__
 
-    def __repr__(self) -> str:
+    def _columns(self) -> dict[str, list[Any]]:
+        groups, bins = self.counts.shape
+        columns = {
+            "group": np.repeat(np.arange(groups), bins),
+            "lower": self.edges[:, :-1],
+            "upper": self.edges[:, 1:],
+            "count": self.counts,
+            "confidence": np.where(self.counts > 0, self.confidences, np.nan),
+            "accuracy": np.where(self.counts > 0, self.accuracies, np.nan),
+        }
+        return {name: values.reshape(-1).tolist() for name, values in columns.items()}
+
+    def _shown(self) -> _tables.Shown:
         groups, bins = self.counts.shape
         per_bin = self.counts, self.confidences, self.accuracies
 
@@ -53,8 +65,10 @@ class BinStatistics(AnyBinStatistics):
             return [group, *ends, count, *(means if count > 0 else "--")][groups == 1 :]
 
         header = ("group", "from", "to", "count", "confidence", "accuracy")
-        table = _text_tables.table(header[groups == 1 :], groups * bins, row)
-        return f"{self._title()}\n{table}"
+        return _tables.Shown(header[groups == 1 :], groups * bins, row)
+
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{_text_tables.table(*self._shown())}"
 
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         return sums / np.where(self.counts > 0, self.counts, 1.0)
