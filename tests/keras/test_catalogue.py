@@ -78,6 +78,7 @@ def test_the_docs_say_what_a_metric_without_examples_returns(row, options, rng):
     assert not np.any(read(metric))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_kind
 def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
@@ -121,6 +122,7 @@ def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
     assert_close(row, read(metric), row.expected(case, data, True))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @first_cases(
     # XLA draws other numbers.
@@ -142,6 +144,7 @@ def test_compiled_by_xla(row, options, case, rng):
     assert_close(row, value(result), row.expected(case, data, True))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @first_cases(kind)
 def test_in_a_graph(row, options, case, rng):
@@ -187,6 +190,7 @@ def test_in_a_graph(row, options, case, rng):
     np.testing.assert_array_equal(feed(metric, data, 3, True, update), result)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_reader
 def test_batch_size_may_be_static_in_some_arguments_only(row, options, rng):
@@ -421,6 +425,7 @@ def test_in_compile_and_after_reload(rows, rng, tmp_path):
     check_evaluation(rows, False, rng, tmp_path / "model.keras")
 
 
+@pytest.mark.thorough
 @pytest.mark.first(1)
 @pytest.mark.parametrize(
     "name", ["ExpectedCalibrationError", "BrierDecomposition", "CRPSSamples"]
@@ -430,6 +435,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
     check_evaluation([row], True, rng)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors  # test_distribution.py runs under tf_keras as well.
 @groups(of_all=kernel)
 @pytest.mark.first(1)
@@ -468,6 +474,7 @@ def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
         assert not np.any(read(metric))
 
 
+@pytest.mark.thorough
 @every_reader
 def test_mixed_precision_keeps_the_state(row, options, rng):
     data = row.lattice(rng)

@@ -14,7 +14,7 @@ import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import _sketch, _sums
 
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 
 def network(rng, n, classes, sharpness, temperature):
