@@ -54,6 +54,8 @@ _WIDTH = 4.5
 _BINS_OF_RISKS = 50
 # Groups of equal size that are drawn on the calibration curve of risks.
 _GROUPS_OF_RISKS = 10
+# Two reports of the same data draw the same bands.
+_SEED = 0
 # Most letters in the name of a group: a longer name leaves no room for the gap.
 _LONGEST = 28
 
@@ -110,6 +112,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        seed=_SEED,
         positive_class=is_of_event,
         title="Reliability diagram",
     )
@@ -179,6 +182,7 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            seed=_SEED,
             positive_class=of_model.is_of_event,
             **options,
         ),

@@ -182,7 +182,9 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
             }
         ),
         "distance_by_chance": chance,
-        "histogram": {name: values.tolist() for name, values in histogram.items()},
+        "histogram": {
+            name: values.tolist() for name, values in histogram._asdict().items()
+        },
     }
 
 
