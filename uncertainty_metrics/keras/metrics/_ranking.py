@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _labels, _options
+from uncertainty_metrics.keras import _batches, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy._metric_state import MetricState
@@ -215,9 +215,9 @@ class DetectionMetric(RankingMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return _detection_sums, self._bits, self.ignore_index
+        return type(self)._read, self._bits, self.ignore_index
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -232,6 +232,14 @@ class DetectionMetric(RankingMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
@@ -252,4 +260,4 @@ class DetectionMetric(RankingMetric):
 
         options = (self._bits, self.ignore_index)
         data = (labels, scores, weights)
-        self._update(_detection_sums, options, data, explain, shape=())
+        return _batches.Reading(_detection_sums, options, data, explain, shape=())

@@ -15,6 +15,7 @@ import numpy as np
 
 from uncertainty_metrics.keras import (
     _base,
+    _batches,
     _family,
     _groups,
     _labels,
@@ -141,9 +142,9 @@ class ScoreMetric(_base.SumsMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return type(self).update_state, self._reduce, self._scorer, self.num_groups
+        return type(self)._read, self._reduce, self._scorer, self.num_groups
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: Any,
@@ -157,15 +158,20 @@ class ScoreMetric(_base.SumsMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        self._update_by(self._scorer, y_true, y_pred, sample_weight)
+        self._add(self._read(y_true, y_pred, sample_weight))
 
-    def _update_by(
+    def _read(
         self,
-        scorer: Any,
         y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None,
-    ) -> None:
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
+        return self._read_by(self._scorer, y_true, y_pred, sample_weight)
+
+    def _read_by(
+        self, scorer: Any, y_true: Any, y_pred: Any, sample_weight: Any
+    ) -> _batches.Reading:
+        """Reads a batch whose scores a scorer computes."""
         mask = _family.mask_of(y_pred)
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         y_true = _inputs.as_tensor("y_true", y_true)
@@ -186,7 +192,7 @@ class ScoreMetric(_base.SumsMetric):
                 given = to_numpy(groups)[to_numpy(counted).reshape(-1)]
                 np_inputs.integer_labels("groups", given, self.num_groups)
 
-        self._update(
+        return _batches.Reading(
             _batch_sums,
             ((scorer,), self._reduce, self.num_groups),
             (batch, weights),
@@ -226,7 +232,7 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
 class NormalScore(MeanScore):
     """The mean of a score of Normal forecasts: parameters, or TFP distributions."""
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -240,12 +246,20 @@ class NormalScore(MeanScore):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         normal = _scorers.as_normal(y_pred)
         scorer = self._scorer
         if normal is not None:
             scorer = self._scorer_type("identity")
             y_pred = xp.stack(normal, axis=-1)
-        self._update_by(scorer, y_true, y_pred, sample_weight)
+        return self._read_by(scorer, y_true, y_pred, sample_weight)
 
 
 def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
