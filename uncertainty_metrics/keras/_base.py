@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import math
 import threading
 import warnings
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _batches, _family, _tf_variables, _variables
+from uncertainty_metrics.keras import (
+    _batches,
+    _computed,
+    _family,
+    _tf_variables,
+    _variables,
+)
 from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._metric_state import (
     MetricState,
@@ -47,66 +52,6 @@ def _restored(
     return restored
 
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def computed_in_64_bits(method: _Method) -> _Method:
-    """Decorates a method that reads a value off the state of a metric.
-
-    JAX has 64 bits only where a caller asks for them. PyTorch would prepare for
-    gradients, which nobody takes.
-    """
-
-    @functools.wraps(method)
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        with _execution.without_gradients(), _execution.in_64_bits():
-            return method(*args, **kwargs)
-
-    return computed  # type: ignore[return-value]
-
-
-def _in_one_call(result: _Method) -> _Method:
-    """Decorates `result`: an eager call is one call of a compiled function.
-
-    JAX would compile each of the hundred operations by itself.
-    """
-
-    @functools.wraps(result)
-    def computed(self: Any) -> Any:
-        if not _execution.is_eager():
-            return result(self)
-        if self._compiled_result is None:
-            names: list[str] = []
-
-            def compute(state: list[Any]) -> Any:
-                with keras.StatelessScope(
-                    list(zip(self.variables, state, strict=True))
-                ):
-                    self._forget_shown()
-                    value, invalid = result(self), _variables.read(self._invalid)
-                    exact = (
-                        self._counts_are_exact(_variables.read(self._units))
-                        if self._has_sums
-                        else True
-                    )
-                if isinstance(value, dict):  # JAX would sort the keys.
-                    names[:] = value
-                    value = list(value.values())
-                return value, invalid, exact
-
-            self._compiled_result = _execution.compiled(compute), names
-        compiled, names = self._compiled_result
-        with self._locked():
-            state = [variable.value for variable in self.variables]
-        value, invalid, exact = compiled(state)
-        self._warn_if_nan(int(invalid), bool(exact))
-        if not invalid and exact:
-            self._warn_if_undefined(value)
-        return dict(zip(names, value, strict=True)) if names else value
-
-    return computed  # type: ignore[return-value]
-
-
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
@@ -128,7 +73,7 @@ class SumsMetric(keras.metrics.Metric):
         # The number of invalid batches in the last warning; -1 for too many examples.
         self._warned_of = 0
         self._warned_undefined = False
-        self._compiled_result: Any = None
+        self._compiled_results = _computed.CompiledResults()
         # A compiled update cannot raise an error. It counts each batch that is not
         # valid, and the count makes the result NaN.
         self._invalid = self._add_counts("invalid", ())
@@ -137,16 +82,6 @@ class SumsMetric(keras.metrics.Metric):
         self._lo: Any = None
         # The number of classes of the state; None while it fits any number.
         self._classes: int | None = None
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if IS_TENSORFLOW:
-            return
-        for name in {"result", "_all_statistics"} & vars(cls).keys():
-            method = vars(cls)[name]
-            if name == "result" and _execution.COMPILES:
-                method = _in_one_call(method)
-            setattr(cls, name, computed_in_64_bits(method))
 
     def _add_counts(self, name: str, shape: tuple[int, ...]) -> Any:
         return self.add_weight(
@@ -553,6 +488,7 @@ class MeanMetric(SumsMetric):
     def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the mean of all batches; 0.0 before the first example that counts."""
         return self._means()[0][0]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _batches, _family, _labels, _options
+from uncertainty_metrics.keras import _batches, _computed, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy._metric_state import MetricState
@@ -134,6 +134,7 @@ class RankingMetric(_options.Metric):
         """Whether label 0 is positive, and lower scores are better."""
         return False
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 before the first example that counts,
         and NaN for examples for which it is not defined.

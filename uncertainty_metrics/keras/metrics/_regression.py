@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncertainty_metrics.keras import _batches, _regression_scorers
+from uncertainty_metrics.keras import _batches, _computed, _regression_scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore, ScoreMetric
 from uncertainty_metrics.ops import _inputs, _levels, _search, _sums, xp
 
@@ -80,6 +80,7 @@ class CoverageMetric(ForecastMetric):
         super()._set_up(name, dtype, **options)
         self._build_sums((1, len(self._scorer.levels) + 1))
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value so far; 0.0 before the first example that counts."""
         sums, valid = self._read_sums()

@@ -16,6 +16,7 @@ import numpy as np
 from uncertainty_metrics.keras import (
     _base,
     _batches,
+    _computed,
     _family,
     _groups,
     _labels,
@@ -218,6 +219,7 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
     def _num_means(self) -> int:
         return self.num_groups or 1
 
+    @_computed.in_one_call
     def result(self) -> Any:
         """Returns the mean over all batches, 0.0 before the first example that counts;
         for groups of examples a dict of their means, NaN for an empty group.
@@ -286,6 +288,7 @@ class RefinedMetric(ScoreMetric):
             *(xp.where(valid, part, nan) for part in minimum)
         )
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first example that
         counts.
@@ -293,13 +296,13 @@ class RefinedMetric(ScoreMetric):
         return self._minimum().value
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def temperature(self) -> xp.Tensor:
         """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
         return self._minimum().temperature
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def calibration_part(self) -> xp.Tensor:
         """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
         return self._minimum().calibration_part
@@ -353,6 +356,7 @@ class DecompositionMetric(ClassMetric):
     def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
+    @_computed.in_one_call
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the parts by name; all 0.0 before the first example that counts."""
         dtype = self._result_dtype

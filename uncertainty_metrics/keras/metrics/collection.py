@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _batches, _family, _variables
+from uncertainty_metrics.keras import _base, _batches, _computed, _family, _variables
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.ops import (
     _execution,
@@ -397,6 +397,7 @@ class MetricCollection(_base.SumsMetric):
             return None
         return list(map(_variables.joined, states))
 
+    @_computed.in_one_call
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the results of all metrics, by name.
 
