@@ -111,7 +111,7 @@ def _calibration(
     coverage_verdict = (
         f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "
         "points on average. By chance alone a calibrated model would show up to about "
-        f"{100 * chance:.1f} on such data, {verdict_on_chance(p)}."
+        f"{100 * chance:.1f} on such data; {verdict_on_chance(p)}."
     )
     return {
         "verdict": f"{verdict} {coverage_verdict}",
@@ -381,7 +381,7 @@ def _recalibration(
             "Negative log-likelihood with this factor, same data.",
         )
     return {
-        "verdict": "One factor for all variances, the temperature, mends error bars "
+        "verdict": "One factor for all variances, the temperature, corrects error bars "
         "that are too wide or too narrow everywhere alike. Fit the temperature with "
         "um.regression.TemperatureScaling, on data that were used neither to train nor "
         "to test the model.",
