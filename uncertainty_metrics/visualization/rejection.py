@@ -117,7 +117,7 @@ def rejection_curve(
 
     Examples in and out of distribution are ranked together. Every kept example out of
     distribution counts as an error. So a model does well if it is unsure both about
-    these examples and about its errors. Of n examples, R are decided right, and R_k is
+    these examples and about its errors. R of n examples are decided right, and R_k is
     the expected number of right decisions among the k most confident examples (equal
     confidences are in random order):
 
