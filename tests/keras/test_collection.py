@@ -65,6 +65,7 @@ def batch(rng):
     return data.labels, data.predictions.astype(np.float32), data.weights
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.tensors
 @groups(of_all=id)
 def test_values_equal_those_of_the_metrics_alone(rows, rng):
@@ -141,6 +142,7 @@ def test_metrics_that_share_sums_all_learn_the_classes(batch):
     assert [state.classes for state in collection.get_state().values()] == [3, 3]
 
 
+@pytest.mark.thorough
 def test_in_compile_and_after_reload(rng, tmp_path):
     keras.utils.set_random_seed(0)
     dense = keras.layers.Dense(3, activation="softmax")
@@ -185,6 +187,7 @@ def test_a_wrong_batch_changes_no_metric(batch):
     assert untouched.get_state() == before
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     labels, predictions, _ = batch
@@ -201,6 +204,7 @@ def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     assert floats(collection.result()) == one_by_one(make(), batch)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_compiled_batch_that_is_wrong_for_one_metric_makes_all_nan(order, batch):
@@ -371,6 +375,7 @@ def test_wrong_metrics_raise(batch):
             um.MetricCollection(metrics)
 
 
+@pytest.mark.thorough
 def test_two_replicas_give_the_value_of_one(strategy, rng):
     data = catalogue.CLASS_METRICS[0].lattice(rng, n=41)
     names = ("ece", "mce", "parts")
