@@ -41,9 +41,8 @@ HEADER = """\
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 """
 HEADER_OF_CLASSES = """\
 # As written by scripts/write_stubs.py.
@@ -128,7 +127,7 @@ def _function(name: str, function: Any) -> str:
     signature = inspect.signature(function)
     returned = " | ".join(
         dict.fromkeys(
-            _RETURNED.sub("tf.Tensor", str(signature.return_annotation)).split(" | ")
+            _RETURNED.sub("Tensor", str(signature.return_annotation)).split(" | ")
         )
     )
     parameters = []
