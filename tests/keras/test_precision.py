@@ -13,7 +13,7 @@ import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import _sketch, _sums
 
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 
 def network(rng, n, classes, sharpness, temperature):

@@ -98,6 +98,7 @@ def test_one_example_and_other_axes(name, rng):
         make(name).update_state(np.ones(3), np.ones([3, 3]))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_metric
 def test_other_precisions(name, rng):

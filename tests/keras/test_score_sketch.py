@@ -40,6 +40,7 @@ def batches(rng, weighted):
         yield labels, p, weights
 
 
+@pytest.mark.first(3, "thorough")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", CALIBRATION)
 def test_metrics_of_adaptive_bins_give_their_sketch(name, weighted, rng):

@@ -96,6 +96,7 @@ def test_streams_have_every_metric():
     assert public == {"MetricCollection", *STREAMS}  # A collection has many states.
 
 
+@pytest.mark.first(6, "thorough")
 @every_stream
 def test_a_state_restores_its_metric(stream, rng, tmp_path):
     first, second, *_ = parts(stream.data(rng), 4)  # In a size that tests share.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.keras import _base, _groups, _labels
+from uncertainty_metrics.keras import _base, _computed, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _examples as np_examples
@@ -213,6 +213,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             sums, self._num_groups, self.spec.num_bins, bits, dtype
         )
 
+    @_computed.in_one_call
     def result(self) -> Any:
         """Returns the error so far, in [0, 1]; 0.0 before the first example that
         counts. For groups it is a dict of their errors, NaN for an empty group.
@@ -241,13 +242,14 @@ class CalibrationMetric(Sketched, ClassMetric):
         """
         return self._all_statistics() if self._has_sums else None
 
+    @_computed.in_64_bits
     def _all_statistics(self) -> BinStatistics:
         """Returns `bin_statistics`, for a metric that has a state."""
         statistics, valid = self._read_statistics(xp.float64)
         return _validity.nan_where_wrong(valid, statistics)
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group of scores, float64 [groups]: of each class in a
         class-wise metric. NaN after a wrong batch, None before the number of classes is
@@ -318,7 +320,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             shown, self.spec, value, self._function, **options
         )
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def _on_host(self, binned: bool) -> BinStatistics | Cells:
         """Returns the statistics of bins, or the cells of one group, as arrays."""
         if not binned:
@@ -381,7 +383,7 @@ class DebiasedMetric(CalibrationMetric):
         )
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group of scores minus its bias, or its square, float64
         [groups]: of each class in a class-wise metric. NaN after a wrong batch, None
@@ -397,7 +399,7 @@ class DebiasedMetric(CalibrationMetric):
         )
         return _validity.nan_where_wrong(valid, errors)
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Returns a confidence interval of the error of all batches; computed in NumPy.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _labels, _options
+from uncertainty_metrics.keras import _batches, _computed, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy.selective import detection as np_detection
@@ -117,6 +117,7 @@ class RankingMetric(_options.Metric):
         """Whether label 0 is positive, and lower scores are better."""
         return False
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 before the first example that counts,
         and NaN for examples for which it is not defined.
@@ -198,9 +199,9 @@ class DetectionMetric(RankingMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return _detection_sums, self._bits, self.ignore_index
+        return type(self)._read, self._bits, self.ignore_index
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -215,6 +216,14 @@ class DetectionMetric(RankingMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
@@ -235,4 +244,4 @@ class DetectionMetric(RankingMetric):
 
         options = (self._bits, self.ignore_index)
         data = (labels, scores, weights)
-        self._update(_detection_sums, options, data, explain, shape=())
+        return _batches.Reading(_detection_sums, options, data, explain, shape=())

@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 
 def pit_calibration_curve(
     pit: TensorLike | PITInterval,
@@ -93,7 +93,7 @@ def pit_histogram(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> dict[str, Tensor]:
+) -> PITHistogram:
     """Histogram of PIT values.
 
     It is flat if forecasts are calibrated, U-shaped if they are too narrow, hill-shaped
@@ -109,10 +109,10 @@ def pit_histogram(
       sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
-      `density` [n_bins], which is 1 for a uniform distribution. float32, or float64 for
-      float64 predictions. Compiled code returns NaN for wrong values, for which eager
-      code raises ValueError.
+      A named tuple `(edges, counts, density)`: `edges` [n_bins + 1]; `counts` [n_bins]
+      is the weight in each bin; `density` [n_bins] is 1 for a uniform distribution.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -120,7 +120,7 @@ def pit_histogram(
     Example:
       >>> import uncertainty_metrics as um
       >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
-      >>> [float(value) for value in histogram["density"]]
+      >>> [float(value) for value in histogram.density]
       [1.5, 0.5]
 
     References:
