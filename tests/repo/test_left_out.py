@@ -50,6 +50,7 @@ def removed(path, pattern):
     path.write_text(left)
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("file", "left_out", "message"),
     [
@@ -84,6 +85,7 @@ def import_of(home):
     return rf"^from {re.escape(home)} import (\([^)]*\)|[^(\n]*)\n"
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("table", "home", "name"),
     [

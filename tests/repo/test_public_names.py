@@ -154,6 +154,7 @@ def test_every_public_name_is_in_the_tables_of_the_guide():
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.mark.thorough
 def test_package_catalogue_guide_and_reference_have_the_same_names():
     pytest.importorskip("mkdocs", reason="the reference needs the extra `docs`")
     from scripts import docs_hooks

@@ -480,6 +480,7 @@ def with_nan(row, arguments):
     return given
 
 
+@pytest.mark.thorough
 @each(catalogue.CALLABLES)
 def test_nan_in_16_bits_raises_without_a_warning(row, rng):
     arguments = row.draw(rng, (8,))
