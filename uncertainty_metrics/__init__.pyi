@@ -85,8 +85,8 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .tensors.calibrated_likelihood import (
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+from .tensors.refined_likelihood import (
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .numpy.calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,

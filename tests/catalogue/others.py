@@ -201,7 +201,7 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
-        "calibrated_negative_log_likelihood",
+        "refined_negative_log_likelihood",
         fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
@@ -482,9 +482,19 @@ PLOTS = (
     _plot("calibration_by_group_diagram", make=_table_of_groups),
     _plot("ensemble_calibration_diagram"),
     _plot("uncertainty_histogram"),
-    _plot("regression.plot_pit_histogram"),
-    _plot("regression.plot_reliability_diagram"),
-    _plot("regression.plot_uncertainty_vs_error"),
+    _plot("regression.pit_diagram", aliases=("regression.plot_pit_histogram",)),
+    _plot(
+        "regression.reliability_diagram",
+        aliases=("regression.plot_reliability_diagram",),
+    ),
+    _plot(
+        "regression.uncertainty_error_diagram",
+        aliases=("regression.plot_uncertainty_vs_error",),
+    ),
     _plot("regression.create_calibration_report"),
-    _plot("regression.plot_calibration_comparison", make=_two_results),
+    _plot(
+        "regression.calibration_comparison_diagram",
+        aliases=("regression.plot_calibration_comparison",),
+        make=_two_results,
+    ),
 )
