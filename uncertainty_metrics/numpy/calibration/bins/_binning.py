@@ -17,6 +17,8 @@ from uncertainty_metrics.numpy.calibration.bins import _scores
 
 # With at most so many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
+# The number of cells of a table of edges.
+_TABLE = 2**12
 # For a group of fewer examples, the calls of functions take longer than the sums.
 FEW_EXAMPLES = 1000
 # More adaptive bins than this are a mistake in `datapoints_per_bin`.
@@ -90,6 +92,21 @@ def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
     # Rounding makes the index at most one off; a search would take three times as long.
     index -= scores <= edges[index]
     index += scores > edges[index + 1]
+    return index
+
+
+def index_between(inner: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Returns how many of the inner edges, ascending and distinct, are below each score
+    in [0, 1]: its bin (a, b].
+    """
+    # `scores * _TABLE` does not round. A table of the edges below each of its cells,
+    # and one comparison, take a tenth of the time of a search.
+    cells = (inner * _TABLE).astype(np.intp)
+    if len(cells) == 0 or scores.dtype.itemsize < 4 or np.any(np.diff(cells) == 0):
+        return np.searchsorted(inner, scores, "left")
+    below = np.searchsorted(inner, np.arange(_TABLE + 1) / _TABLE, "left")
+    index = below[(scores * _TABLE).astype(np.int16)]
+    index += scores > np.append(inner, np.inf)[index]
     return index
 
 
