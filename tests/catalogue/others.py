@@ -120,6 +120,11 @@ def _two_scores(rng, shape):
     return _scored(rng, shape, "scores_1", "scores_2")
 
 
+def _two_models(rng, shape):
+    given = {name: rng.random(shape) for name in ("first", "second")}
+    return {"labels": rng.integers(0, 2, shape), **given}
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -208,6 +213,7 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
+    FunctionRow("calibration_error_difference", make=_two_models, jumps=True, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(
         "calibration_by_group",
