@@ -79,6 +79,7 @@ def test_places_of_the_conventions_exist():
     assert {"answers", "groups"} <= named <= places
 
 
+@pytest.mark.thorough
 def test_names_exist_without_docstrings():
     code = (
         "import uncertainty_metrics.numpy as um; [getattr(um, n) for n in um.__all__]"

@@ -39,6 +39,7 @@ def likelihoods(*data, **options):
     return [np.asarray(_likelihood(room, *data, **options)) for room in ROOMS]
 
 
+@pytest.mark.first(2, "thorough")
 @every_dtype
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_temperature_equals_numpy(dtype, scale, rng):
@@ -100,6 +101,7 @@ def test_impossible_classes_and_rows_without_weight_equal_numpy(rng):
     np.testing.assert_allclose(found.transform(live), exact.transform(live), rtol=1e-10)
 
 
+@pytest.mark.first(1, "thorough")
 @every_dtype
 @pytest.mark.parametrize(
     "options", [{"seed": 0}, {"folds": 5, "repeats": 3, "seed": 2**31}]
@@ -153,6 +155,7 @@ def likelihood(labels, logits, weights):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "dtype", "jit_compile"),
     [
@@ -205,6 +208,7 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
         np.testing.assert_allclose(compiled(*worst), np.log(3), rtol=1e-6)
 
 
+@pytest.mark.first(1, "thorough")
 @every_dtype
 def test_temperature_of_probabilities_equals_numpy(dtype, rng):
     labels, logits = network(rng)

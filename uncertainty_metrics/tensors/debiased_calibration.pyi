@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import ConfidenceInterval
 
 def calibration_error_interval(
@@ -22,6 +21,7 @@ def calibration_error_interval(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    clusters: TensorLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -78,6 +78,8 @@ def calibration_error_interval(
         decision. None means True for one column (conventions.md#two-classes).
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -124,7 +126,8 @@ def debiased_calibration_error(
     squared: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+    clusters: TensorLike | None = None,
+) -> Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
     The noise of the mean outcome of a bin adds its variance to the squared gap. Here an
@@ -173,6 +176,8 @@ def debiased_calibration_error(
       squared: whether to return the squared error, which may be negative.
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is

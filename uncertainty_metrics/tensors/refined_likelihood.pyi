@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def refined_negative_log_likelihood(
     labels: TensorLike,
@@ -16,7 +15,7 @@ def refined_negative_log_likelihood(
     seed: int | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Negative log-likelihood after temperature scaling, cross-validated.
 
     The examples are split into folds; each fold is scored at the temperature that

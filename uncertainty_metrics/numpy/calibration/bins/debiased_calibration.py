@@ -15,7 +15,11 @@ from uncertainty_metrics._calibration_spec import (
     BinningScheme,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy.calibration.bins import _binning, _error_interval
+from uncertainty_metrics.numpy.calibration.bins import (
+    _binning,
+    _clustered_error,
+    _error_interval,
+)
 
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
 
@@ -47,6 +51,7 @@ def debiased_calibration_error(
     squared: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> float:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -96,6 +101,8 @@ def debiased_calibration_error(
       squared: whether to return the squared error, which may be negative.
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
@@ -139,11 +146,17 @@ def debiased_calibration_error(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         spec,
     )
     statistics = _binning.bin_statistics(examples, spec)
-    square = _binning.debiased_square(statistics, _unit(examples.weights))
+    if examples.clusters is None or examples.are_independent:
+        square = _binning.debiased_square(statistics, _unit(examples.weights))
+    else:
+        square = _clustered_error.debiased_square(
+            examples, examples.clusters, spec, statistics
+        )
     return square if squared else float(np.sqrt(max(square, 0.0)))
 
 
@@ -162,6 +175,7 @@ def calibration_error_interval(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -218,6 +232,8 @@ def calibration_error_interval(
         decision. None means True for one column (conventions.md#two-classes).
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -261,8 +277,26 @@ def calibration_error_interval(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         spec,
     )
-    sums = _error_interval.of_examples(examples, spec)
-    return _error_interval.interval(sums, _unit(examples.weights), level)
+    unit = _unit(examples.weights)
+    if examples.clusters is None:
+        sums = _error_interval.of_examples(examples, spec)
+        return _error_interval.interval(sums, unit, level)
+    z = _error_interval.quantile(level)
+    if examples.are_independent:
+        sums = _error_interval.of_examples(examples, spec)
+        independent = moments = _error_interval.moments_of_sums(sums, unit, z)
+    else:
+        _clustered_error.check_bins(num_bins)
+        moments, sums = _clustered_error.moments(
+            examples, examples.clusters, spec, z, level
+        )
+        independent = _error_interval.moments_of_sums(sums, unit, z)
+    result = _error_interval.interval_of_moments(moments, z)
+    result.num_clusters = examples.clusters.number
+    if moments is not None and independent is not None:
+        result.design_effect = moments.design_effect(independent)
+    return result
