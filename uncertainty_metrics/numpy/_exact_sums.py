@@ -112,7 +112,7 @@ class Total:
             digit_sums = np.bincount(cells, digit, self._num_cells)
             self._digits_at(place)[...] += digit_sums.astype(np.int64)
             values = values - _scaled(digit, _BITS * place)
-            nonzero = np.flatnonzero(values != 0)  # Of booleans it is faster.
+            nonzero = np.flatnonzero(values != 0)  # Booleans are faster.
             if len(nonzero) < len(values):
                 values, cells = values[nonzero], cells[nonzero]
 

@@ -218,7 +218,7 @@ def _guaranteed_in_clusters(
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     logs = _log_capitals(~correct[order], codes[order], clusters.number, number, risk)
-    last = np.append(ordered[1:] != ordered[:-1], True)  # Of equal scores.
+    last = np.append(ordered[1:] != ordered[:-1], True)  # The last of equal scores.
     steps, logs = ordered[last], logs[last]
     fails = np.append(logs < math.log(len(_STARTS) / delta), True)
     failures, best = np.flatnonzero(fails), -1

@@ -245,7 +245,8 @@ def rounded_limits(*bits: int) -> tuple[np.ndarray, np.ndarray]:
     scores are rounded to float32.
     """
     least, largest = limits(*bits)
-    rounding = 2.0 ** -(MANTISSA + 1)  # Of float32, relative; 2^-150 for denormals.
+    # The rounding of a float32 is relative, and 2^-150 for denormals.
+    rounding = 2.0 ** -(MANTISSA + 1)
     return (
         np.maximum(least * (1 - rounding) - 2.0**-150, 0.0),
         np.minimum(largest * (1 + rounding) + 2.0**-150, 1.0),

@@ -34,7 +34,7 @@ _LEAST_SCALES = 20
 
 
 class Noised(NamedTuple):
-    """What the file of a summary holds."""
+    """The contents of the file of a summary."""
 
     sums: np.ndarray
     decided: Blocks
@@ -140,7 +140,7 @@ def _of_two_classes(
     for each class, [2, cells].
     """
     scale = 1 / Fraction(epsilon)
-    places = np.concatenate([_BINS - 1 - bins, bins])  # Of P(class 1).
+    places = np.concatenate([_BINS - 1 - bins, bins])  # The bins of P(class 1).
     zeros, ones = (
         np.concatenate(pair) for pair in ((right[0], wrong[1]), (wrong[0], right[1]))
     )

@@ -286,7 +286,7 @@ class Summary:
         shares of the labels for every example, and the Brier score of these shares.
         """
         shares, w = self.shares, self.total_weight
-        constant = 1 - 2 * shares + shares @ shares  # Of a label of each class.
+        constant = 1 - 2 * shares + shares @ shares  # For a label of each class.
         if self.of_answers:
             constant = constant / 2
         mean = float(shares @ constant)
