@@ -26,7 +26,7 @@ __all__ = ["auroc_difference", "auroc_interval"]
 
 # If a standard error is 0, the longer side of the interval of this level replaces it.
 _LEVEL = 0.95
-# DeLong's variance counts as much as Hanley and McNeil's if so many examples of the
+# DeLong's variance counts as much as Hanley and McNeil's if this many examples of the
 # smaller class are on the wrong side.
 _WRONG_SIDE = 10.0
 

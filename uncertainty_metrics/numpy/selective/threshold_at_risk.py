@@ -26,7 +26,7 @@ __all__ = ["threshold_at_risk"]
 
 # With `delta`, tests of larger and larger coverages start at each of these.
 _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
-# At most so many clusters choose the starts.
+# At most this many clusters choose the starts.
 _MOST_OF_STARTS = 50
 
 

@@ -51,7 +51,7 @@ RANKING_BITS = ((6, 1, 11), (7, 2, 11))
 
 
 def default_bits(num_groups: int) -> tuple[int, int, int, int]:
-    """Returns `(bits, tail, even, high)` of a sketch of so many groups."""
+    """Returns `(bits, tail, even, high)` of a sketch of this many groups."""
     if num_groups > 100:
         return 2, 0, 3, 3
     even = round(13 - 0.9 * math.log2(num_groups))

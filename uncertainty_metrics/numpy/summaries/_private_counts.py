@@ -29,7 +29,7 @@ from uncertainty_metrics.numpy.summaries._private_cells import Blocks
 
 _BINS = 100
 _MIDDLES = (np.arange(_BINS) + 0.5) / _BINS
-# Bins are joined to blocks of so many times the scale of the noise.
+# Bins are joined to blocks of this many times the scale of the noise.
 _LEAST_SCALES = 20
 
 
