@@ -261,17 +261,19 @@ from .keras.metrics.cell_calibration import (
     SmoothCalibrationError as SmoothCalibrationError,
 )
 from .keras.metrics.debiased_calibration import DebiasedCalibrationError as DebiasedCalibrationError
-from .keras.metrics.scoring_rules import (
-    BrierDecomposition as BrierDecomposition,
-    BrierScore as BrierScore,
+from .keras.metrics.brier_decompositions import BrierDecomposition as BrierDecomposition
+from .keras.metrics.forecast_scores import (
     CRPSNormal as CRPSNormal,
     CRPSSamples as CRPSSamples,
     IntervalScore as IntervalScore,
-    NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
-    RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
-    RankedProbabilityScore as RankedProbabilityScore,
     WeightedIntervalScore as WeightedIntervalScore,
+)
+from .keras.metrics.refined_likelihood import RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood
+from .keras.metrics.scoring_rules import (
+    BrierScore as BrierScore,
+    NegativeLogLikelihood as NegativeLogLikelihood,
+    RankedProbabilityScore as RankedProbabilityScore,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (
