@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import stubs  # noqa: E402
+from scripts import names_page, stubs  # noqa: E402
 
 if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
@@ -159,7 +159,9 @@ def render(module: ModuleType) -> str | None:
 
 
 def outdated() -> dict[pathlib.Path, str]:
-    """Returns the text of each stub that differs from the one on disk."""
+    """Returns the text of each file that differs from the one on disk: stubs, tables of
+    names, and the page of all names.
+    """
     found = {}
     for path in sorted(ROOT.glob("uncertainty_metrics/tensors/**/*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -167,10 +169,10 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    tables = stubs.filled()
+    others = stubs.filled() | {names_page.PAGE: names_page.text()}
     return found | {
         path: text
-        for path, text in tables.items()
+        for path, text in others.items()
         if not (path.exists() and path.read_text(encoding="utf-8") == text)
     }
 

@@ -76,7 +76,7 @@ assert_type(
     um_np.regression.evaluate_calibration(means, variances, targets), dict[str, float]
 )
 assert_type(um.regression.sharpness(variances), Tensor)
-um.regression.plot_calibration_comparison({"a": (means, variances, targets)})
+um.regression.calibration_comparison_diagram({"a": (means, variances, targets)})
 
 # The half of tensors.
 assert_type(um.ece(labels, probabilities), Tensor)
