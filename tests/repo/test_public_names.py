@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um_np
 from scripts import stubs, write_stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
+from uncertainty_metrics import _directions
 from uncertainty_metrics.keras import _base
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -104,6 +105,8 @@ def test_directions_are_those_of_the_docstrings():
                 "uncertainty_metrics/_directions.py. Its docstring must say "
                 f'"{row.better.capitalize()} is better." Received: {said or "nothing"}'
             )
+    names = {row.name.rpartition(".")[2] for row in catalogue.CALLABLES}
+    assert names >= _directions.LARGER | _directions.NEITHER
 
 
 def test_every_keras_metric_has_the_direction_of_its_function():
