@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import stubs  # noqa: E402
+from scripts import names_page, stubs  # noqa: E402
 
 if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
@@ -30,7 +30,6 @@ if __name__ == "__main__":  # The tables come first: the import below reads them
         sys.exit("\n".join(missing))
 
 from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
-from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402
 from uncertainty_metrics.ops import _binning  # noqa: E402
 
 HEADER = """\
@@ -38,9 +37,8 @@ HEADER = """\
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 """
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
@@ -57,7 +55,7 @@ def _options(annotation: str, names: dict[str, Any]) -> str:
     return re.sub(r"\w+", written, annotation)
 
 
-def _overloads(parameters: list[str], required: str) -> list[list[str]]:
+def _overloads(parameters: list[str]) -> list[list[str]]:
     """Returns the forms of a signature in which required arguments have no default.
 
     In the first form they are passed by position, like all arguments before them; in
@@ -65,21 +63,21 @@ def _overloads(parameters: list[str], required: str) -> list[list[str]]:
 
     Args:
       parameters: the parameters as text, "*" for the start of the keyword-only ones.
-      required: the text of the default that marks a required argument.
     """
-    end = f" = {required}"
-    needed = [i for i, line in enumerate(parameters) if line.endswith(end)]
+    defaults = [" = " in line for line in parameters]
+    needed = [
+        i
+        for i, line in enumerate(parameters)
+        if line != "*" and not defaults[i] and any(defaults[:i])
+    ]
     if not needed:
         return [parameters]
-    parameters = [line.removesuffix(end) for line in parameters]
     before, after = parameters[: needed[0]], parameters[needed[0] :]
     named = ["*", *(line for line in after if line != "*")]
     return [[line.partition(" = ")[0] for line in before] + after, before + named]
 
 
-def _forms_of(
-    parameters: list[str], returned: str, required: str
-) -> list[tuple[list[str], str]]:
+def _forms_of(parameters: list[str], returned: str) -> list[tuple[list[str], str]]:
     """Returns the forms of a signature with their return types.
 
     These are the forms of `_overloads`. A form with `groups` becomes two forms, without
@@ -87,7 +85,7 @@ def _forms_of(
     """
     forms = []
     of_groups = ("groups: ", "num_groups: ")
-    for form in _overloads(parameters, required):
+    for form in _overloads(parameters):
         rest = [line for line in form if not line.startswith(of_groups)]
         if len(rest) < len(form):
             forms.append((rest, returned.removesuffix(" | GroupValues")))
@@ -110,13 +108,15 @@ def _function(name: str, function: Any) -> str:
     signature = inspect.signature(function)
     returned = " | ".join(
         dict.fromkeys(
-            _RETURNED.sub("tf.Tensor", str(signature.return_annotation)).split(" | ")
+            _RETURNED.sub("Tensor", str(signature.return_annotation)).split(" | ")
         )
     )
     parameters = []
     for parameter in signature.parameters.values():
         kind = str(parameter.annotation).replace("ArrayLike", "TensorLike")
         kind = _options(kind, names)
+        if _calibration_spec.is_required(parameter):
+            parameter = parameter.replace(default=parameter.empty)
         written = str(parameter.replace(annotation=kind)).replace("'", "", 2)
         parameters.append(re.sub(r"= (-?)inf$", r"= \1np.inf", written))
     keywords = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -126,7 +126,7 @@ def _function(name: str, function: Any) -> str:
 
     first, *others = (
         f"def {name}(\n{_listed(form)}) -> {value}:"
-        for form, value in _forms_of(parameters, returned, str(REQUIRED))
+        for form, value in _forms_of(parameters, returned)
     )
     if not others:
         return f"\n{first}\n{prose}\n"
@@ -159,7 +159,9 @@ def render(module: ModuleType) -> str | None:
 
 
 def outdated() -> dict[pathlib.Path, str]:
-    """Returns the text of each stub that differs from the one on disk."""
+    """Returns the text of each file that differs from the one on disk: stubs, tables of
+    names, and the page of all names.
+    """
     found = {}
     for path in sorted(ROOT.glob("uncertainty_metrics/tensors/**/*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -167,10 +169,10 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    tables = stubs.filled()
+    others = stubs.filled() | {names_page.PAGE: names_page.text()}
     return found | {
         path: text
-        for path, text in tables.items()
+        for path, text in others.items()
         if not (path.exists() and path.read_text(encoding="utf-8") == text)
     }
 

@@ -30,6 +30,7 @@ from .tensors.class_wise_errors import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
+from .numpy.calibration.bins.error_difference import (calibration_error_difference as calibration_error_difference)
 from .numpy.calibration.watching.calibration_by_group import (calibration_by_group as calibration_by_group)
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
 from .numpy.summaries.summary import Summary as Summary
@@ -85,8 +86,8 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .tensors.calibrated_likelihood import (
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+from .tensors.refined_likelihood import (
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .numpy.calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,

@@ -76,6 +76,14 @@ def untested(rows):
     return complaints
 
 
+def test_tests_that_rows_leave_out_exist():
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    names = set(re.findall(r"^def (test_\w+)", "\n".join(texts), re.MULTILINE))
+    for row in catalogue.CATALOGUE:
+        assert row.left_out.keys() <= names, row.name
+        assert all(row.left_out.values()), row.name
+
+
 def test_functions_whose_rows_have_no_reference_have_tests():
     complaints = untested(catalogue.CALLABLES)
     assert not complaints, "\n".join(complaints)
@@ -146,6 +154,7 @@ def test_every_public_name_is_in_the_tables_of_the_guide():
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.mark.thorough
 def test_package_catalogue_guide_and_reference_have_the_same_names():
     pytest.importorskip("mkdocs", reason="the reference needs the extra `docs`")
     from scripts import docs_hooks

@@ -62,8 +62,8 @@ def refuse_other(kind: str, called: object) -> None:
     # Nothing that the other Keras does tells it from a caller that may call the object.
     # Tried were: each attribute that either Keras looks up in the other's metrics and
     # losses, traced in both directions, of which the other alone uses none; a property
-    # of the class, such as `trainable_weights`, by a metaclass; and `__instancecheck__`,
-    # which only sees the classes of the own Keras. Without this look at the callers,
+    # of the class, such as `trainable_weights`, by a metaclass; `__instancecheck__`,
+    # which sees the classes of its own Keras alone. Without this look at the callers,
     # five of six ways to mix the two train silently, with averages of the batches.
     if _OTHER_KERAS not in sys.modules:
         return
