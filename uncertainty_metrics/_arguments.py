@@ -56,6 +56,7 @@ class ClassifierData:
       multilabel: whether an example has L labels [..., L] that are each 0 or 1.
       correct: instead of labels and predictions, whether each answer is right.
       confidences: with `correct`, the probability that each answer is right.
+      clusters: id of the cluster of each example, or None; for NumPy alone.
     """
 
     labels: Any = None
@@ -70,6 +71,7 @@ class ClassifierData:
     multilabel: Any = False
     correct: Any = None
     confidences: Any = None
+    clusters: Any = None
 
     @property
     def has_confidences(self) -> bool:

@@ -202,13 +202,13 @@ FUNCTION_ROWS = (
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
         "calibrated_negative_log_likelihood",
-        fixed={"repeats": 1},
+        fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
-    FunctionRow("reliability_curve", unbounded=True, **_CURVE),
+    FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(
         "calibration_by_group",
         make=_in_groups,
@@ -249,7 +249,12 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("integrated_calibration_index", make=_of_an_event, half="numpy"),
     *(
-        FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
+        FunctionRow(
+            f"{name}{end}",
+            aliases=(f"{alias}{end}",),
+            half="numpy",
+            fixed={"seed": 0},
+        )
         for name, alias in (
             ("censored_calibration_error", "cce"),
             ("semiparametric_calibration_error", "spce"),

@@ -301,6 +301,55 @@ def test_members_cannot_be_changed_without_their_collection(batch):
             change()
 
 
+class Counted(um.BrierScore):
+    """Counts its calls."""
+
+    calls = 0
+
+    def _read(self, y_true, y_pred, sample_weight):
+        self.calls += 1
+        return super()._read(y_true, y_pred, sample_weight)
+
+
+class Shifted(um.BrierScore):
+    """Has an update of its own, which no collection would call."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        super().update_state(y_true + 1, y_pred, sample_weight)
+
+
+class Shifting(Counted):
+    """Reads the labels in another way, alone and in a collection."""
+
+    def _read(self, y_true, y_pred, sample_weight):
+        return super()._read(y_true + 1, y_pred, sample_weight)
+
+
+@pytest.mark.tensors
+def test_metrics_that_read_alike_read_a_batch_once(batch):
+    members = [Counted(name=name) for name in "ab"]
+    collection = um.MetricCollection(members)
+    collection.update_state(*batch)
+    assert sum(member.calls for member in members) == 1
+    alone = Counted()
+    alone.update_state(*batch)
+    assert alone.calls == 1
+    assert floats(collection.result()) == dict.fromkeys("ab", float(alone.result()))
+
+
+@pytest.mark.tensors
+def test_a_class_with_an_update_of_its_own_is_refused(batch):
+    with pytest.raises(ValueError, match=r"does not replace `update_state`.*Shifted"):
+        um.MetricCollection([Shifted()])
+    labels, predictions, weights = batch
+    wide = np.concatenate([0 * predictions[:, :1], predictions], axis=1)
+    collection = um.MetricCollection([Shifting(name="shifted"), um.BrierScore()])
+    collection.update_state(labels, wide, weights)
+    shifted = um.BrierScore()
+    shifted.update_state(labels + 1, wide, weights)
+    assert float(collection.result()["shifted"]) == float(shifted.result())
+
+
 def test_wrong_metrics_raise(batch):
     used, taken = um.BrierScore(), um.BrierScore()
     used.update_state(*batch)

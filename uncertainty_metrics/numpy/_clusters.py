@@ -77,6 +77,32 @@ def cluster_sums(
     return np.stack(columns, axis=1).astype(np.float64)
 
 
+def one_example_each(
+    clusters: Clusters, weights: np.ndarray | None, *columns: np.ndarray
+) -> np.ndarray | None:
+    """Returns the first row of each cluster [C] if every cluster holds one example, or
+    equally many copies of one example; else None.
+
+    The examples are independent then, and the first rows are all that there is to know.
+
+    Args:
+      clusters: the cluster of each row.
+      weights: weight of each row, a number of copies, float64 [N]; None for ones.
+      *columns: all that is known of each row, [N].
+    """
+    copies = np.bincount(clusters.codes, weights, clusters.number)
+    if np.ptp(copies) > 0:
+        return None
+    rows = np.arange(len(clusters.codes))
+    first = np.empty(clusters.number, np.int64)
+    first[clusters.codes[::-1]] = rows[::-1]
+    if len(rows) > clusters.number and any(
+        np.any(column != column[first][clusters.codes]) for column in columns
+    ):
+        return None
+    return first
+
+
 def flipped_signs(
     rng: np.random.Generator, num_clusters: int, num_draws: int
 ) -> Iterator[np.ndarray]:

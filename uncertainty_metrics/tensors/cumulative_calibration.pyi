@@ -224,6 +224,7 @@ def spiegelhalter_test(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    clusters: TensorLike | None = None,
 ) -> SpiegelhalterTest:
     """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
 
@@ -266,6 +267,10 @@ def spiegelhalter_test(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The

@@ -223,7 +223,7 @@ def reliability_curve(
     ignore_index: int | None = None,
     error_bars: float | None = None,
     consistency_band: float | None = None,
-    seed: Any = 0,
+    seed: Any = None,
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -266,7 +266,8 @@ def reliability_curve(
       consistency_band: level in (0, 1) of the intervals in which a calibrated model
         would have its accuracies, from labels that are drawn from the forecasts; None
         computes none.
-      seed: of the drawn labels: anything that `np.random.default_rng` takes.
+      seed: seed of the drawn labels, all that `np.random.default_rng` takes. None
+        draws new labels in each call.
       positive_class: for two classes, True compares P(class 1) with `label == 1`, and
         False the confidence of the decision with whether it is right. None means False,
         with a warning if the predictions are one column, P(class 1).

@@ -2,8 +2,8 @@
 
 A classifier decides for its most probable class, and its confidence is the probability
 of this class. For answers, the user gives correctness and confidence. The sections on
-calibration, on mending and on selective prediction need only these two, so they are the
-same for classifiers and for answers.
+calibration, on recalibration and on selective prediction need only these two, so they
+are the same for classifiers and for answers.
 
 The calibration of two classes is judged by the probability of one of them, the event: a
 decision does not show that this probability is too low everywhere (`judged_of`).

@@ -374,7 +374,8 @@ def _read_piece(piece: _Piece) -> tuple[_Piece, _Part]:
 
 def _source_of_all(paths: Sequence[pathlib.Path]) -> str:
     """Returns what to call several files: the first, and how many more there are."""
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    others = len(paths) - 1
+    more = f" and {'one' if others == 1 else others} more" if others else ""
     return f"{_files.source_of(paths[0])}{more}"
 
 

@@ -111,7 +111,7 @@ def _calibration(
     coverage_verdict = (
         f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "
         "points on average. By chance alone a calibrated model would show up to about "
-        f"{100 * chance:.1f} on such data, {verdict_on_chance(p)}."
+        f"{100 * chance:.1f} on such data; {verdict_on_chance(p)}."
     )
     return {
         "verdict": f"{verdict} {coverage_verdict}",
@@ -182,7 +182,9 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
             }
         ),
         "distance_by_chance": chance,
-        "histogram": {name: values.tolist() for name, values in histogram.items()},
+        "histogram": {
+            name: values.tolist() for name, values in histogram._asdict().items()
+        },
     }
 
 
@@ -379,7 +381,7 @@ def _recalibration(
             "Negative log-likelihood with this factor, same data.",
         )
     return {
-        "verdict": "One factor for all variances, the temperature, mends error bars "
+        "verdict": "One factor for all variances, the temperature, corrects error bars "
         "that are too wide or too narrow everywhere alike. Fit the temperature with "
         "um.regression.TemperatureScaling, on data that were used neither to train nor "
         "to test the model.",
