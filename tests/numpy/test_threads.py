@@ -37,6 +37,7 @@ def calls(rng):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_many_threads_give_the_values_of_one_thread(rng, quick_switches):
     work = calls(rng)
