@@ -29,7 +29,7 @@ from tests.makers import (
     data,
     lattice,
 )
-from uncertainty_metrics import _directions
+from uncertainty_metrics import _calibration_spec, _directions
 
 # Options without a default.
 REQUIRED = ("norm", "binning_scheme", "max_prob", "class_conditional", "quantiles")
@@ -156,7 +156,8 @@ class Function(Public):
     def wrong_values(self, name: str) -> tuple:
         """Returns values of an option that raise; None, or 0 for alpha, may be good."""
         good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
-        good += (None,) if self._default(name) is None else ()
+        is_required = _calibration_spec.is_required(self.parameters[name])
+        good += (None,) if self._default(name) is None and not is_required else ()
         return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)
 
     def _default(self, option):

@@ -120,6 +120,11 @@ def _two_scores(rng, shape):
     return _scored(rng, shape, "scores_1", "scores_2")
 
 
+def _two_models(rng, shape):
+    given = {name: rng.random(shape) for name in ("first", "second")}
+    return {"labels": rng.integers(0, 2, shape), **given}
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -201,13 +206,14 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
-        "calibrated_negative_log_likelihood",
+        "refined_negative_log_likelihood",
         fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
+    FunctionRow("calibration_error_difference", make=_two_models, jumps=True, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(
         "calibration_by_group",
@@ -482,9 +488,19 @@ PLOTS = (
     _plot("calibration_by_group_diagram", make=_table_of_groups),
     _plot("ensemble_calibration_diagram"),
     _plot("uncertainty_histogram"),
-    _plot("regression.plot_pit_histogram"),
-    _plot("regression.plot_reliability_diagram"),
-    _plot("regression.plot_uncertainty_vs_error"),
+    _plot("regression.pit_diagram", aliases=("regression.plot_pit_histogram",)),
+    _plot(
+        "regression.reliability_diagram",
+        aliases=("regression.plot_reliability_diagram",),
+    ),
+    _plot(
+        "regression.uncertainty_error_diagram",
+        aliases=("regression.plot_uncertainty_vs_error",),
+    ),
     _plot("regression.create_calibration_report"),
-    _plot("regression.plot_calibration_comparison", make=_two_results),
+    _plot(
+        "regression.calibration_comparison_diagram",
+        aliases=("regression.plot_calibration_comparison",),
+        make=_two_results,
+    ),
 )

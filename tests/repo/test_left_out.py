@@ -11,7 +11,7 @@ from scripts import stubs
 from tests import catalogue, references
 from tests.catalogue.kinds import FunctionRow, RealRow, Row
 from tests.repo.test_public_names import HALVES, public, untested
-from uncertainty_metrics.keras import _options
+from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 
 PACKAGE = "uncertainty_metrics"
@@ -63,7 +63,7 @@ def removed(path, pattern):
             'write `__all__ = ["rank_histogram"]` below the imports',
         ),
         (
-            *("keras/metrics/scoring_rules.py", r'^    "CRPSNormal",\n'),
+            *("keras/metrics/forecast_scores.py", r'^    "CRPSNormal",\n'),
             'write `"CRPSNormal",` into `__all__`',
         ),
         (
@@ -133,9 +133,8 @@ def test_a_new_module(copy):
     ]
 
 
-def make_metric(options="name, dtype", **members):
-    make = _options.with_options(options, "new_score", register=lambda it: it)
-    return make(type("NewScore", (MeanScore,), {"__doc__": "New.", **members}))
+def make_metric(**members):
+    return _base.register(type("NewScore", (MeanScore,), members))
 
 
 @pytest.mark.parametrize(
@@ -152,19 +151,6 @@ def test_a_metric_that_does_not_say_which_values_are_better(members):
     )
     with pytest.raises(TypeError, match=message):
         make_metric(__module__=__name__, **members)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("size, name, dtype", r"option 'size', .*Pass `size=Option\(\.\.\.\)`"),
-        ("positive, name, dtype", "must describe each of its options.* positive"),
-    ],
-)
-def test_an_option_without_a_default_or_a_description(options, message, monkeypatch):
-    monkeypatch.setitem(_options.SHARED, "positive", _options.Option(bool))
-    with pytest.raises(TypeError, match=rf"test_left_out\.py: the class .*{message}"):
-        make_metric(options, __module__=__name__, _direction="up")
 
 
 def test_a_metric_that_says_which_values_are_better():

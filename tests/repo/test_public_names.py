@@ -12,7 +12,7 @@ import uncertainty_metrics.numpy as um_np
 from scripts import stubs, write_stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
-from uncertainty_metrics.keras import _base, _options
+from uncertainty_metrics.keras import _base
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The page of other words leads to the names, but describes none of them.
@@ -109,7 +109,7 @@ def test_directions_are_those_of_the_docstrings():
 def test_every_keras_metric_says_which_values_are_better():
     for name, value in public(um).items():
         if inspect.isclass(value) and issubclass(value, _base.SumsMetric):
-            _options.check_direction(value)
+            _base.check_direction(value)
             row = next((r for r in catalogue.METRICS if r.metric == name), None)
             if row is not None and value._has_direction:
                 assert {"up": "larger", "down": "smaller"}[value._direction] == (

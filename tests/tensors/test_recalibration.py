@@ -12,7 +12,7 @@ from uncertainty_metrics.numpy.calibrators import (
     temperature_scaling as np_recalibration,
 )
 from uncertainty_metrics.ops import _inputs, _temperature
-from uncertainty_metrics.tensors import calibrated_likelihood
+from uncertainty_metrics.tensors import refined_likelihood
 
 ROOMS = (um_np, um)
 RTOL = {np.float32: 2e-5, np.float64: 1e-10}
@@ -30,7 +30,7 @@ def fits(labels, logits=None, **options):
 
 
 def _likelihood(room, labels, logits=None, probabilities=None, **options):
-    return room.calibrated_negative_log_likelihood(
+    return room.refined_negative_log_likelihood(
         labels, probabilities, logits, **options
     )
 
@@ -106,7 +106,7 @@ def test_impossible_classes_and_rows_without_weight_equal_numpy(rng):
 @pytest.mark.parametrize(
     "options", [{"seed": 0}, {"folds": 5, "repeats": 3, "seed": 2**31}]
 )
-def test_calibrated_likelihood_equals_numpy(dtype, options, rng):
+def test_refined_likelihood_equals_numpy(dtype, options, rng):
     labels, logits = network(rng, dtype=dtype)
     weights = rng.uniform(0, 2, 400) * (rng.uniform(size=400) < 0.8)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -128,7 +128,7 @@ def test_folds_of_rows_far_smaller_than_the_largest_by_hand():
     # The first row alone has the temperature 3 / ln(2), and the second none.
     expected = (float(logits[1, 0]) * np.log(2) / 3 + np.log(3)) / 2
     for room, rtol in ((um_np, 1e-9), (um, 1e-3)):
-        value = room.calibrated_negative_log_likelihood(
+        value = room.refined_negative_log_likelihood(
             [1, 1], logits=logits, folds=2, repeats=1
         )
         np.testing.assert_allclose(value, expected, rtol=rtol)
@@ -138,7 +138,7 @@ def test_folds_equal_numpy():
     count, keys = np_recalibration.fold_keys(7, 3, 2**32 - 1)
     for key in keys:
         expected = np_recalibration._fold_numbers(1000, count, key)
-        found = calibrated_likelihood._fold_numbers(
+        found = refined_likelihood._fold_numbers(
             tf.range(1000), count, tf.constant(key)
         )
         np.testing.assert_array_equal(found, expected)
@@ -150,7 +150,7 @@ def temperature(labels, logits, weights):
 
 
 def likelihood(labels, logits, weights):
-    return um.calibrated_negative_log_likelihood(
+    return um.refined_negative_log_likelihood(
         labels, logits=logits, sample_weight=weights, seed=0
     )
 
@@ -180,7 +180,7 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
         if function is temperature:
             scaling = um_np.TemperatureScaling()
             return scaling.fit(labels, logits, sample_weight=weights).temperature
-        return um_np.calibrated_negative_log_likelihood(
+        return um_np.refined_negative_log_likelihood(
             labels, logits=logits, sample_weight=weights, seed=0
         )
 

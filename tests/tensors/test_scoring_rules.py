@@ -509,7 +509,7 @@ def test_scorers_of_scikit_learn_pass_probabilities_by_position(room):
     np.testing.assert_allclose(-scorer(model, features, labels), expected, rtol=1e-6)
     for name, options in (
         ("negative_log_likelihood", {}),
-        ("calibrated_negative_log_likelihood", {"seed": 0}),
+        ("refined_negative_log_likelihood", {"seed": 0}),
     ):
         of_logits = getattr(room, name)(labels, logits=np.log(p), **options)
         of_p = getattr(room, name)(labels, p, **options)
