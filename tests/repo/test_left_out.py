@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import inspect
 import re
 import shutil
 
@@ -9,6 +10,7 @@ import pytest
 
 from scripts import stubs
 from tests import catalogue, references
+from tests.catalogue import kinds
 from tests.catalogue.kinds import FunctionRow, RealRow, Row
 from tests.repo.test_public_names import HALVES, public, untested
 from uncertainty_metrics.keras import _base
@@ -192,6 +194,25 @@ def test_a_row_of_no_public_name(monkeypatch):
         _ = row.parameters  # The sweeps ask for them.
     with pytest.raises(AttributeError, match="names `NewScore`, which"):
         FunctionRow("ece", metric="NewScore").made({})
+
+
+LISTS = re.compile(
+    r"catalogue\.((REAL_|DETECTION_|FUNCTION_)?ROWS|FUNCTIONS|CALLABLES|TWINS|"
+    r"(CLASS_)?METRICS|MEANS|LOSSES|PLOTS|(KERAS_)?OBJECTS)\b"
+    r"|import (\(\s)?[^)]*\b(every_\w+|STREAMS|ROWS)\b"
+)
+
+
+def test_kinds_of_rows_name_the_files_that_test_them():
+    text = inspect.getsource(kinds)
+    for room in ("backends", "keras", "numpy", "tensors"):
+        for path in (stubs.ROOT / "tests" / room).glob("test_*.py"):
+            if LISTS.search(path.read_text("utf-8").partition("\ndef ")[0]):
+                assert f"{path.name}`" in text, f"tests/catalogue/kinds.py: {path}"
+    for name in re.findall(r"`(test_\w+\.py)`", text):
+        assert [*(stubs.ROOT / "tests").rglob(name)], name
+    for path in re.findall(r"`((?:tests|benchmarks)/\w+/\w+\.py)`", text):
+        assert (stubs.ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize("kind", [Row, RealRow])
