@@ -189,7 +189,7 @@ def _as_tensorflow_tensor(name: str, value: Any) -> xp.Tensor:
         tensor = None if masked else tf.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),
-        RuntimeError,  # Tensors of other frameworks raise it.
+        RuntimeError,  # Other frameworks' tensors raise it.
     ):
         tensor = None
     if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):

@@ -220,8 +220,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
             impossible class.
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
             1) of two classes, shape [...] or [..., 1]. 0 is an impossible class.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            labels.
+          sample_weight: weight of each example, >= 0, broadcastable to the labels.
           ignore_index: a label whose examples are left out.
 
         Returns:

@@ -81,15 +81,13 @@ def threshold_at_risk(
       delta: largest probability that the risk on new examples is above `risk`, in
         (0, 1); None for no guarantee.
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: with `delta`, for examples that depend on each other, such as several
-        answers to one question, the id of the cluster of each example: integers or
-        strings, broadcastable to the labels. Only equality of ids matters.
+      clusters: Only for `delta`: cluster of each example, integers or strings
+        (conventions.md#clusters).
 
     Returns:
       The threshold: decide examples with at least this confidence. It is +inf if none

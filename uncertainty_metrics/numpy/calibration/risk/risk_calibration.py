@@ -133,9 +133,7 @@ def calibration_intercept(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -215,9 +213,7 @@ def calibration_slope(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -326,9 +322,7 @@ def observed_expected_ratio(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
@@ -435,12 +429,9 @@ def integrated_calibration_index(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
