@@ -86,8 +86,8 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .tensors.calibrated_likelihood import (
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+from .tensors.refined_likelihood import (
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .numpy.calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,
@@ -265,17 +265,19 @@ from .keras.metrics.cell_calibration import (
     SmoothCalibrationError as SmoothCalibrationError,
 )
 from .keras.metrics.debiased_calibration import DebiasedCalibrationError as DebiasedCalibrationError
-from .keras.metrics.scoring_rules import (
-    BrierDecomposition as BrierDecomposition,
-    BrierScore as BrierScore,
+from .keras.metrics.brier_decompositions import BrierDecomposition as BrierDecomposition
+from .keras.metrics.forecast_scores import (
     CRPSNormal as CRPSNormal,
     CRPSSamples as CRPSSamples,
     IntervalScore as IntervalScore,
-    NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
-    RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
-    RankedProbabilityScore as RankedProbabilityScore,
     WeightedIntervalScore as WeightedIntervalScore,
+)
+from .keras.metrics.refined_likelihood import RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood
+from .keras.metrics.scoring_rules import (
+    BrierScore as BrierScore,
+    NegativeLogLikelihood as NegativeLogLikelihood,
+    RankedProbabilityScore as RankedProbabilityScore,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (

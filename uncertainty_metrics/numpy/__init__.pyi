@@ -215,7 +215,7 @@ from .information.leave_one_out import loo_pit as loo_pit
 # Recalibration.
 from .calibrators.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,
