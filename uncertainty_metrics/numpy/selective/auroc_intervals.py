@@ -19,7 +19,12 @@ from uncertainty_metrics._results import (
     OfClusters,
     TestedInterval,
 )
-from uncertainty_metrics.numpy._clusters import Clusters, cluster_codes, cluster_sums
+from uncertainty_metrics.numpy._clusters import (
+    Clusters,
+    cluster_codes,
+    cluster_sums,
+    one_example_each,
+)
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["auroc_difference", "auroc_interval"]
@@ -67,22 +72,26 @@ class _Spread(NamedTuple):
     Attributes:
       mass: total weight of the class.
       squares: sum of the squared deviations.
-      sums: sum of the deviations of each cluster, float64 [C]; None without clusters.
       number: number of clusters that have examples of the class; the mass without.
       effective: mass^2 / sum of the squared masses of the clusters; the mass without.
+      influences: by how much the mean without a cluster is smaller, float64 [C]; None
+        without clusters.
     """
 
     mass: float
     squares: float
-    sums: np.ndarray | None
     number: float
     effective: float
+    influences: np.ndarray | None = None
 
-    def part(self, squares: float) -> float:
-        """Returns the part of the variance of the mean that comes from this class."""
+    @property
+    def independent_part(self) -> float:
+        """The part of the variance of the mean that comes from this class, if its
+        examples are independent; 0 for one example.
+        """
         if self.number <= 1:
             return 0.0
-        return squares / (self.number - 1) * (self.number / self.mass) / self.mass
+        return self.squares / (self.number - 1) * (self.number / self.mass) / self.mass
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,12 +133,14 @@ class _Placements:
             deviations = values - values @ weights / mass
         squares = float(weights @ deviations**2)
         if self.clusters is None:
-            return _Spread(mass, squares, None, mass, mass)
+            return _Spread(mass, squares, mass, mass)
         codes, number = self.clusters.codes[members], self.clusters.number
         sums = cluster_sums(weights * deviations, codes, number)
         masses = cluster_sums(weights, codes, number)
         present = float(np.count_nonzero(masses))
-        return _Spread(mass, squares, sums, present, mass**2 / float(masses @ masses))
+        effective = mass**2 / float(masses @ masses)
+        others = np.maximum(mass - masses, np.finfo(np.float64).tiny)
+        return _Spread(mass, squares, present, effective, sums / others)
 
     @property
     def masses(self) -> tuple[float, float]:
@@ -146,32 +157,29 @@ class _Placements:
     @lazy_property
     def variances(self) -> tuple[float, float]:
         """The parts of the variance of the mean that come from the positive and from
-        the negative examples.
-
-        A part is 0 if the placements in the class are all the same, or if the class is
-        in one cluster only.
+        the negative examples; 0 if the placements in the class are all the same.
         """
-        parts = []
-        for spread in self.spreads:
-            sums = spread.sums
-            squares = spread.squares if sums is None else float(sums @ sums)
-            parts.append(spread.part(squares))
-        return parts[0], parts[1]
+        first, second = self.spreads
+        if self.clusters is None:
+            return first.independent_part, second.independent_part
+        share = (self.clusters.number - 1) / self.clusters.number
+        return (
+            share * float(first.influences @ first.influences),
+            share * float(second.influences @ second.influences),
+        )
 
     @lazy_property
     def variance(self) -> float:
         """The variance of the mean by DeLong et al., or by Obuchowski with clusters; 0
         if a class has one example or is in one cluster only.
         """
-        positive, negative = self.spreads
-        if min(positive.number, negative.number) <= 1:
+        first, second = self.spreads
+        if min(first.number, second.number) <= 1:
             return 0.0
-        variance = sum(self.variances)
-        if self.clusters is not None:
-            products = float(positive.sums @ negative.sums) / (self.clusters.number - 1)
-            masses = positive.mass * negative.mass
-            variance += 2 * products * (self.clusters.number / masses)
-        return max(variance, 0.0)
+        if self.clusters is None:
+            return sum(self.variances)
+        share = (self.clusters.number - 1) / self.clusters.number
+        return share * float(np.sum((first.influences + second.influences) ** 2))
 
     @lazy_property
     def design_effect(self) -> float | None:
@@ -180,7 +188,7 @@ class _Placements:
         """
         if self.clusters is None or not self.variance > 0:
             return None
-        return self.variance / sum(s.part(s.squares) for s in self.spreads)
+        return self.variance / sum(s.independent_part for s in self.spreads)
 
     @property
     def sizes(self) -> tuple[float, float]:
@@ -190,6 +198,12 @@ class _Placements:
         if self.design_effect is None:
             return self.effective
         return tuple(mass / self.design_effect for mass in self.masses)
+
+    def quantile(self, level: float) -> float:
+        """Returns the quantile of the level, Student's with clusters, else Normal."""
+        if self.clusters is None:
+            return float(special.ndtri((1 + level) / 2))
+        return float(special.stdtrit(self.clusters.number - 1, (1 + level) / 2))
 
 
 def _placements(
@@ -225,28 +239,33 @@ def _read(
     ignore_index: int | None,
     clusters: ArrayLike | None,
     **scores: ArrayLike,
-) -> list[_Placements]:
-    """Returns the placements of the scores by their names; raises ValueError if a class
-    is absent.
+) -> tuple[list[_Placements], int | None]:
+    """Returns the placements of the scores by their names, and the number of clusters.
+    If each cluster holds one example, the placements are those of independent examples.
+
+    Raises:
+      ValueError: an argument is not as described, or a class is absent.
     """
-    found: list[_Placements] = []
-    of_examples = None
-    for name, values in scores.items():
-        ranked, outcomes, weights, place = _sorted_outcomes.placed_examples(
+    read = [
+        _sorted_outcomes.placed_examples(
             "labels", labels, name, values, sample_weight, ignore_index
         )
-        for label, members in enumerate((~outcomes, outcomes)):
-            if not np.any(members):
-                expected = f"{label} for at least one example"
-                raise _checks.error("labels", expected, "none")
-        if clusters is not None and not found:
-            of_examples = cluster_codes(clusters, place.shape, place.counted)
-        found.append(_placements(ranked, outcomes, weights, of_examples))
-    return found
-
-
-def _normal_quantile(level: float) -> float:
-    return float(special.ndtri((1 + level) / 2))
+        for name, values in scores.items()
+    ]
+    _, outcomes, weights, place = read[0]
+    for label, members in enumerate((~outcomes, outcomes)):
+        if not np.any(members):
+            raise _checks.error("labels", f"{label} for at least one example", "none")
+    columns, of_examples, number = [values for values, _, _, _ in read], None, None
+    if clusters is not None:
+        of_examples = cluster_codes(clusters, place.shape, place.counted)
+        number = of_examples.number
+        first = one_example_each(of_examples, weights, outcomes, *columns)
+        if first is not None:
+            columns, of_examples = [values[first] for values in columns], None
+            outcomes, weights = outcomes[first], None
+    found = [_placements(each, outcomes, weights, of_examples) for each in columns]
+    return found, number
 
 
 def _relative_variance(placements: _Placements) -> float:
@@ -348,26 +367,31 @@ def auroc_interval(
       Statistic, Part 2.
     """
     level = _checks.open_unit("level", level)
-    (placements,) = _read(labels, sample_weight, ignore_index, clusters, scores=scores)
-    return _interval(placements, level)
+    (placements,), number = _read(
+        labels, sample_weight, ignore_index, clusters, scores=scores
+    )
+    return _with_clusters(_interval(placements, level), placements, number)
 
 
 def _interval(placements: _Placements, level: float) -> AUROCInterval:
     auroc, few = placements.mean, min(placements.effective)
     inverse = min((1 + 2 / few) * _relative_variance(placements), 1 / few)
-    square = _normal_quantile(level) ** 2 * inverse  # z^2 / N
+    square = placements.quantile(level) ** 2 * inverse  # z^2 / N
     middle = (auroc + square / 2) / (1 + square)
     half = math.sqrt(square * (auroc * (1 - auroc) + square / 4)) / (1 + square)
     lower, upper = max(middle - half, 0.0), min(middle + half, 1.0)
     interval = AUROCInterval(min(lower, auroc), auroc, max(upper, auroc))
     interval.standard_error = math.sqrt(placements.variance)
-    return _with_clusters(interval, placements)
+    return interval
 
 
-def _with_clusters(interval: _Interval, placements: _Placements) -> _Interval:
-    if placements.clusters is not None:
-        interval.num_clusters = placements.clusters.number
-        interval.design_effect = placements.design_effect
+def _with_clusters(
+    interval: _Interval, placements: _Placements, number: int | None
+) -> _Interval:
+    if number is not None:
+        independent = placements.clusters is None
+        interval.num_clusters = number
+        interval.design_effect = 1.0 if independent else placements.design_effect
     return interval
 
 
@@ -456,18 +480,19 @@ def auroc_difference(
       D'Agostino (2012), Misuse of DeLong Test to Compare AUCs for Nested Models.
     """
     level = _checks.open_unit("level", level)
-    first, second = _read(
+    (first, second), number = _read(
         *(labels, sample_weight, ignore_index, clusters),
         scores_1=scores_1,
         scores_2=scores_2,
     )
-    return _difference(first, second, level)
+    differences = dataclasses.replace(first, values=first.values - second.values)
+    interval = _difference(first, second, differences, level)
+    return _with_clusters(interval, differences, number)
 
 
 def _difference(
-    first: _Placements, second: _Placements, level: float
+    first: _Placements, second: _Placements, differences: _Placements, level: float
 ) -> AUROCDifference:
-    differences = dataclasses.replace(first, values=first.values - second.values)
     mean, variance = differences.mean, differences.variance
     freedom = math.inf
     if variance > 0:
@@ -478,7 +503,7 @@ def _difference(
         if differences.clusters is not None:
             freedom = min(freedom, differences.clusters.number - 1)
     elif first.variance > 0 and not np.any(differences.values):
-        return _with_clusters(AUROCDifference(0.0, 0.0, 0.0, 1.0), differences)
+        return AUROCDifference(0.0, 0.0, 0.0, 1.0)
     else:
         error = math.hypot(_standard_error(first), _standard_error(second))
     half = error * float(special.stdtrit(freedom, (1 + level) / 2))
@@ -487,7 +512,7 @@ def _difference(
         max(mean - half, -1.0), mean, min(mean + half, 1.0), p_value
     )
     interval.standard_error = math.sqrt(variance)
-    return _with_clusters(interval, differences)
+    return interval
 
 
 def _enlargement(first: _Placements, second: _Placements) -> float:
@@ -504,4 +529,4 @@ def _enlargement(first: _Placements, second: _Placements) -> float:
 def _standard_error(placements: _Placements) -> float:
     """Returns the longer side of the interval divided by z: a standard error."""
     lower, auroc, upper = _interval(placements, _LEVEL)
-    return max(upper - auroc, auroc - lower) / _normal_quantile(_LEVEL)
+    return max(upper - auroc, auroc - lower) / placements.quantile(_LEVEL)
