@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._calibration_spec import NORMS, Norm
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AnyBinStatistics:
+class AnyBinStatistics(_tables.Table):
     """Sums over the scores in each bin of each group. Every calibration error in bins
     is a function of these sums.
 
-    Statistics of even bins can be added: `a + b` covers the examples of both.
+    Statistics of even bins can be added: `a + b` covers the examples of both. They
+    print as a table; `to_dict`, `to_frame`, `to_markdown` and `to_latex` return it in
+    these forms, with a row for each bin.
 
     Attributes:
       edges: edges of the bins, shape [groups, bins + 1]. Bin b of group g is
@@ -191,7 +193,7 @@ class PITInterval(NamedTuple):
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.PITInterval(lower=[0.0, 0.25], upper=[0.25, 1.0])
-      >>> um.regression.pit_histogram(pit, n_bins=2)["counts"].round(6).tolist()
+      >>> um.regression.pit_histogram(pit, n_bins=2).counts.round(6).tolist()
       [1.333333, 0.666667]
 
     References:
@@ -200,6 +202,34 @@ class PITInterval(NamedTuple):
 
     lower: Any
     upper: Any
+
+
+class PITHistogram(NamedTuple):
+    """Histogram of PIT values.
+
+    Attributes:
+      edges: edges of the bins, from 0 to 1, shape [n_bins + 1].
+      counts: total weight in each bin, shape [n_bins].
+      density: share of the weight in each bin, divided by the width of the bin, shape
+        [n_bins]; 1 for a uniform distribution.
+    """
+
+    edges: Any
+    counts: Any
+    density: Any
+
+
+class RankHistogram(NamedTuple):
+    """How often labels have each rank among the m samples of their forecasts.
+
+    Attributes:
+      counts: total weight of each rank, shape [m + 1].
+      density: share of the weight of each rank, times m + 1, shape [m + 1]; 1 for a
+        uniform distribution.
+    """
+
+    counts: Any
+    density: Any
 
 
 class InformationCriterion(NamedTuple):

@@ -266,7 +266,6 @@ ROWS = (
     Row(
         "accuracy",
         reference=references.accuracy,
-        better="larger",
         metric="Accuracy",
         metric_cases=(({}, {}),),
         bad_metric_options=_LABELLED,
@@ -276,7 +275,6 @@ ROWS = (
     _selective("area_under_generalized_risk_coverage_curve", "AUGRC", "augrc"),
     _selective(
         "coverage_at_risk",
-        better="larger",
         option="risk",
         values=(0.05, 0.5, 1.0),
         bad=(-0.1, 1.5, None),
@@ -289,7 +287,6 @@ ROWS = (
     ),
     _selective(
         "oracle_collaborative_accuracy",
-        better="larger",
         option="fraction",
         values=(0.01, 0.5, 0.0, 1.0),
         bad=(-1, 2, None),

@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tests.makers import (
     data,
     lattice,
 )
+from uncertainty_metrics import _directions
 
 # Names of bad shapes that Keras can receive: it has one argument for predictions.
 KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
@@ -85,8 +86,6 @@ class Function(Public):
       unbounded: whether a result may be infinite or NaN; the documentation says where.
       interval: whether the bootstrap returns intervals for it.
       kernel: graphs of one kernel differ in constants only; one compiles by default.
-      better: which values are better, "smaller", "larger" or "neither". The worst of
-        groups, the names of scorers and the directions of Keras metrics follow it.
       metric: name of the Keras class, if any.
       metric_cases: pairs of options of the Keras class, and of options with which the
         function has the same value for the same data.
@@ -103,7 +102,6 @@ class Function(Public):
     unbounded: bool = False
     interval: bool = True
     kernel: str | None = None
-    better: Literal["smaller", "larger", "neither"] = "smaller"
     metric: str = ""
     metric_cases: tuple[tuple[Options, Options], ...] = ()
     bad_metric_options: tuple[Options, ...] = ()
@@ -140,6 +138,13 @@ class Function(Public):
 
     def takes(self, option):
         return option in self.parameters
+
+    @property
+    def better(self) -> _directions.Direction:
+        """Which values are better. The worst of groups, the names of scorers and the
+        directions of Keras metrics follow it.
+        """
+        return _directions.direction(self.name.rpartition(".")[2])
 
     def worst(self, values):
         """Returns the worst value of groups; empty groups have NaN."""

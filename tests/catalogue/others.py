@@ -141,12 +141,10 @@ def _functions(*names, **more):
     return [FunctionRow(name, **more) for name in names]
 
 
-def _members(name, better="neither", **more):
+def _members(name, **more):
     options = {"ensemble_axis": -2} if "outputs" not in more else {}
     cases = ((options, {}),)
-    return MembersRow(
-        name, better=better, metric=camel(name), metric_cases=cases, **more
-    )
+    return MembersRow(name, metric=camel(name), metric_cases=cases, **more)
 
 
 def _regression(name, options=None, transformed=True, **more):
@@ -196,13 +194,13 @@ FUNCTION_ROWS = (
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
         "calibrated_negative_log_likelihood",
-        fixed={"repeats": 1},
+        fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
-    FunctionRow("reliability_curve", unbounded=True, **_CURVE),
+    FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(
         "calibration_by_group",
         make=_in_groups,
@@ -241,7 +239,12 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("integrated_calibration_index", make=_of_an_event, half="numpy"),
     *(
-        FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
+        FunctionRow(
+            f"{name}{end}",
+            aliases=(f"{alias}{end}",),
+            half="numpy",
+            fixed={"seed": 0},
+        )
         for name, alias in (
             ("censored_calibration_error", "cce"),
             ("semiparametric_calibration_error", "spce"),
@@ -262,7 +265,7 @@ FUNCTION_ROWS = (
     FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
     FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
     # Scores.
-    FunctionRow("scaled_brier_score", make=_of_an_event, better="larger", half="numpy"),
+    FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.
@@ -270,7 +273,6 @@ FUNCTION_ROWS = (
     FunctionRow(
         "area_under_accuracy_rejection_curve",
         aliases=("auarc",),
-        better="larger",
         jumps=True,
         scale=9.0,
         kernel="ranking",
@@ -286,7 +288,6 @@ FUNCTION_ROWS = (
     FunctionRow(
         "prediction_rejection_ratio",
         aliases=("prr",),
-        better="larger",
         make=_of_losses,
         jumps=True,
         kernel="oracle",
@@ -313,7 +314,6 @@ FUNCTION_ROWS = (
     ),
     SetRow(
         "conformal.coverage",
-        better="neither",
         metric="conformal.ConformalCoverage",
         metric_cases=(({}, {}),),
     ),
@@ -333,8 +333,8 @@ FUNCTION_ROWS = (
     _members("ensemble_disagreement", jumps=True, kernel="votes"),
     _members("mean_member_uncertainty"),
     _members("variation_ratio", jumps=True, kernel="votes"),
-    _members("ensemble_cross_entropy", "smaller", unbounded=True),
-    _members("gibbs_cross_entropy", "smaller", unbounded=True, kernel="members"),
+    _members("ensemble_cross_entropy", unbounded=True),
+    _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
     _members("knowledge_uncertainty", outputs=(3,)),
     FunctionRow("ensemble_calibration", unbounded=True, **_CURVE),
     *_functions("disagreement", "double_fault", jumps=True),
@@ -357,7 +357,7 @@ FUNCTION_ROWS = (
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
     _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),
-    _regression("interval_coverage", {"level": 0.8}, better="neither", **_COVERAGE),
+    _regression("interval_coverage", {"level": 0.8}, **_COVERAGE),
     FunctionRow("regression.calibration_error", **_COVERAGE),
     _regression("interval_width", {"level": 0.8}),
     _regression("sharpness"),

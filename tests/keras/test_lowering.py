@@ -22,7 +22,7 @@ from uncertainty_metrics.keras import _variables
 from uncertainty_metrics.keras.metrics import _scores
 
 keras = tf.keras
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 # Custom calls, but for eigenvalues, which XLA itself expands.
 CALLS = r'custom-call(?!.*"Eigh")'

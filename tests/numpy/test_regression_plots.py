@@ -333,7 +333,7 @@ def test_pit_plot_takes_intervals_of_samples(rng, ax):
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
     plots.plot_pit_histogram(pit, 10, ax=ax)
     heights = [bar.get_height() for bar in ax.containers[0]]
-    np.testing.assert_allclose(heights, regression.pit_histogram(pit)["density"])
+    np.testing.assert_allclose(heights, regression.pit_histogram(pit).density)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
     low, high = (path.vertices[0, 1] for path in ends.get_paths())
     expected = stats.binom.ppf([0.025, 0.975], 700, 0.1) / 70

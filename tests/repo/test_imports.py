@@ -13,6 +13,14 @@ PACKAGE = ROOT / "uncertainty_metrics"
 
 # Each room may import itself and the rooms before it. "" is the files at the top.
 ROOMS = ("", "numpy", "ops", "tensors", "keras")
+# What each room of the report may import. A file is read into data, of which sections
+# are computed, which pages show.
+REPORT_ROOMS = {
+    "data": ("data",),
+    "reading": ("data", "reading"),
+    "sections": ("data", "sections"),
+    "page": ("data", "sections", "page"),
+}
 STDLIB_FILES = (
     "_user_warnings",
     "_arguments",
@@ -21,6 +29,7 @@ STDLIB_FILES = (
     "_optional",
     "_calibration_spec",
     "_results",
+    "_tables",
     "version",
 )
 
@@ -68,6 +77,58 @@ def test_imports_go_one_way(path, parts):
             assert room in ("_report", "") or parts == ("numpy", "_report"), module
         if parts[-1] in STDLIB_FILES and room == "":
             assert target in STDLIB_FILES, module
+
+
+@pytest.mark.parametrize("report_room", REPORT_ROOMS)
+def test_rooms_of_the_report_import_one_way(report_room):
+    for path in sorted((PACKAGE / "_report" / report_room).glob("*.py")):
+        for module, _ in imported(ast.parse(path.read_text())):
+            root, _, rest = module.partition("._report.")
+            if root == "uncertainty_metrics" and rest:
+                target = rest.split(".")[0]
+                assert target in REPORT_ROOMS[report_room], f"{path.name}: {module}"
+
+
+def needed_by(tree, files):
+    """Returns which of `files` a file imports, be it for types alone; but not those
+    that it imports inside functions.
+    """
+    found = set()
+    for block in tree.body:
+        for node in ast.walk(block) if isinstance(block, ast.If) else [block]:
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= names & files or {node.module}
+    return found & files
+
+
+def circles(imports):
+    """Returns the modules that import themselves, by way of others or not."""
+
+    def reached(module):
+        found, waiting = set(), [module]
+        while waiting:
+            new = imports[waiting.pop()] - found
+            found |= new
+            waiting += new
+        return found
+
+    return sorted(module for module in imports if module in reached(module))
+
+
+def test_no_imports_go_in_a_circle():
+    files = {
+        ".".join(("uncertainty_metrics", *parts)).removesuffix(".__init__"): path
+        for path, parts in modules()
+    }
+    imports = {
+        module: needed_by(ast.parse(path.read_text()), files.keys())
+        for module, path in files.items()
+    }
+    assert sum(map(len, imports.values())) > 1000
+    assert circles(imports) == []
 
 
 @pytest.mark.parametrize("name", STDLIB_FILES)

@@ -81,6 +81,23 @@ def test_functions_whose_rows_have_no_reference_have_tests():
     assert not complaints, "\n".join(complaints)
 
 
+def test_directions_are_those_of_the_docstrings():
+    """`_directions.py` and the docstring of a function say the same."""
+    words = {"lower": "smaller", "higher": "larger"}
+    sentence = r"(lower|smaller|higher|larger)\s+(?:\w+\s+)?(?:is|are)\s+better"
+    for row in catalogue.CALLABLES:
+        room = um if row.half == "tensors" else um_np
+        text = (inspect.getdoc(row.find(room)) or "").lower()
+        said = {words.get(word, word) for word in re.findall(sentence, text)}
+        has_direction = row.better != "neither" and (said or row.metric)
+        if row.better == "larger" or has_direction:
+            assert said == {row.better}, (
+                f"{row.better.capitalize()} values of `{row.name}` are better in "
+                "uncertainty_metrics/_directions.py. Its docstring must say "
+                f'"{row.better.capitalize()} is better." Received: {said or "nothing"}'
+            )
+
+
 def test_every_keras_metric_says_which_values_are_better():
     for name, value in public(um).items():
         if inspect.isclass(value) and issubclass(value, _base.SumsMetric):

@@ -49,7 +49,7 @@ class Series:
         return self._values
 
 
-# Too few examples for the section on mending, which takes long.
+# Too few examples for the section on recalibration, which takes long.
 LABELS, P = examples(n=45).values()
 MANY, P_OF_MANY = examples(n=80).values()
 NAMES = np.array(["cat", "ant", "owl"])
@@ -433,7 +433,7 @@ def test_tile_of_a_comparison():
     found = um.report(MANY, P_OF_MANY, compare={"constant": other})
     tile = found.to_dict()["tiles"][-1]
     scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
-    assert tile["title"] == "Beside constant"
+    assert tile["title"] == "Compared with constant"
     shown = f"Brier score (0 to 2) {scores[0]:.4f} for the first model and "
     shown += f"{scores[1]:.4f}"
     assert shown in tile["detail"]
@@ -447,7 +447,7 @@ def test_tile_of_a_comparison():
     clear = low > 0 or high < 0
     expected = f"The {better} predicts better" if clear else "No clear difference"
     assert tile["value"] == expected
-    assert "Beside constant: " in repr(found)
+    assert "Compared with constant: " in repr(found)
     same = um.report(MANY, P_OF_MANY, compare={"it": P_OF_MANY}).to_dict()["tiles"][-1]
     assert (same["value"], same["level"]) == ("No clear difference", "unclear")
     few = um.report(LABELS, P, compare={"it": P}).to_dict()["tiles"][-1]
@@ -493,7 +493,7 @@ def test_one_index_in_two_orders():
     ],
 )
 @pytest.mark.parametrize("side", ["too small", "too large"])
-def test_tile_of_mending_a_regression(p, value, level, side):
+def test_tile_of_recalibrating_a_regression(p, value, level, side):
     n = 400
     tail = p / 2 if side == "too large" else 1 - p / 2
     z = stats.norm.ppf((np.arange(n) + 0.5) / n)
@@ -513,7 +513,7 @@ def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     decisions = _inputs.decisions
     monkeypatch.setattr(_inputs, "decisions", counting)
     monkeypatch.setattr(_bootstrap_intervals, "_MOST_DRAWN", 1000)
-    many = 20_500  # Mending samples some of them.
+    many = 20_500  # Recalibration samples some of them.
     made = um.report(**of_kind(examples(many, 2), kind))
     assert made._figures
     assert found.count(many) == 1

@@ -103,8 +103,8 @@ def test_ensemble(kind, weighted):
     assert "ensemble" not in expected
     assert found["data"].pop("predictions") == [*arrays][1]
     del expected["data"]["predictions"]
-    assert "probabilities=mean" in " ".join(found["mending"].pop("code"))
-    assert "probabilities=prob" in " ".join(expected["mending"].pop("code"))
+    assert "probabilities=mean" in " ".join(found["recalibration"].pop("code"))
+    assert "probabilities=prob" in " ".join(expected["recalibration"].pop("code"))
     assert found == approximately(expected)
 
 

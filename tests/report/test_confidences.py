@@ -111,11 +111,11 @@ def test_sections_have_the_numbers_of_the_library(weighted):
     drawn = {name: array[kept] for name, array in data.items()}
     drawn["labels"] = drawn.pop("correct")
     drawn["probabilities"] = drawn.pop("confidences")
-    ends = bootstrap(um.negative_log_likelihood, **drawn, alpha=0.05, seed=0)
+    ends = bootstrap(um.negative_log_likelihood, **drawn, level=0.95, seed=0)
     assert section["negative_log_likelihood"] == approximately(
         dict(zip(names, ends, strict=True))
     )
-    ends = bootstrap(um.brier_score, **drawn, zero_based=True, alpha=0.05, seed=0)
+    ends = bootstrap(um.brier_score, **drawn, zero_based=True, level=0.95, seed=0)
     halves = [end / 2 for end in ends]
     assert section["brier_score"] == approximately(
         dict(zip(names, halves, strict=True))
@@ -142,7 +142,7 @@ def test_maps_equal_the_maps_for_two_classes():
     data = answers(300, gap=0.25, low=0.3)
     correct, confidences = data.values()
     found = built(**data)
-    section = found["mending"]
+    section = found["recalibration"]
     folds = _recalibration.folds_of(300)
     maps = {
         "platt": um.PlattScaling,
@@ -153,22 +153,22 @@ def test_maps_equal_the_maps_for_two_classes():
     }
     assert list(section["scores"]) == ["as it is", *maps]
     for name, calibrator in maps.items():
-        mended = np.empty(300)
+        after = np.empty(300)
         for fold in range(5):
             rest, here = folds != fold, folds == fold
             fitted = calibrator().fit(correct[rest], probabilities=confidences[rest])
-            mended[here] = fitted.transform(probabilities=confidences[here])
+            after[here] = fitted.transform(probabilities=confidences[here])
         row = section["scores"][name]
-        assert row["brier_score"] == pytest.approx(np.mean((mended - correct) ** 2))
-        assert row["ece"] == um.ece(correct=correct, confidences=mended)
-    assert section["needs_mending"]
+        assert row["brier_score"] == pytest.approx(np.mean((after - correct) ** 2))
+        assert row["ece"] == um.ece(correct=correct, confidences=after)
+    assert section["needs_recalibration"]
     assert section["sets"]["metrics"] == {}
     names = {**data, "new_confidences": np.array([0.9])}
     exec("\n".join(section["code"]), names)
-    assert 0.5 < names["mended"][0] < 0.8
-    weighted = built(**data, sample_weight=np.ones(300))["mending"]["code"]
+    assert 0.5 < names["recalibrated"][0] < 0.8
+    weighted = built(**data, sample_weight=np.ones(300))["recalibration"]["code"]
     assert "correct, probabilities=confidences, sample_weight" in " ".join(weighted)
-    assert tiles(found)["Mending"]["value"] == "Would help"
+    assert tiles(found)["Recalibration"]["value"] == "Would help"
 
 
 def test_a_calibrated_model_may_answer_above_a_confidence():
@@ -411,14 +411,14 @@ def test_comparison_of_answers_to_the_same_questions():
         metric = getattr(um, name)
         values = {"first": metric(**data), "second": metric(**other)}
         assert section["numbers"][name] == approximately(values)
-        ends = bootstrap_difference(metric, data, other, alpha=0.05, seed=0)
+        ends = bootstrap_difference(metric, data, other, level=0.95, seed=0)
         expected = dict(zip(("low", "estimate", "high"), ends, strict=True))
         assert section["differences"][name] == approximately(expected)
     gap = data["correct"].mean() - other["correct"].mean()
     assert section["differences"]["accuracy"]["estimate"] == pytest.approx(gap)
     assert "the second model is right more often (accuracy 0.6" in section["quality"]
     tile = found.to_dict()["tiles"][-1]
-    assert tile["title"] == "Beside b"
+    assert tile["title"] == "Compared with b"
     assert tile["value"] == "The second is right more often"
     assert tile["level"] == "bad"
     text = words(found.summary())

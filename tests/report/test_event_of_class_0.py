@@ -35,7 +35,7 @@ def test_the_numbers_of_class_0_if_that_is_the_event(weighted):
     gaps = [(w * (came - q))[bins == b].sum() for b in range(1, 16)]
     ece = np.abs(gaps).sum() / w.sum()
     assert values(found["calibration"]["metrics"])["ece"] == pytest.approx(ece)
-    assert found["mending"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
+    assert found["recalibration"]["scores"]["as it is"]["ece"] == pytest.approx(ece)
     counts = [w[bins == b].sum() for b in range(1, 16)]
     assert found["calibration"]["diagram"]["counts"] == pytest.approx(counts)
 

@@ -233,11 +233,11 @@ def test_a_probability_that_is_too_low_everywhere_is_found(form, monkeypatch):
         assert said["Calibration"]["value"] == "Too low"
         assert said["Calibration"]["level"] == "bad"
     assert found["calibration"]["accuracy"] == np.mean((p > 0.5) == labels)
-    if "mending" in found:
-        scores = found["mending"]["scores"]
+    if "recalibration" in found:
+        scores = found["recalibration"]["scores"]
         assert scores["as it is"]["ece"] == pytest.approx(0.08, abs=0.05)
         assert scores["venn_abers"]["ece"] < scores["as it is"]["ece"]
-        assert found["mending"]["needs_mending"]
+        assert found["recalibration"]["needs_recalibration"]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

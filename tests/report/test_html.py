@@ -18,12 +18,12 @@ import pytest
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.page import (
-    _blocks,
     _document,
     _html,
     _picture_list,
     _svg,
 )
+from uncertainty_metrics._report.sections import _blocks
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}

@@ -193,5 +193,5 @@ def test_prompts_are_compared_on_the_same_questions(by):
     assert found["comparison"]["examples"].startswith("The same questions: both files")
     assert found["comparison"]["more_often_right"] is None
     tile = found["tiles"][-1]
-    assert tile["title"] == "Beside second.jsonl"
+    assert tile["title"] == "Compared with second.jsonl"
     assert tile["value"] == "No clear difference in accuracy"

@@ -49,7 +49,9 @@ def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
     section = found.to_dict()["comparison"]
     assert section["probability_of_lower_calibration_error"]["second"] > 0.9
     assert "better_calibrated" not in section
-    said = f"{section['verdict']} {tiles(found.to_dict())['Beside share']['value']}"
+    said = (
+        f"{section['verdict']} {tiles(found.to_dict())['Compared with share']['value']}"
+    )
     assert "lower calibration error" not in said
     assert "Which of the two is better calibrated is not tested here." in said
     assert "P(lower ece)" not in found.summary()
@@ -348,9 +350,9 @@ def test_the_smaller_class_of_all_weights():
 
 def test_no_map_helps_risks_that_either_test_finds_miscalibrated():
     found = um.report(*with_events(200)).to_dict()
-    found["mending"]["needs_mending"] = False
+    found["recalibration"]["needs_recalibration"] = False
     for of_ece, of_risks in ((0.5, 0.001), (0.001, 0.5)):
         found["bayesian_ece"]["p_value"] = of_ece
         found["risk"]["p_value"] = of_risks
-        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Mending"]
+        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Recalibration"]
         assert (said.value, said.level) == ("No map clearly helps", "unclear")

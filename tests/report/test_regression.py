@@ -149,7 +149,7 @@ def test_verdicts(factor, bias, verdict, of_pit, rng):
     assert of_pit in found["pit"]["verdict"]
     assert found["pit"]["verdict"].startswith("The PIT values are not uniform")
     if verdict:
-        assert "this one shows more than chance" in found["calibration"]["verdict"]
+        assert "this model shows more than chance" in found["calibration"]["verdict"]
 
 
 def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
@@ -160,7 +160,7 @@ def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
         found = built(forecasts(rng, n=60))
         verdict = found["calibration"]["verdict"]
         clear += verdict.startswith("Neither clearly")
-        chance += "this one may be calibrated" in verdict
+        chance += "this model may be calibrated" in verdict
         uniform += "may be uniform" in found["pit"]["verdict"]
         # Heavy tails are not taken for chi-squared.
         z = stats.t(3).rvs(100, random_state=rng) / 3**0.5  # Of variance 1.

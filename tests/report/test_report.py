@@ -258,7 +258,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     kept = weights.get("sample_weight", np.ones(250)) > 0  # Only these are drawn.
     drawn = {name: array[kept] for name, array in arrays.items()}
     for name, (metric, options) in BOOTSTRAPPED.items():
-        interval = resampling.bootstrap(metric, **drawn, **options, alpha=0.05, seed=0)
+        interval = resampling.bootstrap(metric, **drawn, **options, level=0.95, seed=0)
         row = section["metrics"][name]
         low, estimate, high = interval
         assert row == approximately({"low": low, "estimate": estimate, "high": high})
@@ -341,20 +341,20 @@ def test_deviations_by_chance_are_no_miscalibration():
     fine = built(calibrated(1000, 0.5, 1))
     off = built(calibrated(1000, 0.5, 1, gap=0.2))
     assert fine["bayesian_ece"]["interval"]["low"] > 0
-    assert "this one may be calibrated" in fine["bayesian_ece"]["verdict"]
-    assert "this one shows more than chance" in off["bayesian_ece"]["verdict"]
+    assert "this model may be calibrated" in fine["bayesian_ece"]["verdict"]
+    assert "this model shows more than chance" in off["bayesian_ece"]["verdict"]
     ends = [of["intervals"]["metrics"]["calibration_error"] for of in (fine, off)]
     assert ends[0]["low"] == 0 < ends[0]["high"]
     assert 0.1 < ends[1]["low"] < 0.2 < ends[1]["high"] < 0.3
     # Rounding of a perfect score is not more than chance.
     perfect = built({"labels": [1] * 7, "probabilities": [1.0] * 7})["bayesian_ece"]
     assert perfect["ece_by_chance"] == 0.0
-    assert "this one may be calibrated" in perfect["verdict"]
+    assert "this model may be calibrated" in perfect["verdict"]
 
 
 CHANCE = re.compile(
-    r"the ECE of the data is ([\d.]+)\. .* up to about ([\d.]+) .*, and as much as "
-    r"this one with p ([=<≤] [\d.]+): this one (may be|is borderline|shows more)"
+    r"the ECE of the data is ([\d.]+)\. .* up to about ([\d.]+) .*; "
+    r"p ([=<≤] [\d.]+) for this value: this model (may be|is borderline|shows more)"
 )
 
 

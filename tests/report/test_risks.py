@@ -381,7 +381,7 @@ def test_compare_survival_models():
     assert ends["low"] > 0
     assert section["verdict"] == "The first model has the larger AUROC at the horizon."
     assert section["verdict"] in words(found.summary())
-    tile = tiles(found.to_dict())["Beside the same for all"]
+    tile = tiles(found.to_dict())["Compared with the same for all"]
     assert tile["value"] == "The first predicts better"
 
 

@@ -291,7 +291,7 @@ def test_summaries_add_and_tell_drift():
     assert both["data"]["examples"] == 3000
     right = np.concatenate([w["labels"] for w in (weeks["week1"], weeks["week2"])])
     np.testing.assert_allclose(both["calibration"]["accuracy"], right.mean())
-    assert "mending" not in both
+    assert "recalibration" not in both
     for name, changed in (("week2", False), ("week3", True)):
         found = reported(f"{name}.npz", "--compare", "week1.npz")
         drift = found["comparison"]["drift"]

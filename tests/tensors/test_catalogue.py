@@ -71,10 +71,11 @@ def test_functions_left_to_numpy_have_the_results_of_tensors(row, monkeypatch):
     assert functions.check_good(row, 0, np.float32, graph=False) is None
 
 
-# The number of random cases for each function. By default they are float64; XLA runs
-# float32 cases below.
+# The number of random cases for each function, of which the first runs in a graph as
+# well. By default they are float64; XLA runs float32 cases above.
 GOOD = [
-    pytest.param(np.float64, 3),
+    pytest.param(np.float64, 1),
+    pytest.param(np.float64, 3, marks=pytest.mark.thorough),
     *(
         pytest.param(dtype, 40, marks=pytest.mark.exhaustive)
         for dtype in (np.float32, np.float64)
@@ -105,10 +106,14 @@ def test_results_are_structures_of_tensors(row, rng):
         np.testing.assert_array_equal(outcomes.flat(again), outcomes.flat(result))
 
 
-@first_of_kernel(catalogue.FUNCTION_ROWS)
+@pytest.mark.thorough
+@first_of_kernel(
+    # XLA draws other numbers.
+    row
+    for row in catalogue.FUNCTION_ROWS
+    if row.half is None and not row.random
+)
 def test_other_functions_compiled_by_xla_equal_numpy(row):
-    if row.half is not None or row.random:
-        pytest.skip("has no twin, or XLA draws other numbers")
     problem = functions.check_good(row, 0, np.float32, graph=True, jit_compile=True)
     assert problem is None
 
@@ -243,6 +248,7 @@ def bad_values(row, usual):
 FLOAT64 = pytest.param(np.float64, marks=pytest.mark.exhaustive)
 
 
+@pytest.mark.thorough
 @first_of_kernel(catalogue.FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.float32, FLOAT64])
 def test_graph_equals_numpy_and_is_nan_where_values_are_wrong(row, dtype, rng):
@@ -288,6 +294,7 @@ def test_shapes_that_do_not_fit_are_nan_where_the_number_of_classes_is_unknown()
     assert np.isnan(accuracy([[1]], [[0.2, 0.5, 0.3]], [1]))
 
 
+@pytest.mark.thorough
 @first_of_kernel(catalogue.FUNCTIONS)
 def test_xla_equals_numpy_and_is_nan_where_a_label_is_wrong(row, rng):
     # One case of each row is enough: compiling is slow, and the graphs are the same.
@@ -301,6 +308,7 @@ def test_xla_equals_numpy_and_is_nan_where_a_label_is_wrong(row, rng):
     assert_nan(run({**tensors, "labels": tf.constant(labels)}))
 
 
+@pytest.mark.thorough
 @first_of_kernel(catalogue.FUNCTIONS)
 @pytest.mark.first(4)
 def test_bad_values_of_other_arguments_are_nan_in_a_graph(row):
@@ -309,6 +317,7 @@ def test_bad_values_of_other_arguments_are_nan_in_a_graph(row):
         assert_nan(run({k: tf.constant(v) for k, v in wrong.items()}, **options))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dynamic", [(0,), (1,), (0, 2)])
 @first_of_kernel(catalogue.FUNCTIONS)
 @pytest.mark.first(6)

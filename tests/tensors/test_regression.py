@@ -12,7 +12,7 @@ from scipy import stats
 
 from tests import references
 from uncertainty_metrics import regression as tf_regression
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import regression as np_regression
 from uncertainty_metrics.numpy.regression import _levels
 from uncertainty_metrics.ops import _inputs
@@ -106,10 +106,12 @@ def cases(of):
 
 def flat(result):
     """Returns the numbers of a result; both ends of an interval as a complex number."""
-    if isinstance(result, dict):
-        return np.concatenate([np.reshape(value, -1) for value in result.values()])
     if isinstance(result, PITInterval):
         return np.asarray(result.lower) + 1j * np.asarray(result.upper)
+    if isinstance(result, PITHistogram):
+        result = result._asdict()
+    if isinstance(result, dict):
+        return np.concatenate([np.reshape(value, -1) for value in result.values()])
     return np.asarray(result)
 
 

@@ -505,9 +505,13 @@ def test_scorers_of_scikit_learn_pass_probabilities_by_position(room):
     )
     expected = np.mean(np.sum((p - np.eye(3)[labels]) ** 2, axis=1))
     np.testing.assert_allclose(-scorer(model, features, labels), expected, rtol=1e-6)
-    for name in ("negative_log_likelihood", "calibrated_negative_log_likelihood"):
-        of_logits = getattr(room, name)(labels, logits=np.log(p))
-        np.testing.assert_allclose(getattr(room, name)(labels, p), of_logits, rtol=1e-6)
+    for name, options in (
+        ("negative_log_likelihood", {}),
+        ("calibrated_negative_log_likelihood", {"seed": 0}),
+    ):
+        of_logits = getattr(room, name)(labels, logits=np.log(p), **options)
+        of_p = getattr(room, name)(labels, p, **options)
+        np.testing.assert_allclose(of_p, of_logits, rtol=1e-6)
     for name in ("brier_decomposition", "brier_decomposition_exact"):
         parts = getattr(room, name)(labels, p)
         assert tuple(parts) == tuple(getattr(room, name)(labels, probabilities=p))

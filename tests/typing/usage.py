@@ -46,8 +46,8 @@ assert_type(state + state, um_np.GeneralCalibrationError)
 assert_type(sum([state, state]), um_np.GeneralCalibrationError | Literal[0])
 assert_type(um.numpy.ece(labels, probabilities), float)
 data: dict[str, Any] = {"labels": labels, "probabilities": probabilities}
-interval = um_np.bootstrap(um_np.ece, alpha=0.1, **data)
-interval = um_np.bootstrap(um_np.ece, labels, probabilities, alpha=0.1)
+interval = um_np.bootstrap(um_np.ece, level=0.9, **data)
+interval = um_np.bootstrap(um_np.ece, labels, probabilities, level=0.9)
 lower, estimate, upper = interval
 interval = um_np.bootstrap_difference(um_np.ece, data, data, seed=0)
 scaling = um_np.TemperatureScaling().fit(labels, probabilities)

@@ -17,7 +17,7 @@ The sections on a classifier:
   scoring_rules         Brier score, its parts, and negative log-likelihood
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
-  mending               the cross-validated gain by temperature, vector and isotonic
+  recalibration         the cross-validated gain by temperature, vector and isotonic
                         maps, and for two classes by Venn-Abers calibration; and the
                         size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?

@@ -125,17 +125,17 @@ def report(
 
     The report has a verdict of a few lines, pictures and tables. For a classifier it
     shows calibration errors with their intervals and with the errors that chance alone
-    gives, scoring rules, how much mending would help, and whether confidence tells
-    right decisions from wrong ones. For `probabilities` [N, M, K] of the M members of
-    an ensemble it shows the same for their mean. For `correct` with `confidences` of a
-    language model, an expert or an alarm it shows the same without classes, and above
-    which confidence the model may answer alone. For a regression, `means` with
-    `stddevs` or `variances`, it says whether the error bars are right. With `groups`
-    it says for whom the model is wrong more often than it says. The calibration of two
-    classes is judged by P(class 1), not by the decisions. P(class 1) in one column, and
-    `survival` at a time `at`, are reported as risks of an event, with the numbers that
-    medicine asks for. `python -m uncertainty_metrics
-    report FILE` writes the same report for a file.
+    gives, scoring rules, how much recalibration would help, and whether confidence
+    tells right decisions from wrong ones. For `probabilities` [N, M, K] of the M
+    members of an ensemble it shows the same for their mean. For `correct` with
+    `confidences` of a language model, an expert or an alarm it shows the same without
+    classes, and above which confidence the model may answer alone. For a regression,
+    `means` with `stddevs` or `variances`, it says whether the error bars are right.
+    With `groups` it says for whom the model is wrong more often than it says. The
+    calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
+    in one column, and `survival` at a time `at`, are reported as risks of an event,
+    with the numbers that medicine asks for. `python -m uncertainty_metrics report FILE`
+    writes the same report for a file.
 
     Args:
       labels: the true values, shape [...]: for a classifier the numbers of the classes

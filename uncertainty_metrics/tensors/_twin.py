@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
+from uncertainty_metrics import _arguments
 from uncertainty_metrics.ops import (
     IS_JAX,
     _execution,
@@ -30,13 +31,6 @@ P = ParamSpec("P")
 _OF_TENSORS = (
     "float32, or float64 for float64 predictions. Compiled code returns NaN for wrong "
     "values, for which eager code raises ValueError."
-)
-
-
-# The arguments that give the result its type, of functions that NumPy may compute.
-_PREDICTIONS = (
-    *("probabilities", "logits", "probs", "confidences", "scores", "losses"),
-    *("predictions", "uncertainties", "mean", "var", "stddevs", "predictive_samples"),
 )
 
 
@@ -63,10 +57,10 @@ def twin(
         parameters gives the result of NumPy its type.
     """
     signature = inspect.signature(declaration)
-    if by_numpy and not signature.parameters.keys() & {*_PREDICTIONS}:
+    if by_numpy and not signature.parameters.keys() & {*_arguments.PREDICTIONS}:
         raise TypeError(
             f"with `by_numpy`, a parameter of `{declaration.__name__}` must be in "
-            f"{__name__}._PREDICTIONS. Received: {signature}"
+            f"`PREDICTIONS` of {_arguments.__name__}. Received: {signature}"
         )
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
@@ -120,7 +114,7 @@ def _left_to_numpy(
     arguments, given = bound.arguments, []
     if arguments.get("groups") is not None:
         return None  # The two halves have other rules for the number of groups.
-    for name in _PREDICTIONS:
+    for name in _arguments.PREDICTIONS:
         if arguments.get(name) is not None:
             arguments[name] = _inputs.as_tensor(name, arguments[name])
             given.append(arguments[name])

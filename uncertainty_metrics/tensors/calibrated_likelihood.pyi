@@ -13,7 +13,7 @@ def calibrated_negative_log_likelihood(
     *,
     folds: int = 2,
     repeats: int = 5,
-    seed: int = 0,
+    seed: int | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
@@ -33,7 +33,8 @@ def calibrated_negative_log_likelihood(
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
       seed: seed of the splits, an integer in [0, 2^32), which gives the same splits in
-        NumPy and TensorFlow.
+        NumPy and of tensors. None makes new splits in each call; a compiled function
+        keeps those with which it was traced.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. An example is in one fold, whatever its weight.
       ignore_index: a label whose examples are left out.
@@ -51,8 +52,12 @@ def calibrated_negative_log_likelihood(
     Example:
       >>> import uncertainty_metrics as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
-      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
-      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
+      >>> score = um.calibrated_negative_log_likelihood(
+      ...     labels, logits=logits, seed=0
+      ... )
+      >>> doubled = um.calibrated_negative_log_likelihood(
+      ...     labels, logits=2 * logits, seed=0
+      ... )
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
       (True, True)
 

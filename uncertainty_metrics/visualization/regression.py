@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.numpy.regression import _forecasts
 from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
@@ -543,21 +543,21 @@ _BAND_STYLE = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}
 def _draw_bars(
     ax: Any,
     own: bool,
-    histogram: dict[str, np.ndarray],
+    histogram: PITHistogram,
     color: str,
     consistency_band: float | None,
 ) -> None:
-    density, edges = histogram["density"], histogram["edges"]
+    density, edges = histogram.density, histogram.edges
     style = {"color": color, "edgecolor": "white", "linewidth": 0.6}
     bars = ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
-    each = zip(bars, edges[:-1], edges[1:], density, histogram["counts"], strict=True)
+    each = zip(bars, edges[:-1], edges[1:], density, histogram.counts, strict=True)
     for bar, low, high, height, count in each:
         tip = f"PIT {low:.3g} to {high:.3g}: density {height:.3f}, n = {count:.6g}"
         _series.set_tips(bar, tip)
     top = np.max(density)
     if consistency_band is not None:
         label = _series.band_label(consistency_band)
-        ends = _chance(histogram["counts"], consistency_band)
+        ends = _chance(histogram.counts, consistency_band)
         ax.axhspan(*ends, zorder=0, label=label, **_BAND_STYLE)
         ax.hlines(ends, 0, 1, color=_series.BAND_EDGE)
         top = max(top, ends[1])
@@ -568,11 +568,11 @@ def _draw_bars(
 def _draw_ecdf(
     ax: Any,
     own: bool,
-    histogram: dict[str, np.ndarray],
+    histogram: PITHistogram,
     color: str,
     consistency_band: float | None,
 ) -> None:
-    counts, points = histogram["counts"], histogram["edges"]
+    counts, points = histogram.counts, histogram.edges
     share = np.append(0, np.cumsum(counts)) / np.sum(counts)
     ax.plot(points, share - points, color=color, label="Observed", zorder=3)
     top = np.max(np.abs(share - points))

@@ -2,8 +2,8 @@
 
 A classifier decides for its most probable class, and its confidence is the probability
 of this class. For answers, the user gives correctness and confidence. The sections on
-calibration, on mending and on selective prediction need only these two, so they are the
-same for classifiers and for answers.
+calibration, on recalibration and on selective prediction need only these two, so they
+are the same for classifiers and for answers.
 
 The calibration of two classes is judged by the probability of one of them, the event: a
 decision does not show that this probability is too low everywhere (`judged_of`).
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._report.data._averaged_members import averaged
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -26,7 +27,6 @@ from uncertainty_metrics._report.data._predictions import (
     remembered,
     rows_of,
 )
-from uncertainty_metrics._report.sections._ensemble import averaged
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 

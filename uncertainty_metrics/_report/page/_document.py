@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.page._blocks import (
+from uncertainty_metrics._report.page._document_regression import regression_chapters
+from uncertainty_metrics._report.page._document_risk import (
+    comparison_of_risks,
+    risk_chapter,
+    survival_chapters,
+)
+from uncertainty_metrics._report.sections._blocks import (
     SIDES,
     Block,
     Chapter,
@@ -25,12 +31,6 @@ from uncertainty_metrics._report.page._blocks import (
     model,
     number,
     significant,
-)
-from uncertainty_metrics._report.page._document_regression import regression_chapters
-from uncertainty_metrics._report.page._document_risk import (
-    comparison_of_risks,
-    risk_chapter,
-    survival_chapters,
 )
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
@@ -71,7 +71,7 @@ def _chapters_of_decisions(report: dict[str, Any]) -> list[Chapter]:
         _posterior(report),
         _scoring_rules(report),
         intervals_chapter(report["intervals"]),
-        *([_mending(report)] if "mending" in report else []),
+        *([_recalibration(report)] if "recalibration" in report else []),
     ]
     of_decisions, of_groups = [_selective_prediction(report)], []
     if "groups" in report:
@@ -203,11 +203,11 @@ def _selective_prediction(report: dict[str, Any]) -> Chapter:
     return Chapter(title, blocks)
 
 
-def _mending(report: dict[str, Any]) -> Chapter:
-    section = report["mending"]
+def _recalibration(report: dict[str, Any]) -> Chapter:
+    section = report["recalibration"]
     blocks: list[Any] = [*_sampled(report), Text(section["verdict"])]
     if section["best"] is not None:
-        blocks.append(_picture_list.MENDED.block(report))
+        blocks.append(_picture_list.RECALIBRATED.block(report))
     if section["scores"]:
         rows = [
             (name, *map(number, row.values()))
@@ -217,9 +217,9 @@ def _mending(report: dict[str, Any]) -> Chapter:
         blocks += [
             Text(
                 f"Negative log-likelihood (NLL), {brier} and ece of "
-                f"{section['examples']} examples, cross-validated: the map that mends "
-                f"an example was fitted to the other {section['folds'] - 1} of "
-                f"{section['folds']} folds."
+                f"{section['examples']} examples, cross-validated: the map that "
+                "recalibrates an example was fitted to the other "
+                f"{section['folds'] - 1} of {section['folds']} folds."
             ),
             Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
         ]
@@ -247,7 +247,7 @@ def _mending(report: dict[str, Any]) -> Chapter:
     if sets["metrics"]:
         table = metrics_table("Conformal sets", "sets", sets["metrics"])
         blocks += [Text(sets["verdict"]), table]
-    return Chapter("What mending would give", blocks)
+    return Chapter("What recalibration would give", blocks)
 
 
 def _sampled(report: dict[str, Any]) -> list[Text]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.page._blocks import (
+from uncertainty_metrics._report.sections._blocks import (
     Block,
     Chapter,
     Table,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.page._blocks import (
+from uncertainty_metrics._report.sections import _risk, _survival
+from uncertainty_metrics._report.sections._blocks import (
     SIDES,
     Block,
     Chapter,
@@ -15,7 +16,6 @@ from uncertainty_metrics._report.page._blocks import (
     metrics_table,
     number,
 )
-from uncertainty_metrics._report.sections import _risk, _survival
 
 _ON_WEIGHTS = (
     "An example that was censored by the horizon has weight 0, and the others have "

@@ -21,6 +21,10 @@ from uncertainty_metrics._report.data._decided import (
     examples_of_event,
     name_of_event,
 )
+from uncertainty_metrics._report.data._normal_forecasts import (
+    forecasts_of,
+    normal_arguments,
+)
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -37,11 +41,7 @@ from uncertainty_metrics._report.sections._calibration_words import Terms, terms
 from uncertainty_metrics._report.sections._drift import drift_of, statistics_of
 from uncertainty_metrics._report.sections._groups import table_of
 from uncertainty_metrics._report.sections._posterior import ece_draws
-from uncertainty_metrics._report.sections._recalibration import mended
-from uncertainty_metrics._report.sections._regression import (
-    forecasts_of,
-    normal_arguments,
-)
+from uncertainty_metrics._report.sections._recalibration import recalibrated
 from uncertainty_metrics._report.sections._risk import THRESHOLDS, amount, if_defined
 from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.watching.calibration_by_group import (
@@ -54,6 +54,8 @@ _WIDTH = 4.5
 _BINS_OF_RISKS = 50
 # Groups of equal size that are drawn on the calibration curve of risks.
 _GROUPS_OF_RISKS = 10
+# Two reports of the same data draw the same bands.
+_SEED = 0
 # Most letters in the name of a group: a longer name leaves no room for the gap.
 _LONGEST = 28
 
@@ -110,6 +112,7 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        seed=_SEED,
         positive_class=is_of_event,
         title="Reliability diagram",
     )
@@ -168,10 +171,10 @@ def draw_risk_coverage(models: dict[str, Decided]) -> Any:
     )
 
 
-def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
+def draw_recalibrated(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws a diagram before and after the best map for each model that has a map."""
     each_rows = _rows_of_each(models)
-    mended_models = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
+    of_maps = {name: recalibrated(rows, num_bins) for name, rows in each_rows.items()}
     return _panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
@@ -179,11 +182,12 @@ def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            seed=_SEED,
             positive_class=of_model.is_of_event,
             **options,
         ),
-        {name: of_model for name, of_model in mended_models.items() if of_model.drawn},
-        "Before and after mending",
+        {name: of_model for name, of_model in of_maps.items() if of_model.drawn},
+        "Before and after recalibration",
     )
 
 
@@ -314,13 +318,13 @@ def draw_groups(models: dict[str, Decided]) -> Any:
     rows = _rows_of_each(models)
     attributes = {_series.plain(name) for each in rows.values() for name in each.groups}
     alone = attributes.pop() if len(attributes) == 1 else ""
-    mended_models = {name: table_of(each) for name, each in rows.items() if each.groups}
-    most = max(len(table) for table in mended_models.values())
+    tables = {name: table_of(each) for name, each in rows.items() if each.groups}
+    most = max(len(table) for table in tables.values())
     terms = terms_of(name_of_event(next(iter(rows.values()))))
     return _panels(
         1.7 + 0.27 * min(most, MOST_GROUPS),
         lambda table, **options: _draw_groups(table, f"{alone}=", terms, **options),
-        mended_models,
+        tables,
         f"Calibration by {_shortened(alone) or 'group'}",
     )
 

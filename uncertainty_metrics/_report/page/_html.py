@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from uncertainty_metrics._report.page import _blocks, _document
-from uncertainty_metrics._report.sections import _verdict
+from uncertainty_metrics._report.page import _document
+from uncertainty_metrics._report.sections import _blocks, _verdict
 
 # The browser lets the page load nothing: the pictures are part of the page.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

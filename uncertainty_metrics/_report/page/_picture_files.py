@@ -7,9 +7,9 @@ from typing import Any
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report.data._predictions import Model
-from uncertainty_metrics._report.page._blocks import SIDES
 from uncertainty_metrics._report.page._picture_list import PICTURES
 from uncertainty_metrics._report.page._svg import style
+from uncertainty_metrics._report.sections._blocks import SIDES
 from uncertainty_metrics._report.sections._build import errors_naming, task_of
 
 SHIPPED_REMARK = " (shipped with the package)"

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 from uncertainty_metrics._report.data._predictions import Predictions, rows_of
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.page import _blocks, _drawings
-from uncertainty_metrics._report.page._blocks import number
+from uncertainty_metrics._report.page import _drawings
+from uncertainty_metrics._report.sections import _blocks
+from uncertainty_metrics._report.sections._blocks import number
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
     terms_in,
 )
 from uncertainty_metrics._report.sections._comparison import drifts
-from uncertainty_metrics._report.sections._recalibration import mended
+from uncertainty_metrics._report.sections._recalibration import recalibrated
 
 
 class ReportPicture(NamedTuple):
@@ -49,7 +50,7 @@ class ReportPicture(NamedTuple):
 
 
 def _has_map(rows: Any, num_bins: int) -> bool:
-    return rows is not None and bool(mended(rows, num_bins).drawn)
+    return rows is not None and bool(recalibrated(rows, num_bins).drawn)
 
 
 def _has_groups(rows: Any) -> bool:
@@ -144,13 +145,13 @@ POSTERIORS = ReportPicture(
     caption=_caption_of_posteriors,
 )
 
-MENDED = ReportPicture(
-    "mended_reliability_diagram.png",
+RECALIBRATED = ReportPicture(
+    "recalibrated_reliability_diagram.png",
     "before and after the best map, on examples that it was not fitted to",
-    _drawings.draw_mended,
+    _drawings.draw_recalibrated,
     alt=lambda report: (
-        "Reliability diagram of the model as it is and mended. "
-        f"{report['mending']['verdict']}"
+        "Reliability diagram of the model as it is and recalibrated. "
+        f"{report['recalibration']['verdict']}"
     ),
     caption=lambda report: (
         f"{_against(report)}, before and after, on examples that the map was "
@@ -187,7 +188,7 @@ ENSEMBLE = ReportPicture(
     caption=lambda report: (
         "Confidence and accuracy of the decisions, and the ECE of these: points above "
         "0 are underconfident, points below 0 overconfident. Averaging lowers "
-        "confidence: this mends members below 0 and harms members above 0."
+        "confidence: this helps members below 0 and harms members above 0."
     ),
     is_drawn=lambda models, num_bins: (
         isinstance(models[0], Predictions) and models[0].members > 1
@@ -310,10 +311,13 @@ ERRORS = ReportPicture(
 # The pictures of each task, in the order of the files.
 PICTURES: dict[str, tuple[ReportPicture, ...]] = {
     "classification": (
-        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, RISK_CURVE, DECISIONS),
+        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, RECALIBRATED, RISK_CURVE, DECISIONS),
         *(GROUPS, ENSEMBLE, DRIFT),
     ),
-    "confidences": (RELIABILITY, RISK_COVERAGE, POSTERIORS, MENDED, GROUPS, DRIFT),
+    "confidences": (
+        *(RELIABILITY, RISK_COVERAGE, POSTERIORS, RECALIBRATED),
+        *(GROUPS, DRIFT),
+    ),
     "regression": (COVERAGE, PIT_HISTOGRAM, ERRORS),
     "survival": (RISK_CURVE, DECISIONS),
 }

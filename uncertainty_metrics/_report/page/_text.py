@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics._report.page import _blocks, _document
-from uncertainty_metrics._report.sections import _verdict
+from uncertainty_metrics._report.page import _document
+from uncertainty_metrics._report.sections import _blocks, _verdict
 
 _WIDTH = 88
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._report.data._answers import answers_of
-from uncertainty_metrics._report.data._classifier import classified
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
@@ -17,9 +15,14 @@ from uncertainty_metrics._report.data._predictions import (
     Regression,
     Spread,
 )
-from uncertainty_metrics._report.data._survival import ARGUMENTS, survival_of_arguments
 from uncertainty_metrics._report.reading import _column_names
+from uncertainty_metrics._report.reading._answers_from_columns import answers_of
+from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._survival_from_columns import (
+    ARGUMENTS,
+    survival_of_arguments,
+)
 from uncertainty_metrics.numpy import _inputs, _missing
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}

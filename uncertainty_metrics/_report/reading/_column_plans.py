@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics._report.data._answers import answers_of
-from uncertainty_metrics._report.data._classifier import classified
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
@@ -22,8 +20,6 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
     Regression,
 )
-from uncertainty_metrics._report.data._survival import SurvivalNames, survival_of
-from uncertainty_metrics._report.data._survival import names_of as survival_names_of
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
@@ -31,6 +27,8 @@ from uncertainty_metrics._report.reading._answer_columns import (
     AnswerNames,
     names_of,
 )
+from uncertainty_metrics._report.reading._answers_from_columns import answers_of
+from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
     Choice,
     Columns,
@@ -40,6 +38,13 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._survival_from_columns import (
+    SurvivalNames,
+    survival_of,
+)
+from uncertainty_metrics._report.reading._survival_from_columns import (
+    names_of as survival_names_of,
+)
 
 # The column of lm-evaluation-harness that says how an answer was read from the text.
 _FILTER = "filter"

@@ -13,8 +13,6 @@ from typing import IO
 
 import numpy as np
 
-from uncertainty_metrics._report.data._answers import answers_of, check_percent
-from uncertainty_metrics._report.data._classifier import classified
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
@@ -24,11 +22,14 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     silent,
 )
-from uncertainty_metrics._report.data._survival import names_of as survival_names_of
-from uncertainty_metrics._report.data._survival import survival_of
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
+from uncertainty_metrics._report.reading._answers_from_columns import (
+    answers_of,
+    check_percent,
+)
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
     Choice,
     among,
@@ -50,6 +51,10 @@ from uncertainty_metrics._report.reading._json_and_excel_tables import (
     RecordTable,
 )
 from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
+from uncertainty_metrics._report.reading._survival_from_columns import (
+    names_of as survival_names_of,
+)
+from uncertainty_metrics._report.reading._survival_from_columns import survival_of
 from uncertainty_metrics.numpy import _archive
 
 FILE_FORMAT = """\

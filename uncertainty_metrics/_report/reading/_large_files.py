@@ -16,9 +16,8 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data import _row_subsets
-from uncertainty_metrics._report.data._answers import check_percent
-from uncertainty_metrics._report.data._classifier import classified
 from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     ExampleError,
@@ -30,6 +29,8 @@ from uncertainty_metrics._report.data._predictions import (
     silent,
 )
 from uncertainty_metrics._report.reading import _file_parts, _files
+from uncertainty_metrics._report.reading._answers_from_columns import check_percent
+from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import Choice, existing
 from uncertainty_metrics._report.reading._column_plans import (
     Plan,
@@ -40,7 +41,6 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
-from uncertainty_metrics._report.sections._regression import forecasts_of
 from uncertainty_metrics.numpy import _threads
 from uncertainty_metrics.numpy.summaries.summary import Summary, summary_of
 
@@ -374,7 +374,8 @@ def _read_piece(piece: _Piece) -> tuple[_Piece, _Part]:
 
 def _source_of_all(paths: Sequence[pathlib.Path]) -> str:
     """Returns what to call several files: the first, and how many more there are."""
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    others = len(paths) - 1
+    more = f" and {'one' if others == 1 else others} more" if others else ""
     return f"{_files.source_of(paths[0])}{more}"
 
 

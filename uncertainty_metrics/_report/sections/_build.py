@@ -18,7 +18,6 @@ from uncertainty_metrics._report.data._predictions import (
     rows_of,
     silent,
 )
-from uncertainty_metrics._report.page._blocks import SIDES
 from uncertainty_metrics._report.sections import (
     _classifier_or_answers,
     _comparison,
@@ -27,6 +26,7 @@ from uncertainty_metrics._report.sections import (
     _survival,
     _verdict,
 )
+from uncertainty_metrics._report.sections._blocks import SIDES
 from uncertainty_metrics.version import __version__
 
 _SHOWN = 50  # Most names of columns in a note on columns that are left out.

@@ -22,7 +22,7 @@ from uncertainty_metrics._report.sections._ensemble import ensemble
 from uncertainty_metrics._report.sections._groups import groups
 from uncertainty_metrics._report.sections._p_values import is_clear
 from uncertainty_metrics._report.sections._posterior import bayesian_ece, num_draws
-from uncertainty_metrics._report.sections._recalibration import mended
+from uncertainty_metrics._report.sections._recalibration import recalibrated
 from uncertainty_metrics._report.sections._risk import notes_on, risk
 from uncertainty_metrics._report.sections._selective_prediction import (
     SELECTIVE_OPTIONS,
@@ -73,8 +73,8 @@ def sections(
     tell("computes intervals")
     report["intervals"] = intervals(model, num_bins)
     if rows is not None:
-        tell("fits maps that mend the predictions")
-        report["mending"] = mended(rows, num_bins).section
+        tell("fits maps that recalibrate the predictions")
+        report["recalibration"] = recalibrated(rows, num_bins).section
     tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(model)
     if not isinstance(model, Confidences) and has_risks(model):

@@ -20,8 +20,8 @@ from uncertainty_metrics._report.data._predictions import (
     Survival,
     is_of_answers,
 )
-from uncertainty_metrics._report.page._blocks import SIDES
 from uncertainty_metrics._report.sections import _regression, _risk, _survival
+from uncertainty_metrics._report.sections._blocks import SIDES
 from uncertainty_metrics._report.sections._bootstrap_intervals import differences
 from uncertainty_metrics._report.sections._drift import can_drift, drift
 from uncertainty_metrics._report.sections._p_values import (

@@ -51,12 +51,12 @@ def decimals(error: float) -> int:
 def verdict_on_chance(p: float) -> str:
     """Returns the end of a sentence on what chance alone gives a calibrated model."""
     if is_clear(p):
-        verdict = "this one shows more than chance"
+        verdict = "this model shows more than chance"
     elif is_borderline(p):
-        verdict = "this one is borderline"
+        verdict = "this model is borderline"
     else:
-        verdict = "this one may be calibrated"
-    return f"and as much as this one with p {shown_p_value(p)}: {verdict}"
+        verdict = "this model may be calibrated"
+    return f"p {shown_p_value(p)} for this value: {verdict}"
 
 
 def against_constant(

@@ -62,7 +62,7 @@ def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
         f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
         f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
         f"data is {ece:.4f}. By chance alone a calibrated model would show up to about "
-        f"{chance:.4f} on such data, {verdict_on_chance(p)}"
+        f"{chance:.4f} on such data; {verdict_on_chance(p)}"
     )
     if not is_clear(p):
         verdict += (

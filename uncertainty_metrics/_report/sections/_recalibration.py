@@ -1,4 +1,4 @@
-"""The section on mending: the gain by recalibration, cross-validated on these data."""
+"""The section on recalibration: the gain by each map, cross-validated on these data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 
 
-class Mended(NamedTuple):
+class Recalibrated(NamedTuple):
     """Cross-validated forecasts.
 
     Attributes:
@@ -96,7 +96,7 @@ def folds_of(size: int) -> np.ndarray:
 
 
 @remembered
-def mended(model: Rows, num_bins: int) -> Mended:
+def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     """Returns the section and the forecasts that its picture shows.
 
     Args:
@@ -121,7 +121,7 @@ def mended(model: Rows, num_bins: int) -> Mended:
         reason = "fewer than 10 examples have the event, or do not have it"
     if reason:
         section["verdict"] = f"Too few to say: {reason}."
-        return Mended(section, {}, kind, {})
+        return Recalibrated(section, {}, kind, {})
 
     given = decisions_of(model).confidences if of_answers else examples.predictions
     chosen = _chosen(labels, examples.num_classes)
@@ -145,10 +145,10 @@ def mended(model: Rows, num_bins: int) -> Mended:
         for name, of_map in forecasts.items()
     }
     scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
-    found = Mended(section, scored, kind, forecasts)
+    found = Recalibrated(section, scored, kind, forecasts)
     if of_answers:
         scored = {"correct": labels == 1, "sample_weight": weights}
-        found = Mended(section, scored, "confidences", forecasts)
+        found = Recalibrated(section, scored, "confidences", forecasts)
     elif (event := event_of(model)) is not None:
         of_event = (labels == event).astype(np.int64)
         scored |= {"labels": of_event}
@@ -156,7 +156,9 @@ def mended(model: Rows, num_bins: int) -> Mended:
             name: _probabilities(kind, of_map)[:, event]
             for name, of_map in forecasts.items()
         }
-        found = Mended(section, scored, "probabilities", forecasts, is_of_event=True)
+        found = Recalibrated(
+            section, scored, "probabilities", forecasts, is_of_event=True
+        )
     for name, of_map in found.forecasts.items():
         section["scores"][name] = {
             score: float(np.average(values, weights=weights))
@@ -206,7 +208,7 @@ def _mapped(
 
 
 def _maps_of(model: Rows) -> tuple[str, ...]:
-    """Returns the names of the maps that may mend a model."""
+    """Returns the names of the maps that may recalibrate a model."""
     if isinstance(model, Confidences):
         return _OF_ANSWERS
     return _OF_TWO_CLASSES if examples_of(model).num_classes == 2 else _OF_CLASSES
@@ -265,15 +267,15 @@ def _cross_validated(
 ) -> np.ndarray:
     """Returns the forecasts of each fold by the map fitted to the other folds."""
     (kind, values), weights = *given.items(), data["sample_weight"]
-    mended_values = np.empty_like(values)
+    after = np.empty_like(values)
     for rest, fold in _splits(folds):
         fitted = calibrator().fit(
             data["labels"][rest],
             **{kind: values[rest]},
             sample_weight=None if weights is None else weights[rest],
         )
-        mended_values[fold] = fitted.transform(**{kind: values[fold]})
-    return mended_values
+        after[fold] = fitted.transform(**{kind: values[fold]})
+    return after
 
 
 def _judge(
@@ -310,16 +312,16 @@ def _judge(
     # A map with a clear gain comes before a map whose larger gain may be chance.
     best = max(maps, key=lambda name: (_is_clear(ends[name]), ends[name][1]))
     section["best"] = best
-    section["needs_mending"] = _is_clear(ends[best])
+    section["needs_recalibration"] = _is_clear(ends[best])
     title = _MAPS[best][1]
     score = "negative log-likelihood" if finite else "Brier score"
     if criterion == "brier_score_zero_based":
         score = "Brier score (0 to 2)"
     before, after = (section["scores"][name][criterion] for name in (AS_IT_IS, best))
-    if section["needs_mending"]:
+    if section["needs_recalibration"]:
         verdict = (
-            f"Mending would help: {title} lowers the {score} from {before:.4f} to "
-            f"{after:.4f} on examples that it was not fitted to"
+            f"Recalibration would help: {title} lowers the {score} from {before:.4f} "
+            f"to {after:.4f} on examples that it was not fitted to"
         )
     else:
         verdict = (
@@ -351,7 +353,7 @@ def _why_brier(each: dict[str, dict[str, np.ndarray]], outcomes: str) -> str:
 
 
 def _code(best: str, model: Rows, kind: str) -> list[str]:
-    """Returns the lines of code that mend forecasts, with the names of a file's arrays.
+    """Returns lines of code that recalibrate, with the names of a file's arrays.
 
     An ensemble's forecasts, the mean of the probabilities, are no array of the file, so
     the code calls them `mean`.
@@ -369,7 +371,7 @@ def _code(best: str, model: Rows, kind: str) -> list[str]:
     return [
         "import uncertainty_metrics.numpy as um",
         *([fit, f"    {data}{weights}", ")"] if weighted else [f"{fit}{data})"]),
-        f"mended = scaling.transform({kind}=new_{name})",
+        f"recalibrated = scaling.transform({kind}=new_{name})",
     ]
 
 

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import _checks
-from uncertainty_metrics._report.data._predictions import Regression, remembered
+from uncertainty_metrics._report.data._normal_forecasts import (
+    forecasts_of,
+    normal_arguments,
+)
+from uncertainty_metrics._report.data._predictions import Regression
 from uncertainty_metrics._report.sections._bootstrap_intervals import (
     INTERVAL_LEVEL,
     TOO_HIGH,
@@ -26,7 +29,7 @@ from uncertainty_metrics._report.sections._p_values import (
     verdict_on_chance,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -34,49 +37,6 @@ _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 _NUM_DRAWS, _SEED = 2000, 0
 # n uniform values exceed this Kolmogorov distance / sqrt(n) with probability 5%.
 _KOLMOGOROV = 1.358
-
-
-@remembered
-def forecasts_of(model: Regression) -> _forecasts.Forecasts:
-    """Returns the errors, variances and weights of the examples of positive weight.
-
-    Raises:
-      TypeError, ValueError: an argument is not valid; the message uses the name of the
-        argument in the file.
-    """
-    return _forecasts.checked_forecasts(
-        model.mean,
-        _variances(model),
-        model.target,
-        sample_weight=model.sample_weight,
-        names=("mean", model.kind),
-    )
-
-
-def _variances(model: Regression) -> np.ndarray:
-    if model.kind == "variance":
-        return model.values
-    stddev = _inputs.as_array("stddev", model.values)
-    bad = stddev <= 0
-    if np.any(bad):  # The square of a negative number would look valid.
-        raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
-    return np.square(stddev, dtype=np.float64)
-
-
-def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
-    """Returns the data as arguments of the metrics.
-
-    The metrics depend only on errors and variances, so the predictions are 0 and the
-    targets are the errors. Weights are at most 1, so that their squares do not
-    overflow.
-    """
-    weights = forecasts.weights
-    return {
-        "predictions": np.zeros_like(forecasts.errors),
-        "uncertainties": forecasts.variances,
-        "targets": forecasts.errors,
-        "sample_weight": None if weights is None else weights / weights.max(),
-    }
 
 
 def _check_size(forecasts: _forecasts.Forecasts) -> None:
@@ -151,7 +111,7 @@ def _calibration(
     coverage_verdict = (
         f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "
         "points on average. By chance alone a calibrated model would show up to about "
-        f"{100 * chance:.1f} on such data, {verdict_on_chance(p)}."
+        f"{100 * chance:.1f} on such data; {verdict_on_chance(p)}."
     )
     return {
         "verdict": f"{verdict} {coverage_verdict}",
@@ -222,7 +182,9 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
             }
         ),
         "distance_by_chance": chance,
-        "histogram": {name: values.tolist() for name, values in histogram.items()},
+        "histogram": {
+            name: values.tolist() for name, values in histogram._asdict().items()
+        },
     }
 
 
@@ -419,7 +381,7 @@ def _recalibration(
             "Negative log-likelihood with this factor, same data.",
         )
     return {
-        "verdict": "One factor for all variances, the temperature, mends error bars "
+        "verdict": "One factor for all variances, the temperature, corrects error bars "
         "that are too wide or too narrow everywhere alike. Fit the temperature with "
         "um.regression.TemperatureScaling, on data that were used neither to train nor "
         "to test the model.",

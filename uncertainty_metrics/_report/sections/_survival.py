@@ -29,7 +29,7 @@ _OF_RISKS: dict[str, Callable[..., Any]] = {
     "calibration_intercept": um.calibration_intercept,
     "calibration_slope": um.calibration_slope,
 }
-# With more examples the interval of C would take minutes, and is left out.
+# Above this size C's interval would take minutes; it is left out.
 _MOST_WITH_C = 5000
 # What a comparison shows.
 _COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
@@ -145,7 +145,7 @@ def _bootstrapped(
                 _values,
                 **arguments,
                 num_resamples=_NUM_RESAMPLES,
-                alpha=1 - INTERVAL_LEVEL,
+                level=INTERVAL_LEVEL,
                 method="percentile",
                 seed=_SEED,
             )

@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._report.data._risks import is_too_few
-from uncertainty_metrics._report.page._blocks import SIDES, model, number, significant
+from uncertainty_metrics._report.sections._blocks import (
+    SIDES,
+    model,
+    number,
+    significant,
+)
 from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
     terms_in,
@@ -30,7 +35,7 @@ from uncertainty_metrics._report.sections._p_values import (
 from uncertainty_metrics._report.sections._risk import finding
 from uncertainty_metrics.numpy import _wilson
 
-# With fewer examples a verdict means almost nothing. Mending needs as many.
+# With fewer examples a verdict means almost nothing. Recalibration needs as many.
 LEAST = 50
 _TOO_FEW = "Too few to say"
 _LEVEL = 0.95
@@ -75,7 +80,7 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
         "regression": ("crps", "CRPS", significant),
         "survival": ("brier_score", "Brier score", number),
     }.get(task, ("brier_score_zero_based", _BRIER_OF_CLASSES, number))
-    title = f"Beside {source}"
+    title = f"Compared with {source}"
     if "drift" in comparison:
         return _drift(comparison["drift"], title)._asdict()
     ends = comparison["differences"].get(score)
@@ -120,7 +125,7 @@ def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
         value = f"The {better} is right more often"
         level = "good" if better == "first" else "bad"
     tile = Tile(
-        f"Beside {source}",
+        f"Compared with {source}",
         value,
         f"{comparison['quality']} {comparison['verdict']}",
         level,
@@ -150,8 +155,8 @@ def _of_classifier(report: dict[str, Any]) -> Iterator[Tile]:
         "the class frequencies",
         number,
     )
-    if "mending" in report:
-        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if "recalibration" in report:
+        yield _recalibration(report["recalibration"], report["bayesian_ece"]["p_value"])
     if "groups" in report:
         yield _groups(report["groups"])
 
@@ -177,8 +182,8 @@ def _of_risks(report: dict[str, Any]) -> Iterator[Tile]:
     _, level = _graded(p, "", "")
     ece, detail = _error_and_chance(report)
     yield Tile("Calibration error", ece, detail, "unclear" if few else level)
-    if "mending" in report:
-        yield _mending(report["mending"], min(p, section["p_value"]))
+    if "recalibration" in report:
+        yield _recalibration(report["recalibration"], min(p, section["p_value"]))
     if "groups" in report:
         yield _groups(report["groups"])
     yield _accuracy(report)
@@ -190,8 +195,8 @@ def _of_confidences(report: dict[str, Any]) -> Iterator[Tile]:
     yield _against_constant(
         report["scoring_rules"]["constant"], "Brier score", "the accuracy", number
     )
-    if "mending" in report:
-        yield _mending(report["mending"], report["bayesian_ece"]["p_value"])
+    if "recalibration" in report:
+        yield _recalibration(report["recalibration"], report["bayesian_ece"]["p_value"])
     if report["selective_prediction"]["promise"]["verdict"]:
         yield _alone(report)
     if "groups" in report:
@@ -291,8 +296,8 @@ def _error_and_chance(report: dict[str, Any]) -> tuple[str, str]:
     of_event = "" if event is None else f" of {terms_in(report).score}"
     return shown, (
         f"Calibration error (ECE){of_event} {shown}; with {interval['level']:.0%} "
-        f"probability {low} to {high}. Chance alone gives a calibrated model up to "
-        f"{chance}, and as much as this with p {shown_p_value(p)}."
+        f"probability {low} to {high}. A calibrated model would show up to {chance} "
+        f"here; p {shown_p_value(p)} for this value."
     )
 
 
@@ -322,19 +327,19 @@ def _against_constant(
     else:
         value, level = "Not clearly better", "unclear"
     if constant > 0:
-        detail += f" As large a difference by chance: p {shown_p_value(p)}."
+        detail += f" A difference this large by chance has p {shown_p_value(p)}."
     return Tile("Against a constant forecast", value, detail, level)
 
 
-def _mending(section: dict[str, Any], p: float) -> Tile:
+def _recalibration(section: dict[str, Any], p: float) -> Tile:
     """Returns the tile of the best map; p is from the test of calibration."""
-    needs = section.get("needs_mending")
+    needs = section.get("needs_recalibration")
     if needs is None:
-        return Tile("Mending", _TOO_FEW, section["verdict"], "unclear")
+        return Tile("Recalibration", _TOO_FEW, section["verdict"], "unclear")
     value, level = "Would help", "bad"
     if not needs:
         # A model may be miscalibrated, for example for some groups, and yet no map of
-        # its confidences mends it.
+        # its confidences makes it calibrated.
         value, level = "Not clearly needed", "good"
         if is_clear(p):
             value, level = "No map clearly helps", "unclear"
@@ -348,7 +353,7 @@ def _mending(section: dict[str, Any], p: float) -> Tile:
     if section["criterion"] == "brier_score_zero_based":
         score = _BRIER_OF_CLASSES
     return Tile(
-        "Mending",
+        "Recalibration",
         value,
         f"The best map ({best}) takes the {score} from {number(before)} to "
         f"{number(after)} on examples that it was not fitted to; within two standard "
@@ -400,9 +405,9 @@ def _coverage(report: dict[str, Any]) -> Tile:
     return Tile(
         "Calibration",
         value,
-        f"Coverage and level of the intervals differ by {error:.3f} on average; chance "
-        f"alone gives a calibrated model up to {section['ece_by_chance']:.3f}, and as "
-        f"much as this with p {shown_p_value(p)}. Errors are {factor:.3g} times as "
+        f"Coverage and level of the intervals differ by {error:.3f} on average; a "
+        f"calibrated model would show up to {section['ece_by_chance']:.3f} here; p "
+        f"{shown_p_value(p)} for this value. Errors are {factor:.3g} times as "
         f"large as predicted; chance alone gives {least:.3g} to {most:.3g} times.",
         level,
     )
@@ -419,17 +424,17 @@ def _temperature(report: dict[str, Any]) -> Tile:
     tails = (f(n, n * factor**2) for f in (special.chdtr, special.chdtrc))
     p = 2 * min(tails) if section["direction"] else 1.0
     value, level = _graded(p, "Would help", "Not clearly needed")
-    mended = metrics.get("recalibrated_nll")
+    after = metrics.get("recalibrated_nll")
     likelihood = ""
-    if mended:
+    if after:
         before = report["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
         likelihood = (
             " This factor takes the negative log-likelihood from "
-            f"{significant(before)} to {significant(mended['value'])} on the same "
+            f"{significant(before)} to {significant(after['value'])} on the same "
             "data."
         )
     return Tile(
-        "Mending",
+        "Recalibration",
         value,
         f"The best factor of all standard deviations is {significant(factor)}."
         f"{likelihood}",
@@ -456,8 +461,8 @@ def _risks(section: dict[str, Any], p_of_ece: float) -> Tile:
     return Tile(
         title,
         value,
-        f"{_shown_intervals(section)} Intercept and slope of a calibrated model differ "
-        f"as much from 0 and 1 with p {shown_p_value(p)}.{curved}",
+        f"{_shown_intervals(section)} The intercept and slope of a calibrated model "
+        f"differ this much from 0 and 1 with p {shown_p_value(p)}.{curved}",
         level,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras import _computed
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.calibration.bins import (
@@ -69,6 +69,7 @@ class PosteriorMetric(CalibrationMetric):
         statistics, valid = self._read_statistics(self._result_dtype)
         return _posterior_draws.draw(statistics, valid, self._prior, num_samples, seed)
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the posterior mean, in [0, 1]; 0.0 before the first example that
         counts.
@@ -104,7 +105,7 @@ class PosteriorMetric(CalibrationMetric):
         draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
         return posterior.posterior_diagram(draws, ax=ax)
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:
         """Draws from the posterior; before the first batch, from the prior.
 
@@ -118,7 +119,7 @@ class PosteriorMetric(CalibrationMetric):
         n = _checks.positive_integer("n", n)
         return self._draw(n, seed)
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def quantiles(
         self, q: ArrayLike, n: int | None = None, seed: Any = None
     ) -> xp.Tensor:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.keras import _base, _groups, _labels
+from uncertainty_metrics.keras import _base, _computed, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _examples as np_examples
@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.calibration.bins import _scores as np_scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _binning,
@@ -185,15 +185,6 @@ class CalibrationMetric(Sketched, ClassMetric):
         if self.spec.num_groups(num_classes) > 1:
             self._classes = num_classes
 
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version with the cells of this version."""
-        of_class_1 = bool(state.config.get("positive_class"))
-        groups = self._groups_of(state.classes or 2, of_class_1)
-        if self._bits(groups) is None or self.sketch_bits is not None:
-            return state
-        arrays = _older_grids.calibration_arrays(state.arrays, groups)
-        return dataclasses.replace(state, arrays=arrays)
-
     def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
         bits = self._bits(self._groups_of(classes, one_column))
         return self._spec_of_sums, bits, self._totals, self.num_groups
@@ -222,6 +213,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             sums, self._num_groups, self.spec.num_bins, bits, dtype
         )
 
+    @_computed.in_one_call
     def result(self) -> Any:
         """Returns the error so far, in [0, 1]; 0.0 before the first example that
         counts. For groups it is a dict of their errors, NaN for an empty group.
@@ -250,13 +242,14 @@ class CalibrationMetric(Sketched, ClassMetric):
         """
         return self._all_statistics() if self._has_sums else None
 
+    @_computed.in_64_bits
     def _all_statistics(self) -> BinStatistics:
         """Returns `bin_statistics`, for a metric that has a state."""
         statistics, valid = self._read_statistics(xp.float64)
         return _validity.nan_where_wrong(valid, statistics)
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group of scores, float64 [groups]: of each class in a
         class-wise metric. NaN after a wrong batch, None before the number of classes is
@@ -327,7 +320,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             shown, self.spec, value, self._function, **options
         )
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def _on_host(self, binned: bool) -> BinStatistics | Cells:
         """Returns the statistics of bins, or the cells of one group, as arrays."""
         if not binned:
@@ -390,7 +383,7 @@ class DebiasedMetric(CalibrationMetric):
         )
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group of scores minus its bias, or its square, float64
         [groups]: of each class in a class-wise metric. NaN after a wrong batch, None
@@ -406,7 +399,7 @@ class DebiasedMetric(CalibrationMetric):
         )
         return _validity.nan_where_wrong(valid, errors)
 
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Returns a confidence interval of the error of all batches; computed in NumPy.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _groups, _labels, _variables
+from uncertainty_metrics.keras import _batches, _groups, _labels, _variables
 from uncertainty_metrics.keras._options import Metric
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ class ClassMetric(Metric):
     @property
     def _same_sums(self) -> tuple[Any, ...]:
         values = (getattr(self, name, None) for name in _OF_SUMS)
-        return (self._batch_sums, *self._first_options(2), *values)
+        options = self._first_options(2)
+        return type(self)._read, self._batch_sums, *options, *values
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: Any,
@@ -65,13 +66,21 @@ class ClassMetric(Metric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         reading = self.sparse_labels, groups, self.multilabel
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)
         self._check_form(rows.one_column)
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
-        self._update(
+        return _batches.Reading(
             self._batch_sums,
             (*self._first_options(rows.classes, rows.one_column), *options),
             rows.data,

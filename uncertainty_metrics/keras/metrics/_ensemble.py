@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _labels, _scorers
+from uncertainty_metrics.keras import _batches, _labels, _scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.numpy.ensemble import (
     _predictions,
@@ -185,7 +185,7 @@ class UncertaintyMetric(MeanScore):
 
     _has_direction = False
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike | None,
@@ -199,5 +199,13 @@ class UncertaintyMetric(MeanScore):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         y_true = 0 if y_true is None else y_true
-        self._update_by(self._scorer, y_true, y_pred, sample_weight)
+        return super()._read(y_true, y_pred, sample_weight)

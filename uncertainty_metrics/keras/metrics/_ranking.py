@@ -7,19 +7,17 @@ takes the scores in a cell as equal, so it is the exact metric of rounded scores
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _labels, _options
+from uncertainty_metrics.keras import _batches, _computed, _family, _labels, _options
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.selective import detection as np_detection
 from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
@@ -27,7 +25,6 @@ from uncertainty_metrics.ops import (
     _ranking,
     _sketch,
     _sums,
-    to_numpy,
     xp,
 )
 
@@ -106,20 +103,6 @@ class RankingMetric(_options.Metric):
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
 
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version with the cells of this version."""
-        if self.sketch_bits is not None:
-            return state
-        if self._is_real:
-            arrays, size = state.arrays, _num_cells(self._bits, True)
-            for old in _older_grids.RANKING_BITS[True]:
-                middles = _sketch.real_middles(*old)
-                cells = to_numpy(_sketch.real_index(middles, *self._bits))
-                arrays = _older_grids.ranking_arrays(arrays, cells, size)
-        else:
-            arrays = _older_grids.unit_ranking_arrays(state.arrays)
-        return dataclasses.replace(state, arrays=arrays)
-
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
         """Returns the ranking of the cells, and whether to trust it."""
         sums, valid = self._read_sums()
@@ -134,6 +117,7 @@ class RankingMetric(_options.Metric):
         """Whether label 0 is positive, and lower scores are better."""
         return False
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 before the first example that counts,
         and NaN for examples for which it is not defined.
@@ -215,9 +199,9 @@ class DetectionMetric(RankingMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return _detection_sums, self._bits, self.ignore_index
+        return type(self)._read, self._bits, self.ignore_index
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -232,6 +216,14 @@ class DetectionMetric(RankingMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
@@ -252,4 +244,4 @@ class DetectionMetric(RankingMetric):
 
         options = (self._bits, self.ignore_index)
         data = (labels, scores, weights)
-        self._update(_detection_sums, options, data, explain, shape=())
+        return _batches.Reading(_detection_sums, options, data, explain, shape=())

@@ -15,6 +15,8 @@ import numpy as np
 
 from uncertainty_metrics.keras import (
     _base,
+    _batches,
+    _computed,
     _family,
     _groups,
     _labels,
@@ -141,9 +143,9 @@ class ScoreMetric(_base.SumsMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return type(self).update_state, self._reduce, self._scorer, self.num_groups
+        return type(self)._read, self._reduce, self._scorer, self.num_groups
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: Any,
@@ -157,15 +159,20 @@ class ScoreMetric(_base.SumsMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        self._update_by(self._scorer, y_true, y_pred, sample_weight)
+        self._add(self._read(y_true, y_pred, sample_weight))
 
-    def _update_by(
+    def _read(
         self,
-        scorer: Any,
         y_true: Any,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None,
-    ) -> None:
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
+        return self._read_by(self._scorer, y_true, y_pred, sample_weight)
+
+    def _read_by(
+        self, scorer: Any, y_true: Any, y_pred: Any, sample_weight: Any
+    ) -> _batches.Reading:
+        """Reads a batch whose scores a scorer computes."""
         mask = _family.mask_of(y_pred)
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         y_true = _inputs.as_tensor("y_true", y_true)
@@ -186,7 +193,7 @@ class ScoreMetric(_base.SumsMetric):
                 given = to_numpy(groups)[to_numpy(counted).reshape(-1)]
                 np_inputs.integer_labels("groups", given, self.num_groups)
 
-        self._update(
+        return _batches.Reading(
             _batch_sums,
             ((scorer,), self._reduce, self.num_groups),
             (batch, weights),
@@ -212,6 +219,7 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
     def _num_means(self) -> int:
         return self.num_groups or 1
 
+    @_computed.in_one_call
     def result(self) -> Any:
         """Returns the mean over all batches, 0.0 before the first example that counts;
         for groups of examples a dict of their means, NaN for an empty group.
@@ -226,7 +234,7 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
 class NormalScore(MeanScore):
     """The mean of a score of Normal forecasts: parameters, or TFP distributions."""
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -240,12 +248,20 @@ class NormalScore(MeanScore):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         normal = _scorers.as_normal(y_pred)
         scorer = self._scorer
         if normal is not None:
             scorer = self._scorer_type("identity")
             y_pred = xp.stack(normal, axis=-1)
-        self._update_by(scorer, y_true, y_pred, sample_weight)
+        return self._read_by(scorer, y_true, y_pred, sample_weight)
 
 
 def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
@@ -272,6 +288,7 @@ class RefinedMetric(ScoreMetric):
             *(xp.where(valid, part, nan) for part in minimum)
         )
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the least negative log-likelihood; 0.0 before the first example that
         counts.
@@ -279,13 +296,13 @@ class RefinedMetric(ScoreMetric):
         return self._minimum().value
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def temperature(self) -> xp.Tensor:
         """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
         return self._minimum().temperature
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def calibration_part(self) -> xp.Tensor:
         """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
         return self._minimum().calibration_part
@@ -339,6 +356,7 @@ class DecompositionMetric(ClassMetric):
     def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
+    @_computed.in_one_call
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the parts by name; all 0.0 before the first example that counts."""
         dtype = self._result_dtype

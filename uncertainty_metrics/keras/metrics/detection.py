@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras import _computed
 from uncertainty_metrics.keras._options import Option, one_of
 from uncertainty_metrics.keras.metrics._ranking import (
     DetectionMetric,
@@ -64,7 +64,7 @@ class AUROC(DetectionMetric):
     _value = staticmethod(_ranking.roc_area)
 
     @property
-    @_base.computed_in_64_bits
+    @_computed.in_64_bits
     def error_bound(self) -> xp.Tensor:
         """Half the share of the pairs that the sketch cannot order; NaN where the
         result is.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.keras import _family, _options, _regression_scorers
+from uncertainty_metrics.keras import _computed, _family, _options, _regression_scorers
 from uncertainty_metrics.keras._options import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
 from uncertainty_metrics.ops import xp
@@ -177,6 +177,7 @@ class RootMeanSquaredError(MeanForecast):
     _direction = "down"
     _scorer_type = _regression_scorers.SquaredError
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the root of the mean over all batches; 0.0 before the first example
         that counts.

@@ -325,16 +325,18 @@ def _mix(words: np.ndarray) -> np.ndarray:
     return words ^ (words >> 16)
 
 
-def fold_keys(folds: int, repeats: int, seed: int) -> tuple[int, np.ndarray]:
+def fold_keys(folds: int, repeats: int, seed: int | None) -> tuple[int, np.ndarray]:
     """Returns the checked number of folds, and a uint32 key for each repeat."""
     folds = _checks.positive_integer("folds", folds)
     if folds < 2:
         raise _checks.error("folds", "an integer of at least 2", folds)
     repeats = _checks.positive_integer("repeats", repeats)
+    if seed is None:
+        seed = int(np.random.default_rng().integers(2**32))
     if isinstance(seed, bool) or not (
         isinstance(seed, int | np.integer) and 0 <= seed < 2**32
     ):
-        raise _checks.error("seed", "an integer in [0, 2^32)", repr(seed))
+        raise _checks.error("seed", "None or an integer in [0, 2^32)", repr(seed))
     words = _mix(np.array([seed], np.uint32))
     return folds, _mix(words ^ np.arange(repeats, dtype=np.uint32))
 
@@ -387,7 +389,7 @@ def calibrated_negative_log_likelihood(
     *,
     folds: int = 2,
     repeats: int = 5,
-    seed: int = 0,
+    seed: int | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -407,7 +409,8 @@ def calibrated_negative_log_likelihood(
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
       seed: seed of the splits, an integer in [0, 2^32), which gives the same splits in
-        NumPy and TensorFlow.
+        NumPy and of tensors. None makes new splits in each call; a compiled function
+        keeps those with which it was traced.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. An example is in one fold, whatever its weight.
       ignore_index: a label whose examples are left out.
@@ -423,8 +426,12 @@ def calibrated_negative_log_likelihood(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
-      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
-      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
+      >>> score = um.calibrated_negative_log_likelihood(
+      ...     labels, logits=logits, seed=0
+      ... )
+      >>> doubled = um.calibrated_negative_log_likelihood(
+      ...     labels, logits=2 * logits, seed=0
+      ... )
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
       (True, True)
 

@@ -122,9 +122,9 @@ def interval_width(
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is
-      sharper; read it together with `interval_coverage`. float32, or float64 for
-      float64 predictions. Compiled code returns NaN for wrong values, for which eager
-      code raises ValueError.
+      better where the `interval_coverage` is right. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -231,9 +231,9 @@ def sharpness(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      A number > 0, in the unit of the targets. Smaller is sharper. float32, or float64
-      for float64 predictions. Compiled code returns NaN for wrong values, for which
-      eager code raises ValueError.
+      A number > 0, in the unit of the targets. Smaller is better where the forecasts
+      are calibrated. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

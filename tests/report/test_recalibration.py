@@ -1,4 +1,4 @@
-"""The sections of the report on mending and on a promised risk."""
+"""The sections of the report on recalibration and on a promised risk."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
     arrays = calibrated(300, 0.1, 0.9, gap=0.1)
     weights = 1.0 + np.arange(300) % 3 if weighted else np.full(300, 1 / 7)
     more = {"sample_weight": 7 * weights} if weighted else {}
-    section = built({**arrays, **more}, num_bins=9)["mending"]
+    section = built({**arrays, **more}, num_bins=9)["recalibration"]
     scores, gains, coverage, size = naive(*arrays.values(), weights, 9)
     for name, row in section["scores"].items():
         expected = {
@@ -135,20 +135,20 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
 
 
 def test_venn_abers_calibration_is_tried_for_two_classes_only():
-    assert list(built(forecasts())["mending"]["gains"]) == list(MAPS)
-    section = built(forecasts(classes=2))["mending"]
+    assert list(built(forecasts())["recalibration"]["gains"]) == list(MAPS)
+    section = built(forecasts(classes=2))["recalibration"]
     assert list(section["gains"]) == list(MAPS_OF_TWO_CLASSES)
     likelihood = section["scores"]["venn_abers"]["negative_log_likelihood"]
     assert likelihood < 1  # It is finite, because no probability is 0.
 
 
-def test_code_in_the_report_mends_a_miscalibrated_model():
+def test_code_in_the_report_recalibrates_a_miscalibrated_model():
     arrays = forecasts(factor=3)
     found, out = shown(arrays)
-    section = found["mending"]
+    section = found["recalibration"]
     text = words(out)
-    assert section["needs_mending"]
-    assert section["verdict"].startswith("Mending would help: ")
+    assert section["needs_recalibration"]
+    assert section["verdict"].startswith("Recalibration would help: ")
     assert section["verdict"] in text
     assert section["best"] == max(MAPS, key=lambda x: section["gains"][x]["estimate"])
     new = forecasts(4000, factor=3, seed=1)
@@ -157,22 +157,22 @@ def test_code_in_the_report_mends_a_miscalibrated_model():
     assert all(f"\n  {line}\n" in out for line in section["code"])
     exec("\n".join(section["code"]), names)
     before = um.negative_log_likelihood(new["labels"], logits=new["logits"])
-    after = um.negative_log_likelihood(new["labels"], logits=names["mended"])
+    after = um.negative_log_likelihood(new["labels"], logits=names["recalibrated"])
     assert after < before - 0.2
     weighted = {**calibrated(300, 0.5, 1, gap=0.3), "sample_weight": np.ones(300)}
     names = {**weighted, "new_probabilities": [0.9]}
-    exec("\n".join(built(weighted)["mending"]["code"]), names)
-    assert names["mended"][0] < 0.8
+    exec("\n".join(built(weighted)["recalibration"]["code"]), names)
+    assert names["recalibrated"][0] < 0.8
 
 
-def test_a_calibrated_model_needs_no_mending():
+def test_a_calibrated_model_needs_no_recalibration():
     # By chance the best of three maps gains two standard errors in a few of 100.
     clear = [
-        _recalibration.mended(read(forecasts(200, seed=seed)), 15).section
+        _recalibration.recalibrated(read(forecasts(200, seed=seed)), 15).section
         for seed in range(20)
     ]
-    assert sum(section["needs_mending"] for section in clear) <= 3
-    verdict = next(row["verdict"] for row in clear if not row["needs_mending"])
+    assert sum(section["needs_recalibration"] for section in clear) <= 3
+    verdict = next(row["verdict"] for row in clear if not row["needs_recalibration"])
     assert verdict.startswith("No map clearly helps: the best one, ")
     assert "and chance alone may do the same" in verdict
 
@@ -192,17 +192,17 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
     _recalibration._judge(section, each, None, "labels")
     gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
     assert section["gains"]["isotonic"] == pytest.approx(gain)
-    assert (section["best"], section["needs_mending"]) == ("vector", True)
+    assert (section["best"], section["needs_recalibration"]) == ("vector", True)
     # Among clear gains the largest comes first, even if it is the least precise.
     each["isotonic"]["negative_log_likelihood"] = 3.8 + 0.8 * sign
     _recalibration._judge(section, each, None, "labels")
     assert section["gains"]["isotonic"]["low"] == pytest.approx(0.04)
-    assert (section["best"], section["needs_mending"]) == ("isotonic", True)
+    assert (section["best"], section["needs_recalibration"]) == ("isotonic", True)
 
 
 def test_with_infinite_likelihoods_the_brier_score_decides():
     found, out = shown(forecasts(factor=3))
-    section = found["mending"]
+    section = found["recalibration"]
     assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
     assert section["criterion"] == "brier_score_zero_based"
     said = "by the Brier score, because isotonic calibration gives some labels"
@@ -210,7 +210,7 @@ def test_with_infinite_likelihoods_the_brier_score_decides():
     # With two levels of confidence no label has probability 0.
     labels = np.tile([1, 1, 1, 1, 0], 40)
     p = np.repeat([0.9, 0.8], 100)
-    section = built({"labels": labels, "probabilities": p})["mending"]
+    section = built({"labels": labels, "probabilities": p})["recalibration"]
     assert section["criterion"] == "negative_log_likelihood"
     assert "Brier" not in section["verdict"]
 
@@ -231,11 +231,11 @@ def test_with_infinite_likelihoods_the_brier_score_decides():
 )
 def test_too_few_to_say(arrays, reason):
     found, out = shown(arrays)
-    section = found["mending"]
+    section = found["recalibration"]
     assert f"Too few to say: {reason}" in words(out)
     assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
     assert section["sets"]["metrics"] == {}
-    assert _picture_list.MENDED.file not in report.draw(read(arrays))
+    assert _picture_list.RECALIBRATED.file not in report.draw(read(arrays))
 
 
 def test_maps_that_cannot_be_fitted_are_noted():
@@ -244,7 +244,7 @@ def test_maps_that_cannot_be_fitted_are_noted():
     labels = rng.integers(2, size=80)
     logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
     found, out = shown({"labels": labels, "logits": logits})
-    section = found["mending"]
+    section = found["recalibration"]
     assert section["best"] is None
     assert len(section["notes"]) == 3
     assert all(words(note) in words(out) for note in section["notes"])
@@ -255,20 +255,22 @@ def test_maps_that_cannot_be_fitted_are_noted():
 def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
     monkeypatch.setattr(_recalibration, "_MAX_EXAMPLES", 100)
-    section = built(arrays)["mending"]
+    section = built(arrays)["recalibration"]
     note = "This section uses 100 of the 500 examples, drawn at random."
     assert section.pop("notes") == [note]
     chosen = np.sort(np.random.default_rng(0).permutation(500)[:100])
-    alone = built({name: array[chosen] for name, array in arrays.items()})["mending"]
+    alone = built({name: array[chosen] for name, array in arrays.items()})[
+        "recalibration"
+    ]
     assert alone.pop("notes") == []
     assert section == approximately(alone)
 
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    (legend,) = figures[_picture_list.MENDED.file].subfigs[0].legends
+    (legend,) = figures[_picture_list.RECALIBRATED.file].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
-    best = built(forecasts(factor=3))["mending"]["best"]
+    best = built(forecasts(factor=3))["recalibration"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"
     assert {"as it is", title} < set(texts)
 

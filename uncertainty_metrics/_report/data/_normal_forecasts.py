@@ -1,0 +1,55 @@
+"""The forecasts of a regression: errors, variances and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report.data._predictions import Regression, remembered
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.regression import _forecasts
+
+
+@remembered
+def forecasts_of(model: Regression) -> _forecasts.Forecasts:
+    """Returns the errors, variances and weights of the examples of positive weight.
+
+    Raises:
+      TypeError, ValueError: an argument is not valid; the message uses the name of the
+        argument in the file.
+    """
+    return _forecasts.checked_forecasts(
+        model.mean,
+        _variances(model),
+        model.target,
+        sample_weight=model.sample_weight,
+        names=("mean", model.kind),
+    )
+
+
+def _variances(model: Regression) -> np.ndarray:
+    if model.kind == "variance":
+        return model.values
+    stddev = _inputs.as_array("stddev", model.values)
+    bad = stddev <= 0
+    if np.any(bad):  # The square of a negative number would look valid.
+        raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
+    return np.square(stddev, dtype=np.float64)
+
+
+def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
+    """Returns the data as arguments of the metrics.
+
+    The metrics depend only on errors and variances, so the predictions are 0 and the
+    targets are the errors. Weights are at most 1, so that their squares do not
+    overflow.
+    """
+    weights = forecasts.weights
+    return {
+        "predictions": np.zeros_like(forecasts.errors),
+        "uncertainties": forecasts.variances,
+        "targets": forecasts.errors,
+        "sample_weight": None if weights is None else weights / weights.max(),
+    }
