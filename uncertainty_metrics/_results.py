@@ -96,8 +96,9 @@ class OfClusters:
     Attributes:
       num_clusters: the number of clusters; None without clusters.
       design_effect: variance of the estimate, divided by the variance that it would
-        have if the examples were independent; None without clusters. 4 means that a
-        quarter of the examples, independent ones, would say as much.
+        have if the examples were independent; 4 means that a quarter as many examples,
+        independent ones, would say as much. None without clusters, and where there is
+        no variance.
     """
 
     num_clusters: int | None = None

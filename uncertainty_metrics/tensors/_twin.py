@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
-from uncertainty_metrics import _arguments
+from uncertainty_metrics import _arguments, _checks
 from uncertainty_metrics.ops import (
     IS_JAX,
     _execution,
@@ -70,6 +70,8 @@ def twin(
             compute = _with_data(arithmetic, declaration, data)
 
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+            if kwargs.get("clusters") is not None:
+                raise _only_for_numpy(declaration.__name__)
             if by_numpy and (left := _left_to_numpy(signature, args, kwargs)):
                 arguments, dtype = left
                 value = _on_arrays(declaration, arguments.args, arguments.kwargs)
@@ -164,6 +166,17 @@ def _with_data(
         return arithmetic(data=examples, **bound.arguments)
 
     return compute
+
+
+def _only_for_numpy(name: str) -> ValueError:
+    """Returns the error for clusters of tensors: ids may be strings, and their number
+    is known only from their values, so no compiled code could take them.
+    """
+    return _checks.error(
+        "clusters",
+        f"None on tensors: `uncertainty_metrics.numpy.{name}` takes clusters",
+        "`clusters`",
+    )
 
 
 def _wrong_parameters(arithmetic: FunctionType, expected: object) -> TypeError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy.calibration.without_bins import (
@@ -69,9 +68,6 @@ def averaged_two_bin_calibration_error(data, positive_class):
 
 @twin(np_cumulative_calibration.spiegelhalter_test, data=ClassifierData)
 def spiegelhalter_test(data, positive_class):
-    if data.clusters is not None:
-        expected = "None for tensors: call the function of `uncertainty_metrics.numpy`"
-        raise _checks.error("clusters", expected, "clusters")
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.examples_and_spec(data, spec)
     z, p_value, valid = _pooled_errors.spiegelhalter(examples, spec)

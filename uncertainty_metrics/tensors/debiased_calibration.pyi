@@ -22,6 +22,7 @@ def calibration_error_interval(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    clusters: TensorLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -83,6 +84,10 @@ def calibration_error_interval(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -129,6 +134,7 @@ def debiased_calibration_error(
     squared: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    clusters: TensorLike | None = None,
 ) -> tf.Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -182,6 +188,10 @@ def debiased_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is

@@ -27,6 +27,8 @@ from uncertainty_metrics.numpy.calibration.bins import _bins_at_once, _scores
 
 # With at most so many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
+# The number of cells of a table of edges.
+_TABLE = 2**12
 # For a group of fewer examples, the calls of functions take longer than the sums.
 FEW_EXAMPLES = 1000
 # More adaptive bins than this are a mistake in `datapoints_per_bin`.
@@ -278,6 +280,21 @@ def _num_adaptive_bins(mass: float, spec: CalibrationSpec) -> int:
             spec.datapoints_per_bin,
         )
     return num_bins
+
+
+def index_between(inner: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Returns how many of the inner edges, ascending and distinct, are below each score
+    in [0, 1]: its bin (a, b].
+    """
+    # `scores * _TABLE` does not round. A table of the edges below each of its cells,
+    # and one comparison, take a tenth of the time of a search.
+    cells = (inner * _TABLE).astype(np.intp)
+    if len(cells) == 0 or scores.dtype.itemsize < 4 or np.any(np.diff(cells) == 0):
+        return np.searchsorted(inner, scores, "left")
+    below = np.searchsorted(inner, np.arange(_TABLE + 1) / _TABLE, "left")
+    index = below[(scores * _TABLE).astype(np.int16)]
+    index += scores > np.append(inner, np.inf)[index]
+    return index
 
 
 def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
