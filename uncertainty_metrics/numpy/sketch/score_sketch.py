@@ -75,6 +75,9 @@ class ScoreSketch(
     and corp, 3e-4 for the ECE, 1e-3 for rmsce and the debiased error, and 1e-5 for
     aurc: less than the values change if half of the data are left out.
 
+    Its intervals, tests and thresholds are those of independent examples. It takes no
+    `clusters`, because it does not know which scores belong together.
+
     Args:
       positive_class: for two classes, True compares P(class 1) with `label == 1`, and
         False the confidence of the decision with whether it is right. None means True
