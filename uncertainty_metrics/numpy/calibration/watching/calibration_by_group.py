@@ -22,6 +22,8 @@ __all__ = ["calibration_by_group"]
 
 # Groups whose number of outcomes has a smaller variance are tested exactly.
 _EXACT_BELOW = 100.0
+# Rounding of effective sizes: those of equal weights are numbers of examples.
+_ROUNDING = 1e-9
 
 
 class GroupCalibration(NamedTuple):
@@ -309,7 +311,8 @@ def _rows(
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.bincount(index, weights * scored.outcomes, number) / mass
     lower, upper = _wilson.interval(outcome, effective, level)
-    p_values = _p_values(index, scored, outcome - score, effective >= min_examples)
+    are_enough = effective >= min_examples * (1 - _ROUNDING)
+    p_values = _p_values(index, scored, outcome - score, are_enough)
     rows = []
     for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
         values = {
