@@ -252,6 +252,7 @@ def calibration_test(
         expected = "'resampling' with `clusters`: the limit is of independent examples"
         raise _checks.error("method", expected, "'asymptotic'")
     pooled: _binning.BinStatistics | Cells
+    pooled: Any  # Bins, or the scores that occur.
     if statistic == "gce":
         if method == "asymptotic":
             raise _pooled_tests.no_limit(statistic)
