@@ -166,7 +166,7 @@ def debiased_calibration_error(
         spec,
     )
     statistics = _binning.bin_statistics(examples, spec)
-    if examples.are_independent:
+    if examples.clusters is None or examples.are_independent:
         square = _binning.debiased_square(statistics, _unit(examples.weights))
     else:
         square = _clustered_error.debiased_square(
