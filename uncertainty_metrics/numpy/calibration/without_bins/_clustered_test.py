@@ -45,7 +45,7 @@ def without_copies(examples: _examples.Examples) -> _examples.Examples:
     if examples.predicted is not None:
         columns.append(examples.predicted)
     first = _clusters.one_example_each(examples.clusters, None, *columns)
-    return examples if first is None else examples.at(first)
+    return examples if first is None else examples.at(np.sort(first))
 
 
 @dataclasses.dataclass(frozen=True)

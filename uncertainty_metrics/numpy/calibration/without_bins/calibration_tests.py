@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -246,13 +247,13 @@ def calibration_test(
         ),
         spec,
     )
-    num_clusters = None if clusters is None else examples.clusters.number
+    num_clusters = None if examples.clusters is None else examples.clusters.number
     examples = _clustered_test.without_copies(examples)
     if examples.clusters is not None and method == "asymptotic":
         expected = "'resampling' with `clusters`: the limit is of independent examples"
         raise _checks.error("method", expected, "'asymptotic'")
-    pooled: _binning.BinStatistics | Cells
-    pooled: Any  # Bins, or the scores that occur.
+    pooled: Any  # Statistics of bins, or cells.
+    error: Callable[[Any], float]
     if statistic == "gce":
         if method == "asymptotic":
             raise _pooled_tests.no_limit(statistic)
