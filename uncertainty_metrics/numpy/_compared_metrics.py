@@ -17,7 +17,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks, _directions, _without_warnings
-from uncertainty_metrics._calibration_spec import REQUIRED
+from uncertainty_metrics._calibration_spec import is_required
 from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
 from uncertainty_metrics.numpy import (
     _paired_scores,
@@ -79,9 +79,7 @@ class Metric(NamedTuple):
         known = {name: data[name] for name in data if name in parameters}
         known |= self.options
         needed = [
-            name
-            for name, parameter in parameters.items()
-            if parameter.default in (parameter.empty, REQUIRED)
+            name for name, parameter in parameters.items() if is_required(parameter)
         ]
         missing = [name for name in needed if name not in known]
         if missing:

@@ -20,7 +20,7 @@ from uncertainty_metrics.numpy import (
 )
 from uncertainty_metrics.numpy._compared_metrics import Metric
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["compare"]
 
 _ABBREVIATIONS = frozenset(
     {
