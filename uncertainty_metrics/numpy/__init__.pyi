@@ -237,10 +237,7 @@ from .resampling import (
 )
 
 # Comparisons.
-from .comparison import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .comparison import compare as compare
 
 # Scorers of scikit-learn.
 from .scorers import make_scorers as make_scorers
