@@ -83,7 +83,7 @@ def build(
 def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> ModelReport:
     """Returns the report on one model."""
     with errors_naming(model.source):
-        report = ModelReport(model, num_bins, tuple(notes_of(model)))
+        report = ModelReport(model, num_bins)
         for kind in sections_of(report.task):
             tell(f"computes the section {kind.name}")
             section = kind.of(report)
@@ -98,7 +98,10 @@ def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> Model
             for section in report.sections
             for tile in section.tiles(report)
         )
-        return dataclasses.replace(report, tiles=tuple(tiles))
+        # The notes describe data that the sections have checked.
+        return dataclasses.replace(
+            report, notes=tuple(notes_of(model)), tiles=tuple(tiles)
+        )
 
 
 @contextlib.contextmanager
