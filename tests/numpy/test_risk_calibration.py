@@ -446,6 +446,7 @@ def test_ratio_that_would_overflow_is_refused():
         um.observed_expected_ratio([0, 1], [0.0, 1e-310])
 
 
+@pytest.mark.thorough
 def test_random_small_data_have_ordered_ends_or_an_error(rng):
     for _ in range(300):
         n = int(rng.integers(1, 40))
@@ -469,6 +470,7 @@ def test_random_small_data_have_ordered_ends_or_an_error(rng):
 # Simulations of the intervals. The whole study is `studies/risk_interval_coverage.py`.
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_truth(rng):
     repeats, n, intercept, slope = 400, 400, 0.4, 0.8
     held = np.zeros(3)
@@ -486,6 +488,7 @@ def test_intervals_hold_the_truth(rng):
     assert np.all(np.abs(held / repeats - 0.95) < noise + 0.02)
 
 
+@pytest.mark.thorough
 def test_tests_reject_calibrated_models_as_often_as_their_level_says(rng):
     repeats, n = 400, 200
     rejected = np.zeros(2)
@@ -498,6 +501,7 @@ def test_tests_reject_calibrated_models_as_often_as_their_level_says(rng):
     assert np.all(np.abs(rejected / repeats - 0.1) < noise + 0.01)
 
 
+@pytest.mark.thorough
 def test_weights_that_differ_too_much_give_an_answer_or_are_named_in_the_error(rng):
     refused = []
     for _ in range(300):

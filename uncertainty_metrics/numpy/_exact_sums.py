@@ -13,8 +13,8 @@ from uncertainty_metrics import _checks
 # A sum is written in base 2^32.
 _BITS = 32
 _MASK = 2**_BITS - 1
-# A float64 adds the digits of a block of so many terms without rounding, and an int64
-# adds so many blocks.
+# A float64 adds the digits of a block of this many terms without rounding, and an int64
+# adds this many blocks.
 _BLOCK, _MAX_BLOCKS = 2**20, 2**10
 _LARGE_POWER = 1000
 # The places of the digits of the smallest float64, and of sums of the largest float64.

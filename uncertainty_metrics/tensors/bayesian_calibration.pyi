@@ -41,6 +41,11 @@ def bayesian_expected_calibration_error(
     With many examples the draws converge to the ECE. If the decisions are calibrated to
     within the sampling noise, the draws are above the true error, as the ECE is.
 
+    The posterior is that of independent examples. It takes no `clusters`, because it
+    has no model of how the examples of a cluster depend on each other: of several
+    answers to one question it is too narrow. `calibration_error_interval` takes
+    clusters.
+
     Args:
       num_bins: number M of even bins.
       logits: logits of the same shape, instead of `probabilities`.
@@ -117,6 +122,9 @@ def probability_of_lower_calibration_error(
     although both are calibrated. So do not choose between models by this number:
     `calibration_error_difference` takes the noise out of both errors, and tests the
     difference on the same examples.
+
+    The draws must be those of independent examples, as those of
+    `bayesian_expected_calibration_error` are; so there are no `clusters` here.
 
     Args:
       samples_a: draws of the error of model a, finite, shape [S_a], such as the result

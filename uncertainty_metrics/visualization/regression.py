@@ -491,6 +491,9 @@ def pit_diagram(
     leaves the whole curve. If the predicted distributions are too wide, the curve is
     first below 0 and then above; if they are too narrow, first above and then below.
 
+    The bands are those of independent examples. They need only the number of values, so
+    they take no `clusters`.
+
     Args:
       pit: values in [0, 1] of any shape, as `probability_integral_transform` or
         `quantile_pit` return them; or intervals, as `sample_pit` returns them: a

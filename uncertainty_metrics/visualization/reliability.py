@@ -124,6 +124,9 @@ def reliability_diagram(
     outside a band of level 0.95. For several models one band is drawn: at each score
     the widest band of the models that have 5 or more examples there.
 
+    Bars and bands are those of independent examples, because they show single bins;
+    they take no `clusters`. `calibration_error_interval` does.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of

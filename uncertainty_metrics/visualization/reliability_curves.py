@@ -243,6 +243,9 @@ def reliability_curve(
 
     (*) with `positive_class=True`. (**) `positive_class=True` chooses this row, too.
 
+    Intervals and bands are those of independent examples, because they are for single
+    bins; they take no `clusters`. `calibration_error_interval` does.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of

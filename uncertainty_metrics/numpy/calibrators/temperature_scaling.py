@@ -137,8 +137,8 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
     if beta == 0:
         return _checks.error(
             name,
-            "larger at the labels than on average: else the best temperature is "
-            "infinite; check the order of classes and rows",
+            "larger for the true classes than for the others on average, or no "
+            "temperature fits: check the order of classes and rows",
             f"labels whose mean logit is not above the mean of all{where}",
         )
     return _checks.error(

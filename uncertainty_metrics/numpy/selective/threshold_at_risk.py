@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
-from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy._clusters import (
     Clusters,
     cluster_codes,
@@ -26,7 +26,7 @@ __all__ = ["threshold_at_risk"]
 
 # With `delta`, tests of larger and larger coverages start at each of these.
 _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
-# At most so many clusters choose the starts.
+# At most this many clusters choose the starts.
 _MOST_OF_STARTS = 50
 
 
@@ -71,7 +71,11 @@ def threshold_at_risk(
     A product is the capital of a bet that is fair if the risk equals `risk`, so this
     holds for any dependence within a cluster. A tenth of the clusters, 50 at most,
     which a fixed seed chooses, set the starts by their scores; the tests read the
-    others. Clusters of one example give the threshold without clusters.
+    others. Clusters of one example give the threshold without clusters. In simulations
+    (`studies/cluster_coverage_risk.py`) with 50 clusters of 1 to 50 examples,
+    correlations of 0 to 0.9 and a delta of 0.05, the risk was above `risk` in at most
+    0.8% of data sets; but with fewer than about a hundred clusters hardly any decision
+    was allowed.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -136,7 +140,7 @@ def threshold_at_risk(
         shape, counted = examples.counted.shape, examples.counted
     else:
         scores, outcomes, weights = _ranked_decisions.examples_of(data)
-        shape, counted = np.asarray(correct).shape, None
+        shape, counted = _inputs.as_array("correct", correct).shape, None
     if delta is None:
         if clusters is not None:
             raise _checks.error("clusters", "None without `delta`", "clusters")

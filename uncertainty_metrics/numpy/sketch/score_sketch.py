@@ -75,6 +75,9 @@ class ScoreSketch(
     and corp, 3e-4 for the ECE, 1e-3 for rmsce and the debiased error, and 1e-5 for
     aurc: less than the values change if half of the data are left out.
 
+    Its intervals, tests and thresholds are those of independent examples. It takes no
+    `clusters`, because it does not know which scores belong together.
+
     Args:
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True if the first batch has one column

@@ -83,8 +83,8 @@ def calibration_error_difference(
     cluster) at a time, of both models. It is at least that of the noise alone, and is
     enlarged by what few outcomes may hide: as in Wilson's interval, each bin gets 3.8
     examples more with the variance of the forecasts, and a part of 1.9 that contradict
-    them. With t the quantile of Student's distribution and g the skewness of the
-    jackknife's values,
+    them. With t the quantile of Student's distribution and g the skewness of d, with
+    which s grows with d,
 
       ends = d - (t + max(-g, 0) (2 t^2 + 1) / 6) s
              d + (t + max(g, 0) (2 t^2 + 1) / 6) s

@@ -81,6 +81,10 @@ class CalibrationMonitor:
     A million examples take about 1.2 seconds on one core. The memory of a monitor is
     fixed, and batches of any size lead to the same values, except for rounding.
 
+    There are no `clusters`, because examples may depend on earlier ones: the hypothesis
+    is about each forecast given the past. Forecasts whose outcomes are known together,
+    such as several answers to one question, do not know each other: pass one of them.
+
     Args:
       alpha: upper bound on the probability of ever having a false alarm, in (0, 1);
         with mode="change", 1 / alpha is a lower bound on the mean number of examples to

@@ -309,6 +309,22 @@ def spiegelhalter_test(
     2.2%, instead of up to 8.5% by Normal p-values (`studies/nearly_certain.py`).
     `calibration_test(statistic="spiegelhalter")` draws labels instead.
 
+    This is for independent examples. With `clusters`, of which there are C, let s_c be
+    the sum of (y_i - p_i) (1 - 2 p_i) over the examples of cluster c. Then
+
+      z = sum_c s_c / sqrt(max(C / (C - 1) sum_c s_c^2, R V))
+      R = sum_c s_c^2 / sum_i ((y_i - p_i) (1 - 2 p_i))^2
+
+    and the p-value is that of Student's distribution with C - 1 degrees of freedom. The
+    second term is for data without a surprise, whose s_c are all alike. Few surprises
+    do not tell whether those of a cluster come together. So E is computed as if they
+    did, from sums over clusters of the roots of variances and the cube roots of third
+    cumulants; where this E is below 10, the p-value is at least that of independent
+    clusters whose surprises come together. If each cluster holds one example, the
+    result is that without clusters. In simulations (`studies/cluster_coverage_risk.py`)
+    with 50 clusters of 1 to 50 examples and correlations of 0 to 0.9, at most 3.2% of
+    calibrated models were rejected at 5%.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -328,7 +344,8 @@ def spiegelhalter_test(
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
-      two-sided p-value is in [0, 1]; a small one is evidence against calibration.
+      two-sided p-value is in [0, 1]; a small one is evidence against calibration. With
+      clusters the result has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
@@ -355,18 +372,19 @@ def spiegelhalter_test(
         ignore_index=ignore_index,
         correct=correct,
         confidences=confidences,
+        clusters=clusters,
     )
     examples, spec = _binning.read(data, spec)
-    if clusters is None:
+    if examples.clusters is None:
         test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(cells(examples, spec)))
     else:
-        pooled, rows, number = _pooled_scores.in_clusters(examples, clusters, spec)
+        pooled, rows = _pooled_scores.in_clusters(examples, examples.clusters, spec)
         if rows is None:
             test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(pooled))
             test.design_effect = 1.0
         else:
             test = _clustered_score.spiegelhalter(pooled, rows)
-        test.num_clusters = number
+        test.num_clusters = examples.clusters.number
     if test.z != test.z:
         name, _ = _checks.predictions(probabilities, logits, probs)
         raise _checks.error(
