@@ -297,12 +297,14 @@ def test_shift_and_factor_of_all_log_odds_are_found(rng):
     scaling = um.PlattScaling().fit(labels, probabilities=p)
     assert slope.estimate == pytest.approx(scaling.a[0], abs=1e-8)
     assert abs(intercept.estimate - scaling.c[0]) > 0.01
-    mended = scaling.transform(probabilities=p)
-    assert um.calibration_slope(labels, mended).estimate == pytest.approx(1, abs=1e-7)
-    assert um.calibration_intercept(labels, mended).estimate == pytest.approx(
+    recalibrated = scaling.transform(probabilities=p)
+    assert um.calibration_slope(labels, recalibrated).estimate == pytest.approx(
+        1, abs=1e-7
+    )
+    assert um.calibration_intercept(labels, recalibrated).estimate == pytest.approx(
         0, abs=1e-7
     )
-    assert um.observed_expected_ratio(labels, mended).estimate == pytest.approx(1)
+    assert um.observed_expected_ratio(labels, recalibrated).estimate == pytest.approx(1)
 
 
 def test_cells_with_fractions_of_outcomes_give_the_same_values(rng):

@@ -247,7 +247,7 @@ def test_two_models_of_the_same_examples():
     np.savez("a.npz", labels=labels, probabilities=noisy)
     np.savez("b.npz", labels=1 - labels, probabilities=noisy)
     a, b = (report.read_predictions(name) for name in ("a.npz", "b.npz"))
-    assert "risk" not in report.build(a, 15, b)["comparison"]
+    assert "risk" not in report.build(a, 15, b).to_dict()["comparison"]
 
 
 def test_a_stream_has_the_risks_of_its_sample(monkeypatch):

@@ -91,7 +91,7 @@ def test_numbers_of_several_files_are_those_of_all_rows(data, ending):
     ).result()
     assert isinstance(found, Stream)
     assert found.sample_size == 300
-    report = build(found)
+    report = build(found).to_dict()
     assert report["data"]["examples"] == 1200
     assert report["basis"] == {"rows": 1200, "sample": 300}
     # Sums are equal.
