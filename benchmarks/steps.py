@@ -101,7 +101,7 @@ def _shown_for(every: int, metrics: list[Any]) -> list[Any]:
         return metrics
     (metric,) = metrics
     if not isinstance(metric, um.MetricCollection):
-        metric = um.MetricCollection(metrics)
+        return [um.MetricCollection(metrics, result_every=every)]
     config = {**metric.get_config(), "result_every": every}
     return [um.MetricCollection.from_config(config)]
 
