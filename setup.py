@@ -28,6 +28,7 @@ PARQUET = ["pyarrow>=14"]
 SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
 RAY = ["ray[data]>=2.40"]
 EXCEL = ["openpyxl>=3.1"]
+PANDAS = ["pandas>=2"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -94,6 +95,7 @@ setup(
         "spark": SPARK,
         "ray": RAY,
         "excel": EXCEL,
+        "pandas": PANDAS,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
         "dev": DEV,
@@ -103,6 +105,7 @@ setup(
             *BEAM,
             *PARQUET,
             *EXCEL,
+            *PANDAS,
             *TENSORBOARD,
             *COLABS,
             *DOCS,

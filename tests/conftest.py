@@ -27,6 +27,8 @@ NEEDED = {
 collect_ignore = [
     file for file, package in NEEDED.items() if not importlib.util.find_spec(package)
 ]
+if os.environ.get("KERAS_BACKEND", "tensorflow") == "tensorflow":
+    collect_ignore.append("backends")  # They need KERAS_BACKEND=jax or torch.
 
 
 def pytest_addoption(parser):
@@ -56,23 +58,44 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_configure(config):
     config.addinivalue_line("markers", "keras: runs under tf_keras too")
     config.addinivalue_line("markers", "tensors: the same tensors in both Keras")
-    config.addinivalue_line("markers", "exhaustive: runs with `-m exhaustive` only")
-    config.addinivalue_line("markers", "first(n): only n cases run by default")
+    for marker in (
+        "thorough: shows again what other tests show; `.ci/run` runs it",
+        "exhaustive: runs now and then, or in a step of `.ci/run` of its own",
+        "first(n, marker): the cases after n have the marker, by default `exhaustive`",
+    ):
+        config.addinivalue_line("markers", marker)
+
+
+def _runs_here(item):
+    """Returns whether no mark of a test says that it cannot run in this environment."""
+    skipped = any(mark.args[0] for mark in item.iter_markers("skipif"))
+    return not (skipped or item.get_closest_marker("skip"))
+
+
+def _is_left_out(item):
+    """Returns whether the Row of a test leaves it out."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    left_out = getattr(parameters.get("row"), "left_out", ())
+    return getattr(item, "originalname", None) in left_out
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items, config):
-    """Keeps the tests of the name of `--name`. Marks the cases after the first n of a
-    test with `first(n)` as exhaustive.
+    """Leaves out tests that cannot run here, instead of skipping them, and those that
+    their Rows leave out. Keeps the tests of the name of `--name`. Marks the cases after
+    the first n of a test with `first`.
     """
+    items[:] = [item for item in items if _runs_here(item) and not _is_left_out(item)]
     if name := config.getoption("--name"):
         items[:] = filter(_concerned(name).holds, items)
     seen = collections.Counter()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        seen[test] += 1
         for mark in item.iter_markers("first"):
-            seen[item.nodeid.partition("[")[0]] += 1
-            if seen[item.nodeid.partition("[")[0]] > mark.args[0]:
-                item.add_marker("exhaustive")
+            number, marker = (*mark.args, "exhaustive")[:2]
+            if seen[test] > number:
+                item.add_marker(marker)
 
 
 def pytest_collection_finish():

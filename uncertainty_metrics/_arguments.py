@@ -1,7 +1,7 @@
-"""Objects that hold the data arguments of public functions by name, not yet checked.
+"""Which arguments of public functions are data, and objects that hold them by name.
 
-A public function puts its data into one of these objects. The functions that it calls
-then take one argument, and no argument is forgotten on the way.
+A public function puts its data, not yet checked, into one of these objects. The
+functions that it calls then take one argument, and no argument is forgotten on the way.
 """
 
 from __future__ import annotations
@@ -10,6 +10,33 @@ import dataclasses
 from typing import Any
 
 from uncertainty_metrics import _checks
+
+# The arguments whose floating type is that of the result.
+PREDICTIONS = (
+    *("probabilities", "logits", "probs", "confidences", "scores", "losses"),
+    *("predictions", "uncertainties", "mean", "var", "stddevs", "predictive_samples"),
+)
+# Arguments that may be arrays, but no data of examples; the others only if they have
+# one axis.
+_OPTIONS = frozenset(
+    {
+        *("at", "default_hyperparam_range", "hyperparam_range", "level"),
+        *("quantiles", "thresholds", "weights"),
+    }
+)
+_OPTIONS_OF_ONE_AXIS = frozenset({"alphas", "member_weights"})
+
+
+def is_data(name: str, num_axes: int) -> bool:
+    """Says if an argument of a public function has values of examples.
+
+    Args:
+      name: its name.
+      num_axes: the number of its axes; a number has none, and is an option.
+    """
+    if num_axes == 0 or name in _OPTIONS:
+        return False
+    return num_axes > 1 or name not in _OPTIONS_OF_ONE_AXIS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +56,7 @@ class ClassifierData:
       multilabel: whether an example has L labels [..., L] that are each 0 or 1.
       correct: instead of labels and predictions, whether each answer is right.
       confidences: with `correct`, the probability that each answer is right.
+      clusters: id of the cluster of each example, or None; for NumPy alone.
     """
 
     labels: Any = None
@@ -43,6 +71,7 @@ class ClassifierData:
     multilabel: Any = False
     correct: Any = None
     confidences: Any = None
+    clusters: Any = None
 
     @property
     def has_confidences(self) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 import numbers
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._calibration_spec import NORMS, Norm
 
 if TYPE_CHECKING:
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AnyBinStatistics:
+class AnyBinStatistics(_tables.Table):
     """Sums over the scores in each bin of each group. Every calibration error in bins
     is a function of these sums.
 
-    Statistics of even bins can be added: `a + b` covers the examples of both.
+    Statistics of even bins can be added: `a + b` covers the examples of both. They
+    print as a table; `to_dict`, `to_frame`, `to_markdown` and `to_latex` return it in
+    these forms, with a row for each bin.
 
     Attributes:
       edges: edges of the bins, shape [groups, bins + 1]. Bin b of group g is
@@ -85,6 +87,22 @@ class AnyBinStatistics:
             score_sums=self.score_sums + other.score_sums,
             outcome_sums=self.outcome_sums + other.outcome_sums,
         )
+
+
+class OfClusters:
+    """What a result of examples in clusters also says; a result is still the tuple that
+    it is without clusters.
+
+    Attributes:
+      num_clusters: the number of clusters; None without clusters.
+      design_effect: variance of the estimate, divided by the variance that it would
+        have if the examples were independent; 4 means that a quarter as many examples,
+        independent ones, would say as much. None without clusters, and where there is
+        no variance.
+    """
+
+    num_clusters: int | None = None
+    design_effect: float | None = None
 
 
 class _GroupValues(NamedTuple):
@@ -176,7 +194,7 @@ class PITInterval(NamedTuple):
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.PITInterval(lower=[0.0, 0.25], upper=[0.25, 1.0])
-      >>> um.regression.pit_histogram(pit, n_bins=2)["counts"].round(6).tolist()
+      >>> um.regression.pit_histogram(pit, n_bins=2).counts.round(6).tolist()
       [1.333333, 0.666667]
 
     References:
@@ -185,6 +203,34 @@ class PITInterval(NamedTuple):
 
     lower: Any
     upper: Any
+
+
+class PITHistogram(NamedTuple):
+    """Histogram of PIT values.
+
+    Attributes:
+      edges: edges of the bins, from 0 to 1, shape [n_bins + 1].
+      counts: total weight in each bin, shape [n_bins].
+      density: share of the weight in each bin, divided by the width of the bin, shape
+        [n_bins]; 1 for a uniform distribution.
+    """
+
+    edges: Any
+    counts: Any
+    density: Any
+
+
+class RankHistogram(NamedTuple):
+    """How often labels have each rank among the m samples of their forecasts.
+
+    Attributes:
+      counts: total weight of each rank, shape [m + 1].
+      density: share of the weight of each rank, times m + 1, shape [m + 1]; 1 for a
+        uniform distribution.
+    """
+
+    counts: Any
+    density: Any
 
 
 class InformationCriterion(NamedTuple):
@@ -230,7 +276,12 @@ class RiskCoverageCurve(NamedTuple):
     thresholds: Any
 
 
-class SpiegelhalterTest(NamedTuple):
+class _SpiegelhalterTest(NamedTuple):
+    z: Any
+    p_value: Any
+
+
+class SpiegelhalterTest(_SpiegelhalterTest, OfClusters):
     """The outcome of Spiegelhalter's test of calibration.
 
     Attributes:
@@ -238,10 +289,9 @@ class SpiegelhalterTest(NamedTuple):
         Brier score is larger than the forecasts expect it to be: overconfidence.
       p_value: probability that a calibrated model has a z at least as far from 0, in
         [0, 1].
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
-
-    z: Any
-    p_value: Any
 
 
 class ModelUncertainty(NamedTuple):
@@ -274,21 +324,32 @@ class KnowledgeUncertainty(NamedTuple):
     expected_data_uncertainty: Any
 
 
-class ConfidenceInterval(NamedTuple):
+class _ConfidenceInterval(NamedTuple):
+    lower: Any
+    estimate: Any
+    upper: Any
+
+
+class ConfidenceInterval(_ConfidenceInterval, OfClusters):
     """An estimate and the interval around it.
 
     Attributes:
       lower: lower end of the interval.
       estimate: the estimate from the data themselves.
       upper: upper end of the interval.
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
 
+
+class _TestedInterval(NamedTuple):
     lower: Any
     estimate: Any
     upper: Any
+    p_value: Any
 
 
-class TestedInterval(NamedTuple):
+class TestedInterval(_TestedInterval, OfClusters):
     """An estimate, the interval around it, and the p-value of one value.
 
     Attributes:
@@ -297,9 +358,6 @@ class TestedInterval(NamedTuple):
       upper: upper end of the interval.
       p_value: probability that, if the tested value is the truth, the data are at least
         as far from it as these data, in [0, 1].
+      num_clusters: as in `OfClusters`.
+      design_effect: as in `OfClusters`.
     """
-
-    lower: Any
-    estimate: Any
-    upper: Any
-    p_value: Any

@@ -15,9 +15,3 @@ def no_shortcut(monkeypatch):
     the arithmetic of tensors with NumPy.
     """
     monkeypatch.setattr(_inputs, "SHORTCUT", False)
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "backends" in item.path.parts and BACKEND == "tensorflow":
-            item.add_marker(pytest.mark.skip(reason="needs KERAS_BACKEND=jax or torch"))

@@ -146,7 +146,9 @@ REAL_ROWS = (
     ),
     RealRow(
         "dawid_sebastiani_score",
-        wide=True,
+        left_out={
+            "test_functions_lower_without_float64": "covariances are inverted in it"
+        },
         reference=sample_references.dawid_sebastiani,
         make=makers.vectors,
         tail={"labels": 1, "predictive_samples": 2},
@@ -168,10 +170,9 @@ def _with_positive(reference):
 _IN = {"positive": "in"}
 
 
-def _detection(name, metric, reference, better, cases=({}, _IN), bad=()):
+def _detection(name, metric, reference, cases=({}, _IN), bad=()):
     return DetectionRow(
         name,
-        better=better,
         reference=_with_positive(reference),
         make=makers.scores,
         cases=cases,
@@ -183,10 +184,10 @@ def _detection(name, metric, reference, better, cases=({}, _IN), bad=()):
 
 
 DETECTION_ROWS = (
-    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score, "larger"),
-    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score, "larger"),
+    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score),
+    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score),
     _detection(
-        *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr, "smaller"),
+        *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr),
         ({}, {"tpr": 0.5}, {"tpr": 1.0}, {"tpr": 0.5, **_IN}),
         ({"tpr": 0.0}, {"tpr": 1.5}, {"tpr": None}),
     ),

@@ -115,12 +115,12 @@ OBJECTS = (
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),
-        make=lambda m, rng: m.CensoredCalibrationError(end_time=1.0),
+        make=lambda m, rng: m.CensoredCalibrationError(end_time=1.0, seed=0),
     ),
     ObjectRow(
         "SemiparametricCalibrationError",
         aliases=("SPCE",),
-        make=lambda m, rng: m.SemiparametricCalibrationError(folds=3),
+        make=lambda m, rng: m.SemiparametricCalibrationError(folds=3, seed=0),
     ),
     ObjectRow(
         "regression.PITInterval",

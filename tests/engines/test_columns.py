@@ -12,7 +12,7 @@ ROWS = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
 
 
 def only_batch(table, **columns):
-    columns = {"labels": None, "sample_weight": None, "by": None, **columns}
+    columns = {"labels": None, "sample_weight": None, "groups": None, **columns}
     ((group, batch),) = _columns.Columns(**columns).batches(table)
     assert group == ()
     return batch
@@ -35,13 +35,13 @@ class Counts:
 
 
 @pytest.mark.parametrize(
-    ("by", "expected"),
+    ("groups", "expected"),
     [
         ("g", {"a": 1, "b": 2, None: 1}),
         (["g", "h"], {("a", 1): 1, ("b", 0): 1, ("b", None): 1, (None, 0): 1}),
     ],
 )
-def test_groups_are_in_order_and_a_missing_one_is_last(by, expected):
+def test_groups_are_in_order_and_a_missing_one_is_last(groups, expected):
     table = pa.table(
         {
             "y": [0, 1, 1, 0],
@@ -50,7 +50,7 @@ def test_groups_are_in_order_and_a_missing_one_is_last(by, expected):
             "h": [None, 0, 1, 0],
         }
     )
-    columns = _columns.Columns("y", "p", None, by)
+    columns = _columns.Columns("y", "p", None, groups)
     groups = _groups.totals_of([table], Counts(), columns)
     result = _groups.result(groups, Counts(), columns)
     assert list(result.items()) == list(expected.items())
@@ -98,12 +98,12 @@ def test_columns_of_classes_labels_and_weights():
 
 def test_groups_are_values_or_tuples():
     table = pa.table({"p": [0.1, 0.2, 0.3], "row": ["a", None, "a"], "day": [1, 1, 2]})
-    for by, expected in (
+    for groups, expected in (
         ("row", {"a": [0.1, 0.3], None: [0.2]}),
         (["row"], {("a",): [0.1, 0.3], (None,): [0.2]}),
         (["day", "row"], {(1, "a"): [0.1], (1, None): [0.2], (2, "a"): [0.3]}),
     ):
-        columns = _columns.Columns(None, "p", None, by)
+        columns = _columns.Columns(None, "p", None, groups)
         found = {group: list(p) for group, (_, p, _) in columns.batches(table)}
         assert found == expected
 

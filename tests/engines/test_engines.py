@@ -1,6 +1,7 @@
 """Spark, Ray and Beam give the numbers of one process, however they divide the rows."""
 
 import decimal
+import importlib
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests.engines.conftest import INSTALLED
 
 SITES = ["north", "south", None]
 # Numbers of rows of the parts below are sums of few powers of two, because a worker
@@ -73,6 +75,12 @@ def sketch_of(table, weighted=True):
     return sketch
 
 
+def only(*names):
+    """Runs a test with the engines of these packages, as far as they are installed."""
+    installed = [name for name in names if name in INSTALLED]
+    return pytest.mark.parametrize("engine", installed, indirect=True)
+
+
 def test_metrics_have_the_same_values_for_any_partitioning(engine, rng):
     table = table_of(rng, 193)
     all_metrics = metrics(um.AURC())
@@ -93,7 +101,7 @@ def test_groups_have_the_values_of_their_rows(engine, rng):
         divided(table, [60, 0, 40]),
         metrics(),
         sample_weight="weight",
-        by=["site", "day"],
+        groups=["site", "day"],
     )
     keys = list(zip(table["site"].to_pylist(), table["day"].to_pylist(), strict=True))
     assert set(found) == {(site, day) for site in SITES for day in (1, 2)}
@@ -109,7 +117,7 @@ def test_sketches_have_the_same_bits_for_any_partitioning(engine, rng):
     assert engine.run("summarize", parts, probabilities=columns) == sketch_of(
         table, weighted=False
     )
-    by_site = engine.run("summarize", parts, sample_weight="weight", by="site")
+    by_site = engine.run("summarize", parts, sample_weight="weight", groups="site")
     assert set(by_site) == set(SITES)
     for site, found in by_site.items():
         rows = table.filter(pa.array([s == site for s in table["site"].to_pylist()]))
@@ -162,9 +170,8 @@ def test_a_million_rows_have_the_numbers_of_one_process(engine, rng):
     assert_equal(found, {metric.name: float(metric.result())})
 
 
+@only("pyspark", "ray")  # The local runner of Beam has no tasks that could die alone.
 def test_a_task_that_dies_once_is_counted_once(engine, rng, tmp_path):
-    if type(engine).__name__ == "Beam":
-        pytest.skip("the local runner of Beam has no task of its own that could die")
     table = table_of(rng, 200_000)
     flag = tmp_path / "died"
     parts = divided(table, [120_000, 80_000])
@@ -210,7 +217,8 @@ def test_bad_columns_are_named(engine, options, message, rng):
 
 
 def test_bad_arguments_raise_before_any_work(engine, rng):
-    module = pytest.importorskip(f"uncertainty_metrics.{type(engine).__name__.lower()}")
+    name = type(engine).__name__.lower()
+    module = importlib.import_module(f"uncertainty_metrics.{name}")
     with pytest.raises(TypeError, match=r"`dataset` must be (.|\n)*Received: 3"):
         module.summarize(3)
     parts = [table_of(rng, 5)]
@@ -218,7 +226,7 @@ def test_bad_arguments_raise_before_any_work(engine, rng):
         ({"labels": 3}, "labels"),
         ({"probabilities": None}, "probabilities"),
         ({"sample_weight": ["weight"]}, "sample_weight"),
-        ({"by": []}, "by"),
+        ({"groups": []}, "groups"),
     ):
         with pytest.raises(TypeError, match=rf"`{word}` must(.|\n)*Received"):
             engine.run("summarize", parts, **options)
@@ -232,9 +240,8 @@ def test_bad_arguments_raise_before_any_work(engine, rng):
         engine.run("summarize", parts, um.BrierScore())
 
 
+@only("pyspark")
 def test_spark_takes_vectors_and_empty_partitions(engine, rng):
-    if type(engine).__name__ != "Spark":
-        pytest.skip("about Spark alone")
     from pyspark.ml.functions import array_to_vector
 
     from uncertainty_metrics import spark
@@ -245,9 +252,8 @@ def test_spark_takes_vectors_and_empty_partitions(engine, rng):
     assert spark.summarize(frame, sample_weight="weight") == sketch_of(table)
 
 
+@only("ray")
 def test_ray_takes_arrays_and_empty_blocks(engine, rng):
-    if type(engine).__name__ != "Ray":
-        pytest.skip("about Ray alone")
     from ray import data
 
     from uncertainty_metrics import ray

@@ -26,6 +26,7 @@ def function(data, bins=15, **options):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_agree_with_the_function(weighted, rng):
     data = catalogue.lattice(rng)
@@ -118,6 +119,7 @@ def test_samples_and_quantiles(rng):
             call(5, 0.5)
 
 
+@pytest.mark.thorough
 def test_draws_before_the_first_batch_follow_the_prior(rng):
     metric = Metric(num_bins=3, seed=seed_of(rng))
     assert float(metric.result()) == 0

@@ -17,7 +17,7 @@ from uncertainty_metrics.beam import MetricsCombineFn, ScoreSketchCombineFn
 
 keras = tf.keras
 RUNNER = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 keras_3_only = pytest.mark.skipif(
     not hasattr(keras, "ops"), reason="the same code runs under Keras 3"
 )

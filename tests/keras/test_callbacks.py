@@ -129,6 +129,7 @@ def test_diagram_shows_the_predictions(data, tmp_path, monkeypatch):
             )
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
 def test_epochs_without_validation_write_training_values(data, tmp_path):
@@ -147,6 +148,7 @@ def test_epochs_without_validation_write_training_values(data, tmp_path):
     assert list(written(some)["calibration/ece"]) == [1, 3]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_evaluate_alone_and_after_fit(data, tmp_path):
     callback = um.ReliabilityDiagramCallback(str(tmp_path), every=2, max_images=2)
@@ -165,6 +167,7 @@ def test_evaluate_alone_and_after_fit(data, tmp_path):
         assert all(len(images(value)) == number for value in drawn.values())
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_two_replicas_write_the_value_of_one(data, tmp_path, strategy):
     with strategy.scope():
@@ -179,6 +182,7 @@ def test_two_replicas_write_the_value_of_one(data, tmp_path, strategy):
     assert len(logs["calibration/ece/diagram"]) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_metrics_of_several_outputs_have_the_names_of_keras(data, tmp_path):
     features, labels = data
@@ -212,6 +216,7 @@ def test_metrics_of_equal_names_have_different_tags():
     assert list(found.values()) == model.metrics[:2]
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
 def test_quantiles_of_posteriors_and_parts_of_scores_are_written(data, tmp_path):
@@ -233,6 +238,7 @@ def test_quantiles_of_posteriors_and_parts_of_scores_are_written(data, tmp_path)
     assert all(logs[tag][0] == value for tag, value in expected.items())
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 def test_drawing_changes_no_state_and_no_setting_of_pyplot(data, tmp_path):
     metrics = [ece(), um.AdaptiveCalibrationError(num_classes=CLASSES)]
@@ -270,6 +276,7 @@ def test_metrics_without_classes_or_with_an_invalid_batch(data, tmp_path):
     assert len(images(logs["calibration/invalid/diagram"][0])) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("update_freq", "first"), [("epoch", True), (5, False)])
 def test_works_beside_the_callback_of_keras(update_freq, first, data, tmp_path):

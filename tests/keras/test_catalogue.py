@@ -44,7 +44,7 @@ every_case = pytest.mark.parametrize(
 )
 
 
-def first_cases(alike):
+def first_cases(alike, rows=catalogue.METRICS):
     """Parametrizes a test over all cases; the default run has the first of each key."""
     params = [
         pytest.param(
@@ -52,7 +52,7 @@ def first_cases(alike):
             id=f"{row.metric}-{row.name}-{i}",
             marks=marks if i == 0 else pytest.mark.exhaustive,
         )
-        for row, marks in first_alike(catalogue.METRICS, alike)
+        for row, marks in first_alike(rows, alike)
         for i, case in enumerate(row.metric_cases)
     ]
     return pytest.mark.parametrize(("row", "options", "case"), params)
@@ -78,6 +78,7 @@ def test_the_docs_say_what_a_metric_without_examples_returns(row, options, rng):
     assert not np.any(read(metric))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_kind
 def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
@@ -121,11 +122,13 @@ def test_batches_of_any_size_and_weights_of_any_kind(row, options, rng):
     assert_close(row, read(metric), row.expected(case, data, True))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
-@first_cases(reader)
+@first_cases(
+    # XLA draws other numbers.
+    *(reader, [row for row in catalogue.METRICS if not row.random])
+)
 def test_compiled_by_xla(row, options, case, rng):
-    if row.random:
-        pytest.skip("XLA draws other numbers")
     data = row.lattice(rng)
     metric = make_for_graph(row, options)
 
@@ -141,6 +144,7 @@ def test_compiled_by_xla(row, options, case, rng):
     assert_close(row, value(result), row.expected(case, data, True))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @first_cases(kind)
 def test_in_a_graph(row, options, case, rng):
@@ -186,6 +190,7 @@ def test_in_a_graph(row, options, case, rng):
     np.testing.assert_array_equal(feed(metric, data, 3, True, update), result)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_reader
 def test_batch_size_may_be_static_in_some_arguments_only(row, options, rng):
@@ -420,6 +425,7 @@ def test_in_compile_and_after_reload(rows, rng, tmp_path):
     check_evaluation(rows, False, rng, tmp_path / "model.keras")
 
 
+@pytest.mark.thorough
 @pytest.mark.first(1)
 @pytest.mark.parametrize(
     "name", ["ExpectedCalibrationError", "BrierDecomposition", "CRPSSamples"]
@@ -429,6 +435,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
     check_evaluation([row], True, rng)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors  # test_distribution.py runs under tf_keras as well.
 @groups(of_all=kernel)
 @pytest.mark.first(1)
@@ -467,6 +474,7 @@ def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
         assert not np.any(read(metric))
 
 
+@pytest.mark.thorough
 @every_reader
 def test_mixed_precision_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
@@ -574,8 +582,8 @@ def test_a_loss_equals_the_mean_of_its_metric(row, rng):
 
 
 @pytest.mark.parametrize("row", catalogue.KERAS_OBJECTS, ids=lambda row: row.name)
-def test_other_objects_derive_from_keras_classes(row, tmp_path):
-    made = row.make(tmp_path)
+def test_other_objects_derive_from_keras_classes(row, rng):
+    made = row.make(um, rng)
     kinds = (keras.metrics.Metric, keras.layers.Layer, keras.callbacks.Callback)
     assert isinstance(made, kinds)
     if hasattr(made, "get_config"):

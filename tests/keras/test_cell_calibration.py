@@ -48,6 +48,7 @@ def forecasts(rng, kind, n):
 KINDS = ("overconfident", "alternating", "pair", "calibrated", "saturated", "certain")
 
 
+@pytest.mark.thorough
 @pytest.mark.first(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_smooth_errors_are_as_close_as_documented(kind, rng, monkeypatch):

@@ -65,6 +65,7 @@ def batch(rng):
     return data.labels, data.predictions.astype(np.float32), data.weights
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.tensors
 @groups(of_all=id)
 def test_values_equal_those_of_the_metrics_alone(rows, rng):
@@ -141,6 +142,7 @@ def test_metrics_that_share_sums_all_learn_the_classes(batch):
     assert [state.classes for state in collection.get_state().values()] == [3, 3]
 
 
+@pytest.mark.thorough
 def test_in_compile_and_after_reload(rng, tmp_path):
     keras.utils.set_random_seed(0)
     dense = keras.layers.Dense(3, activation="softmax")
@@ -185,6 +187,7 @@ def test_a_wrong_batch_changes_no_metric(batch):
     assert untouched.get_state() == before
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     labels, predictions, _ = batch
@@ -201,6 +204,7 @@ def test_a_wrong_compiled_batch_makes_all_nan_and_warns_once(batch):
     assert floats(collection.result()) == one_by_one(make(), batch)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_compiled_batch_that_is_wrong_for_one_metric_makes_all_nan(order, batch):
@@ -297,6 +301,55 @@ def test_members_cannot_be_changed_without_their_collection(batch):
             change()
 
 
+class Counted(um.BrierScore):
+    """Counts its calls."""
+
+    calls = 0
+
+    def _read(self, y_true, y_pred, sample_weight):
+        self.calls += 1
+        return super()._read(y_true, y_pred, sample_weight)
+
+
+class Shifted(um.BrierScore):
+    """Has an update of its own, which no collection would call."""
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        super().update_state(y_true + 1, y_pred, sample_weight)
+
+
+class Shifting(Counted):
+    """Reads the labels in another way, alone and in a collection."""
+
+    def _read(self, y_true, y_pred, sample_weight):
+        return super()._read(y_true + 1, y_pred, sample_weight)
+
+
+@pytest.mark.tensors
+def test_metrics_that_read_alike_read_a_batch_once(batch):
+    members = [Counted(name=name) for name in "ab"]
+    collection = um.MetricCollection(members)
+    collection.update_state(*batch)
+    assert sum(member.calls for member in members) == 1
+    alone = Counted()
+    alone.update_state(*batch)
+    assert alone.calls == 1
+    assert floats(collection.result()) == dict.fromkeys("ab", float(alone.result()))
+
+
+@pytest.mark.tensors
+def test_a_class_with_an_update_of_its_own_is_refused(batch):
+    with pytest.raises(ValueError, match=r"does not replace `update_state`.*Shifted"):
+        um.MetricCollection([Shifted()])
+    labels, predictions, weights = batch
+    wide = np.concatenate([0 * predictions[:, :1], predictions], axis=1)
+    collection = um.MetricCollection([Shifting(name="shifted"), um.BrierScore()])
+    collection.update_state(labels, wide, weights)
+    shifted = um.BrierScore()
+    shifted.update_state(labels + 1, wide, weights)
+    assert float(collection.result()["shifted"]) == float(shifted.result())
+
+
 def test_wrong_metrics_raise(batch):
     used, taken = um.BrierScore(), um.BrierScore()
     used.update_state(*batch)
@@ -322,6 +375,7 @@ def test_wrong_metrics_raise(batch):
             um.MetricCollection(metrics)
 
 
+@pytest.mark.thorough
 def test_two_replicas_give_the_value_of_one(strategy, rng):
     data = catalogue.CLASS_METRICS[0].lattice(rng, n=41)
     names = ("ece", "mce", "parts")

@@ -40,6 +40,7 @@ def test_layer_makes_the_sets_of_the_numpy_classifier(score, rng, tmp_path):
     assert layer.quantile == known.quantile
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
 def test_sets_hold_labels_whose_score_equals_the_quantile(score, rng):
     p, y = makers.tied_classes(rng, 400)

@@ -32,6 +32,7 @@ def test_these_metrics_go_by_the_form():
     ]
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("name", BY_FORM)
 @pytest.mark.parametrize("first", [True, False])
 def test_the_first_batch_settles_the_form(name, first, rng):
@@ -129,6 +130,7 @@ def test_members_of_a_collection_settle_together(rng):
         assert settled == [form is not columns] * len(BY_FORM)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eagerly", [False, True])
 def test_fit_warns_once_at_the_line_of_the_user(eagerly, rng):
     labels, p = low(rng, 64)

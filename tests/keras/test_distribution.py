@@ -9,7 +9,7 @@ import tensorflow as tf
 import uncertainty_metrics as um
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 
 # Of 21 examples the last batch has 5, which two replicas share as 3 and 2. Of 17 it has
 # 1, and one replica gets none. Keras 3 wants equal shares of the first batch.

@@ -32,6 +32,7 @@ cross_entropies = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.metric)
 def test_logits_and_unused_labels(row, rng):
     data = row.lattice(rng)

@@ -77,6 +77,7 @@ def saved(metric):
     return file
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("name", "function"),
     [
@@ -160,6 +161,7 @@ def test_wrong_groups_raise_and_keep_the_state(name):
             getattr(um, name)(num_groups=wrong)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", METRICS)
 def test_wrong_groups_of_a_compiled_update_are_nan(name):
     metric = getattr(um, name)(num_groups=2)

@@ -12,7 +12,7 @@ from tests import catalogue
 from tests.keras.streams import every_kind
 from uncertainty_metrics.numpy import _metric_state as states
 
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 
 PACKAGE = str(pathlib.Path(um.__file__).parent)
 

@@ -106,6 +106,7 @@ def test_config_has_the_fitted_temperature(rng):
     assert again.compute_dtype == "float64"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
 def test_temperature_in_other_precisions(policy, rng):
     layer = TemperatureScalingLayer(1.0 / 3.0, dtype=policy)
@@ -202,6 +203,7 @@ def test_layers_of_the_logit_of_class_1(kind, rng):
             layer.fit(*network(rng))
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize(
     ("kind", "jit_compile"),
     [("temperature", False), ("vector", False), ("matrix", False), ("odir", True)],
@@ -234,6 +236,7 @@ def test_layers_in_a_model_that_is_compiled_and_saved(kind, jit_compile, tmp_pat
     np.testing.assert_array_equal(fresh.predict(logits, verbose=0), after)
 
 
+@pytest.mark.thorough
 @every_kind
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
 def test_layers_in_other_precisions(kind, policy, rng):
@@ -253,6 +256,7 @@ def test_layers_in_other_precisions(kind, policy, rng):
     np.testing.assert_allclose(found, exact, rtol=rtol[dtype.name], atol=1e-5)
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("kind", ["temperature", "vector"])
 def test_masked_positions_do_not_count(kind, rng):
     make_layer, make_calibrator = KINDS[kind]
@@ -304,6 +308,7 @@ def classifier(rng):
     return model, x, labels, z
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("kind", ["temperature", "matrix"])
 def test_fit_to_a_dataset(kind, rng, tmp_path):
     make_layer, make_calibrator = KINDS[kind]

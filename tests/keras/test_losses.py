@@ -80,6 +80,7 @@ def test_labels_and_predictions_in_any_form(row, rng):
     close(loss(y_true[..., None], y_pred), np.mean(row.scores(y_true, y_pred)))
 
 
+@pytest.mark.thorough
 @every_row
 def test_half_precision_is_scored_in_float32_and_float64_in_float64(row, rng):
     y_true, y_pred = row.data(rng, [8])
@@ -342,6 +343,7 @@ def test_wrong_values_raise_in_eager_execution(row, rng):
             loss(y_true, y_pred, weights)
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @first_of_class
 def test_wrong_values_are_nan_in_a_graph(row, rng):
@@ -430,6 +432,7 @@ def test_scores_that_overflow_raise():
         um.IntervalLoss(0.1)(np.float64([1e300]), [[0.0, 1.0]])
 
 
+@pytest.mark.first(3, "thorough")
 @every_class
 def test_wrong_weights_raise(row, rng):
     y_true, y_pred = row.data(rng, [4])

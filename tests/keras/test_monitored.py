@@ -87,6 +87,7 @@ def test_callbacks_ask_for_a_mode_where_the_result_is_a_dict(monitor, make, call
     assert monitor in str(raised.value)
 
 
+@pytest.mark.thorough
 @keras_3
 def test_fit_asks_for_a_mode_where_the_result_is_a_dict():
     dense = keras.layers.Dense(3, activation="softmax")
@@ -147,6 +148,7 @@ def refuse(metric, *batches):
         compiled(metric)(*map(tf.constant, batch))
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.tensors
 @every_stream
 def test_the_result_warns_why_it_is_nan(stream, rng):
@@ -189,6 +191,7 @@ def test_a_copied_state_warns_too():
         assert batches in message
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run_eagerly", [False, True])
 def test_every_epoch_warns(run_eagerly):
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(3)])

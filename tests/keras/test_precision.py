@@ -1,6 +1,5 @@
 """The precision of streaming: sketches against exact values, counts, no drift."""
 
-import dataclasses
 import fractions
 import math
 
@@ -11,10 +10,10 @@ from scipy import special
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import _sketch, _sums
 
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 
 def network(rng, n, classes, sharpness, temperature):
@@ -103,83 +102,6 @@ def test_more_bits_give_smaller_errors(rng):
     few, many = np.mean(errors, axis=0)
     assert many < few / 2
     assert many < 4e-3
-
-
-MOVED = pytest.mark.filterwarnings("ignore:This sketch was saved with wider cells")
-
-
-@MOVED
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.first(1)
-def test_rank_states_of_other_cells_load_into_the_default(weighted, rng):
-    labels, probabilities = network(rng, 500, 10, 1.0, 1.5)
-    weights = rng.uniform(size=500) if weighted else None
-    confidences = probabilities.max(axis=1)
-    hits = np.argmax(probabilities, axis=1) == labels
-    for of, data, bits in (
-        (um.AURC, (labels, probabilities, weights), 8),
-        (um.AURC, (labels, probabilities, weights), 6),
-        (um.AUROC, (hits, confidences, weights), 8),
-        (um.AUROC, (hits, confidences, weights), 7),
-    ):
-        old, new = of(sketch_bits=bits), of()
-        for metric in (old, new):
-            metric.update_state(*data)
-        saved = dataclasses.replace(old.get_state(), config=new.get_state().config)
-        loaded = saved.to_metric()
-        # The old cells are kept, and so is the value, but for ties.
-        np.testing.assert_allclose(loaded.result(), old.result(), rtol=5e-3)
-        loaded.merge_state([saved, new])
-        np.testing.assert_allclose(loaded.result(), new.result(), rtol=5e-3)
-
-
-@MOVED
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("of", "bits", "options"),
-    [
-        # Defaults of version 1.0 and of the next version, for ten groups and for one.
-        (um.AdaptiveCalibrationError, 8, {"num_classes": 10}),
-        (um.AdaptiveCalibrationError, 4, {"num_classes": 10}),
-        (um.DebiasedCalibrationError, 10, {}),
-        (um.DebiasedCalibrationError, 7, {}),
-    ],
-)
-def test_states_of_other_cells_load_into_the_default(of, bits, options, weighted, rng):
-    labels, probabilities = network(rng, 500, 10, 20.0, 1.5)
-    weights = rng.uniform(size=500) if weighted else None
-    old, new = of(sketch_bits=bits, **options), of(**options)
-    for metric in (old, new):
-        metric.update_state(labels, probabilities, weights)
-    saved = old.get_state()
-    saved = dataclasses.replace(saved, config=new.get_state().config)
-    loaded = saved.to_metric()
-    assert loaded.get_state().arrays["hi"].shape == new.get_state().arrays["hi"].shape
-    np.testing.assert_allclose(loaded.result(), old.result(), atol=5e-3)
-    loaded.merge_state([saved, new])
-    for part, expected in zip(
-        (loaded.counts, loaded.prob_sums, loaded.correct_sums),
-        (new.counts, new.prob_sums, new.correct_sums),
-        strict=True,
-    ):
-        totals = (np.sum(np.asarray(each), axis=-1) for each in (part, expected))
-        found, once = totals
-        np.testing.assert_allclose(found, 3 * once, rtol=1e-5, atol=1e-6)
-
-
-def test_older_grids_differ_in_their_number_of_cells():
-    for groups in (*range(1, 300), 500, 1000, 2000):
-        now = _grid.default_bits(groups)
-        number = groups * _grid.num_cells(*now)
-        for old in _older_grids.default_bits(groups):
-            before = groups * _grid.num_cells(*old)
-            if before == number:  # Then the cells are the same.
-                scores = np.float32(np.linspace(0, 1, 10_001))
-                np.testing.assert_array_equal(
-                    _grid.index(scores, *now), _grid.index(scores, *old)
-                )
-            else:
-                assert abs(before - number) > 1
 
 
 def test_middles_of_cells_of_the_real_line_lie_in_them(rng):

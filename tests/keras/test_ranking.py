@@ -130,6 +130,7 @@ def largest_share(cells, weights):
     return np.max(np.bincount(cells, weights)) / np.sum(weights)
 
 
+@pytest.mark.thorough
 @pytest.mark.first(4)
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_selective_metrics_are_within_their_bounds(kind, rng):
@@ -187,6 +188,7 @@ def test_the_order_within_a_cell_is_lost():
     assert fine == pytest.approx(exact, abs=0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.first(4)
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_detection_metrics_are_within_their_bounds(kind, rng):
@@ -296,6 +298,7 @@ def test_values_without_both_outcomes():
             assert float(metric.result()) == expected, name
 
 
+@pytest.mark.first(3, "thorough")
 @pytest.mark.parametrize("name", DETECTION)
 @pytest.mark.parametrize("positive", ["out", "in"])
 @pytest.mark.parametrize("compiled", [False, True])

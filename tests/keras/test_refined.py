@@ -41,6 +41,7 @@ def problems(rng):
     yield labels, logits * np.where(np.arange(400) < 40, 10.0, 1.0)[:, None]
 
 
+@pytest.mark.thorough
 def test_within_the_stated_bounds_of_the_exact_minimum(rng):
     for labels, logits in problems(rng):
         logits = logits.astype(np.float32)
@@ -55,6 +56,7 @@ def test_within_the_stated_bounds_of_the_exact_minimum(rng):
         assert abs(temperature / best - 1) < 1e-4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("classes", "error", "of_temperature"),
     [(10, 1e-5, 1e-3), (100, 2e-4, 5e-3), (1000, 1e-3, 2e-2)],

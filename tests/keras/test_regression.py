@@ -1,6 +1,5 @@
 """The streaming metrics of predicted means and variances."""
 
-import dataclasses
 import inspect
 import math
 
@@ -99,6 +98,7 @@ def test_one_example_and_other_axes(name, rng):
         make(name).update_state(np.ones(3), np.ones([3, 3]))
 
 
+@pytest.mark.thorough
 @pytest.mark.tensors
 @every_metric
 def test_other_precisions(name, rng):
@@ -115,7 +115,6 @@ VARIANCES = {
     "identity": np.square,
     "variance": np.asarray,
     "log_variance": np.exp,
-    "softplus_variance": special.softplus,
 }
 
 
@@ -125,7 +124,7 @@ VARIANCES = {
     ("name", "transform"),
     [
         *(("NegativeLogLikelihood", transform) for transform in VARIANCES),
-        *((name, "softplus_variance") for name in METRICS if name[0] in "EIS"),
+        *((name, "softplus") for name in METRICS if name[0] in "EIS"),
     ],
 )
 def test_scale_transforms(name, transform, rng):
@@ -157,33 +156,6 @@ def test_scale_transform_has_the_default_of_the_losses(name):
         assert parameter.default == of_loss.default == "softplus"
     with pytest.raises(ValueError, match="`scale_transform` must be one of"):
         metric(scale_transform="square")
-
-
-@pytest.mark.parametrize(
-    ("name", "old"),
-    [
-        *(("NegativeLogLikelihood", old) for old in ("identity", "exp", "softplus")),
-        *((name, "softplus") for name in METRICS if name[0] in "EIS"),
-    ],
-)
-def test_metrics_saved_with_a_variance_transform_load(name, old, rng):
-    """The old option named a transform of the variance, and keeps this meaning."""
-    y, y_pred = forecasts(rng)
-    function = {"identity": np.asarray, "exp": np.exp, "softplus": special.softplus}
-    variances = function[old](np.float64(y_pred[:, 1]))
-    value = expected(name, y, np.stack([y_pred[:, 0], variances], axis=-1))
-    config = make(name, name="old").get_config()
-    del config["scale_transform"]
-    config["variance_transform"] = old
-    serialized = {**keras.metrics.serialize(make(name)), "config": config}
-    options = {key: config[key] for key in config if key not in ("name", "dtype")}
-    for metric in (
-        getattr(regression, name).from_config(config),
-        keras.metrics.deserialize(serialized),
-        dataclasses.replace(make(name).get_state(), config=options).to_metric(),
-    ):
-        check(metric, [(y, y_pred)], value, 2e-6)
-        metric.merge_state([dataclasses.replace(metric.get_state(), config=options)])
 
 
 @pytest.mark.tensors

@@ -11,7 +11,7 @@ from tests.keras.streams import assert_close, make_for_graph, value
 from tests.keras.test_catalogue import constant_loss, groups
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 
 LABELS = np.array([0, 1, 1, 0])
 BATCHES = [

@@ -11,7 +11,7 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.keras as um_keras
 
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 
 keras = tf.keras
 FEATURES, LABELS = np.eye(3, dtype=np.float32), np.arange(3)

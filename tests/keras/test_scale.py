@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.keras import streams
 
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 DOUBLINGS = 24
 

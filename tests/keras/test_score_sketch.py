@@ -3,13 +3,11 @@
 import dataclasses
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
 
 import uncertainty_metrics as um
-from uncertainty_metrics.numpy.sketch import _older_grids
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
@@ -42,6 +40,7 @@ def batches(rng, weighted):
         yield labels, p, weights
 
 
+@pytest.mark.first(3, "thorough")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", CALIBRATION)
 def test_metrics_of_adaptive_bins_give_their_sketch(name, weighted, rng):
@@ -166,37 +165,6 @@ def test_scores_that_keras_rounds_stay_in_their_cells():
     metric.reset_state()
     metric.update_state(np.ones(9), np.full(9, p[0]))
     assert metric.sketch.conformal_quantile(0.5) >= 1 - float(p[0])
-
-
-@pytest.mark.parametrize("bits", [None, 10])
-def test_states_of_version_1_0_are_read(bits, rng):
-    labels, p, _ = next(batches(rng, False))
-    # Version 1.0 had other cells: those that a metric of 10 bits has now.
-    old = um.RootMeanSquaredCalibrationError(sketch_bits=10)
-    old.update_state(labels, p)
-    config = {**old.get_state().config, "sketch_bits": bits}
-    state = dataclasses.replace(old.get_state(), config=config)
-    expected = um.RootMeanSquaredCalibrationError(sketch_bits=bits)
-    assert _older_grids.default_bits(1) == ((7, 2), (10,))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        expected.set_state(state)
-        sketch = um.numpy.ScoreSketch.from_state(state)
-    assert len(caught) == 2 * (bits is None)
-    assert all("wider cells" in str(each.message) for each in caught)
-    assert sketch == expected.sketch
-    assert sketch.rmsce() == pytest.approx(float(expected.result()), rel=1e-5)
-
-
-def test_rank_states_of_version_1_0_are_read(rng):
-    labels, p, _ = next(batches(rng, False))
-    old = um.AURC(sketch_bits=8)
-    old.update_state(labels, p)
-    config = {**old.get_state().config, "sketch_bits": None}
-    state = dataclasses.replace(old.get_state(), config=config)
-    with pytest.warns(UserWarning, match="wider cells"):
-        found = um.numpy.ScoreSketch.from_state(state)
-    assert found.aurc() == pytest.approx(float(old.result()), rel=1e-3)
 
 
 def test_saved_states_are_read_without_a_framework(rng, tmp_path):

@@ -12,6 +12,7 @@ keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 
+@pytest.mark.thorough
 def test_decomposition_of_many_batches_in_float64(rng):
     forecasts = rng.dirichlet(np.full(5, 0.3), 3000)
     labels = np.array([rng.choice(5, p=p) for p in forecasts])
@@ -44,6 +45,7 @@ def test_decompositions_of_different_classes_do_not_add():
         fresh.merge_state([third])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [
@@ -235,6 +237,7 @@ def test_saved_decompositions_have_a_column_for_each_decision(rng, tmp_path, cla
         np.testing.assert_allclose(list(result.values()), expected, atol=1e-6)
 
 
+@pytest.mark.thorough
 def test_decomposition_of_many_classes_on_two_replicas(rng):
     forecasts = rng.dirichlet(np.full(70, 0.3), 20).astype(np.float32)
     labels = rng.integers(0, 70, 20)

@@ -96,6 +96,7 @@ def test_streams_have_every_metric():
     assert public == {"MetricCollection", *STREAMS}  # A collection has many states.
 
 
+@pytest.mark.first(6, "thorough")
 @every_stream
 def test_a_state_restores_its_metric(stream, rng, tmp_path):
     first, second, *_ = parts(stream.data(rng), 4)  # In a size that tests share.
@@ -199,46 +200,6 @@ def test_objects_that_are_no_states_raise(stream, rng):
         with pytest.raises(TypeError, match=r"`metrics` must hold .*Received: "):
             metric.merge_state(junk)
     assert_alike(metric.get_state(), state)
-
-
-def written_before(state, *options):
-    """Returns a state as a file of an older version gives it, without these options."""
-    config = {k: v for k, v in state.config.items() if k not in options}
-    header = {**HEADER, "metric": state.metric, "config": config}
-    header |= {"classes": state.classes, "arrays": list(state.arrays)}
-    return um.MetricState.load(archive(header, **state.arrays))
-
-
-@pytest.mark.parametrize(
-    ("name", "new", "other"),
-    [
-        ("AUROC", "positive", "in"),
-        ("AUPR", "positive", "in"),
-        ("FPRAtTPR", "positive", "in"),
-        ("CRPSSamples", "alpha", 0.5),
-        ("ExpectedCalibrationError", "multilabel", True),
-    ],
-)
-def test_states_saved_before_an_option_existed_add(name, new, other, rng):
-    stream = STREAMS[name]
-    first, second = parts(stream.data(rng), 2)
-    old = written_before(fed(stream, first).get_state(), new)
-    metric = fed(stream, second)
-    expected = fed(stream, first, second).get_state()
-    state = metric.get_state()
-    for total in (old + state, state + old, sum([old, state])):
-        assert_alike(total, expected)
-    metric.merge_state([old])
-    assert_alike(metric.get_state(), expected)
-    np.testing.assert_allclose(value(old + state), read(metric), rtol=1e-6)
-    differs = stream.make(**{new: other})
-    for refused in (
-        lambda: differs.merge_state([old]),
-        lambda: differs.get_state() + old,
-        lambda: differs.set_state(old),
-    ):
-        with pytest.raises(ValueError, match=f"same metric and options.*{new} "):
-            refused()
 
 
 def test_a_state_is_a_copy_that_cannot_change(rng):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.keras.streams import STREAMS, parts
 
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 
 THREADS, BATCHES, RUNS = 8, 3, 15
 # The first batch makes the state of these metrics; others make it in the constructor.

@@ -14,7 +14,7 @@ import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import every_kind, first_alike, make_for_graph, read, reader
 
-pytestmark = [pytest.mark.keras, pytest.mark.tensors]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors, pytest.mark.thorough]
 
 N = 5
 SIZES = [(N, 0), (N, 1), (N, 3), (N, 8), (1, N), (0, N)]

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests.keras import workers
 
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.thorough]
 exhaustive = pytest.mark.exhaustive
 ROOT = pathlib.Path(__file__).absolute().parents[2]
 SECONDS = 300  # A quiet machine needs 20.

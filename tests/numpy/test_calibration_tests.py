@@ -66,7 +66,7 @@ def test_sums_over_scores_equal_the_bin_statistics(
     spec = spec_of(scheme, scores, **options)
     weights = data.weights if weighted else None
     examples, statistics = binned(spec, data.labels, data.predictions, weights)
-    entries = _simulated_bins._entries(examples, spec, statistics)
+    entries = _simulated_bins.entries(examples, spec, statistics)
     weights = np.ones(len(examples.labels)) if not weighted else examples.weights
     weights = np.broadcast_to(weights[:, None], entries.cells.shape).ravel()
     for values, expected in (
@@ -112,7 +112,7 @@ def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, 
     )
     assert drawn.shape == (1500, *statistics.counts.shape)
 
-    entries = _simulated_bins._entries(examples, spec, statistics)
+    entries = _simulated_bins.entries(examples, spec, statistics)
     mean, variance = np.zeros((2, entries.num_cells))
     for i, (cells, p) in enumerate(zip(entries.cells, entries.scores, strict=True)):
         weight = 1.0 if weights is None else weights[i]
@@ -337,7 +337,7 @@ def test_effective_sizes_of_bins_do_not_depend_on_the_scale_of_weights(
         weights = scale * rng.choice([1.0, 2.0], 90)
         examples, statistics = binned(spec, labels, probabilities, weights)
         sizes = _simulated_bins.effective_sizes(examples, spec, statistics)
-        entries = _simulated_bins._entries(examples, spec, statistics)
+        entries = _simulated_bins.entries(examples, spec, statistics)
         for cell, size in enumerate(sizes.ravel()):
             held = weights[np.nonzero(entries.cells == cell)[0]] / scale
             once, twice = np.sum(held < 1.5), np.sum(held > 1.5)

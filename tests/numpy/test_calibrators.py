@@ -567,7 +567,7 @@ def test_file_of_a_temperature_keeps_the_form_of_predictions(rng, tmp_path):
     again = um.TemperatureScaling.load(tmp_path / "temperature.json")
     expected = scaling.transform(probabilities=p)
     np.testing.assert_array_equal(again.transform(probabilities=p), expected)
-    # Files of earlier versions have no layout, and the temperature is for logits.
+    # Without a layout, the temperature is for logits.
     old = um.TemperatureScaling.from_config({"temperature": 2.0})
     assert old.is_fitted
     np.testing.assert_array_equal(old.transform([[4.0, 0.0]]), [[2.0, 0.0]])

@@ -28,13 +28,11 @@ from tests.fuzz import outcomes
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensors"]
 every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
-# With folds, each example is in a random fold, so repetition matters. With effective
-# sizes or a value for each example, weight 2 is not the same as the example twice.
+# With folds, each example is in a random fold, so repetition matters.
 WEIGHTED = [
     row
     for row in catalogue.FUNCTION_ROWS
-    if row.takes("sample_weight")
-    and not (row.random or row.effective or row.by_example or row.takes("folds"))
+    if row.takes("sample_weight") and not (row.random or row.takes("folds"))
 ]
 
 
@@ -113,18 +111,32 @@ def test_weights_count_as_repeated_examples(row, case, rng):
     )
 
 
-@every_case
-def test_scale_of_equal_weights_does_not_matter(row, case, rng):
-    if "datapoints_per_bin" in case or row.name == "bin_statistics":
-        pytest.skip("depends on the total weight by definition")
+# With `datapoints_per_bin` the bins depend on the total weight.
+every_scaled_case = each_with(
+    "case",
+    lambda row: [case for case in row.cases if "datapoints_per_bin" not in case],
+)
+
+
+def check_equal_weights(row, case, rng, weight):
     arguments = row.data(rng).arguments()
-    for scale in (0.1, 1e-12, 1e12) if row.scale_free else (0.1, 1e-12):
-        weights = np.full(len(arguments["labels"]), scale)
-        np.testing.assert_allclose(
-            call(row, case, **arguments, sample_weight=weights),
-            call(row, case, **arguments),
-            atol=1e-12,
-        )
+    weights = np.full(len(arguments["labels"]), weight)
+    np.testing.assert_allclose(
+        call(row, case, **arguments, sample_weight=weights),
+        call(row, case, **arguments),
+        atol=1e-12,
+    )
+
+
+@every_scaled_case
+def test_scale_of_equal_weights_does_not_matter(row, case, rng):
+    for weight in (0.1, 1e-12):
+        check_equal_weights(row, case, rng, weight)
+
+
+@every_scaled_case
+def test_large_equal_weights_do_not_matter(row, case, rng):
+    check_equal_weights(row, case, rng, 1e12)
 
 
 @every_case
@@ -370,21 +382,27 @@ def averaged(result, n):
     return np.ravel(np.asarray(result, float))
 
 
+def shapes_to_resample(row):
+    """Returns good shapes of the examples of a function, in a random order of kinds."""
+    takes_images = not {"event", "hyperparam_range", "samples_a"} & {*row.parameters}
+    return [(23,), *([(23, 2)] if takes_images else [])]
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@each(row for row in CALLABLES if row.interval)
 @pytest.mark.parametrize(
-    "shape",
+    ("row", "shape"),
     [
-        pytest.param(shape, id=f"{name}-{i}", marks=[pytest.mark.exhaustive] * (i > 1))
+        pytest.param(
+            *(row, shape),
+            id=f"{row.name}-{'flat' if len(shape) == 1 else 'images'}-{i}",
+            marks=[pytest.mark.exhaustive] * (i > 1),
+        )
+        for row in CALLABLES
         for i in range(8)
-        for name, shape in (("flat", (23,)), ("images", (23, 2)))
+        for shape in shapes_to_resample(row)
     ],
 )
 def test_bootstrap_equals_calls_with_resampled_arguments(row, shape, rng):
-    if len(shape) > 1 and {"event", "hyperparam_range", "samples_a"} & set(
-        row.parameters
-    ):
-        pytest.skip("takes examples of shape [n]")
     n, data = shape[0], row.draw(rng, shape)
     own = inspect.signature(um.bootstrap).parameters
     bound = {name: data.pop(name) for name in [*data] if name in own}
@@ -402,7 +420,7 @@ def test_bootstrap_equals_calls_with_resampled_arguments(row, shape, rng):
     # Sorted, since functions assign folds by position.
     values = [value(np.sort(draws.integers(n, size=n))) for _ in range(3)]
     interval = um.bootstrap(
-        metric, **data, num_resamples=3, alpha=0.5, method="percentile", seed=5
+        metric, **data, num_resamples=3, level=0.5, method="percentile", seed=5
     )
     found = [averaged(part, None) for part in interval]
     finite = np.isfinite(values).all(axis=0) & np.isfinite(estimate)

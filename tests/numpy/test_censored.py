@@ -296,7 +296,7 @@ def test_interval_equals_a_loop(data, options, censoring):
 
 def test_repeats_are_summarised_by_medians(data):
     p, times, event = data
-    metric = censored_calibration.CensoredCalibrationError(1.0, num_repeats=3)
+    metric = censored_calibration.CensoredCalibrationError(1.0, num_repeats=3, seed=0)
     follow_up = censored_calibration._follow_up(p, times, event, 1.0)
     generator = np.random.default_rng(0)
     bandwidths = 1 / np.geomspace(300**0.4, 30, 20)
@@ -368,40 +368,40 @@ def test_right_constant_forecasts_have_no_error(rng):
     times = rng.integers(1, 5, size=n)
     event = np.ones(n)
     p = np.full(n, np.mean(times <= 2))
-    interval = censored_calibration.cce_conf_int(p, times, event, 2)
+    interval = censored_calibration.cce_conf_int(p, times, event, 2, seed=0)
     assert interval.lower == 0
     assert interval.upper < 0.05
-    off = censored_calibration.cce(p / 2, times, event, 2)
+    off = censored_calibration.cce(p / 2, times, event, 2, seed=0)
     np.testing.assert_allclose(off, p[0] / 2, rtol=1e-3)
 
 
 def test_all_forms_of_the_data_give_the_same_interval(data):
     p, times, event = data
     times = np.round(times * 8) / 8
-    expected = censored_calibration.cce_conf_int(p, times, event, 1.0)
+    expected = censored_calibration.cce_conf_int(p, times, event, 1.0, seed=0)
     assert all(type(value) is float for value in expected)
     result = censored_calibration.cce_conf_int(
-        p, 8 * times.astype(np.float32), event, 8
+        p, 8 * times.astype(np.float32), event, 8, seed=0
     )
     np.testing.assert_allclose(result, expected, rtol=1e-12)
-    options = {"default_hyperparam_range": (0.0, 0.2), "num_repeats": 1}
+    options = {"default_hyperparam_range": (0.0, 0.2), "num_repeats": 1, "seed": 0}
     value = censored_calibration.cce(*data, 1.0, **options)
     options["default_hyperparam_range"] = np.array([0.0, 0.2])
     assert censored_calibration.cce(*data, 1.0, **options) == value
 
 
 def test_higher_levels_are_wider_and_normalize_divides_by_the_mean_weight(data):
-    wide = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.01)
-    narrow = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.5)
+    wide = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.01, seed=0)
+    narrow = censored_calibration.cce_conf_int(*data, 1.0, alpha=0.5, seed=0)
     assert wide.lower <= narrow.lower <= narrow.estimate <= narrow.upper < wide.upper
     assert censored_calibration.cce(
-        *data, 1.0, weights="chi"
-    ) > 1.9 * censored_calibration.cce(*data, 1.0)
-    ratio = censored_calibration.cce(*data, 1.0, weights="chi", normalize=True)
+        *data, 1.0, weights="chi", seed=0
+    ) > 1.9 * censored_calibration.cce(*data, 1.0, seed=0)
+    ratio = censored_calibration.cce(*data, 1.0, weights="chi", normalize=True, seed=0)
     w = _crossfit.weight_function(data[0], "chi").mean()
     np.testing.assert_allclose(
         ratio,
-        censored_calibration.cce(*data, 1.0, weights="chi") / math.sqrt(w),
+        censored_calibration.cce(*data, 1.0, weights="chi", seed=0) / math.sqrt(w),
         rtol=1e-9,
     )
 

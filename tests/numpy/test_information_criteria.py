@@ -148,7 +148,7 @@ def test_loo_pit_of_a_calibrated_model_is_uniform(m, rng):
         samples = means + rng.normal(size=(n, m))
         pits.append(leave_one_out.loo_pit(y, samples, logp))
     pit = regression.PITInterval(*np.concatenate(pits, axis=1))
-    density = regression.pit_histogram(pit)["density"]
+    density = regression.pit_histogram(pit).density
     # The dependence of the labels in a data set makes the histogram even flatter.
     np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / (n * repeats)))
 

@@ -71,7 +71,7 @@ def test_calibrated_samples_stay_within_the_band(m, rng):
     for _ in range(repeats):
         draws = rng.normal(size=[n, m + 1])
         pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
-        share = np.cumsum(regression.pit_histogram(pit, 100)["counts"]) / n
+        share = np.cumsum(regression.pit_histogram(pit, 100).counts) / n
         within += np.all((lower[1:] <= share + 1e-12) & (share <= upper[1:] + 1e-12))
     assert within / repeats > level - 5 * np.sqrt(level * (1 - level) / repeats)
 
@@ -103,11 +103,11 @@ def test_rank_histogram_equals_the_loop(rng):
         for rank in possible:
             counts[rank] += weights[i] / len(possible)
     found = um.rank_histogram(labels, samples, sample_weight=weights)
-    np.testing.assert_allclose(found["counts"], counts, atol=1e-12)
-    np.testing.assert_allclose(found["density"], counts / weights.sum() * 8)
+    np.testing.assert_allclose(found.counts, counts, atol=1e-12)
+    np.testing.assert_allclose(found.density, counts / weights.sum() * 8)
     pit = regression.sample_pit(samples, labels)
     histogram = regression.pit_histogram(pit, 8, sample_weight=weights)
-    np.testing.assert_allclose(histogram["counts"], counts, atol=1e-12)
+    np.testing.assert_allclose(histogram.counts, counts, atol=1e-12)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -115,10 +115,10 @@ def test_ranks_of_calibrated_samples_are_uniform(ties, rng):
     n, m = 20000, 9
     draws = rng.normal(size=[n, m + 1])
     draws = np.round(draws) if ties else draws
-    density = um.rank_histogram(draws[:, 0], draws[:, 1:])["density"]
+    density = um.rank_histogram(draws[:, 0], draws[:, 1:]).density
     np.testing.assert_allclose(density, 1, atol=5 * np.sqrt(m / n))
     if not ties:
-        counts = um.rank_histogram(draws[:, 0], draws[:, 1:])["counts"]
+        counts = um.rank_histogram(draws[:, 0], draws[:, 1:]).counts
         ranks = np.sum(draws[:, 1:] < draws[:, :1], axis=1)
         np.testing.assert_array_equal(counts, np.bincount(ranks, minlength=m + 1))
 
@@ -137,14 +137,14 @@ def test_pit_of_calibrated_count_forecasts_is_uniform(rng):
     pit = regression.PITInterval(
         stats.poisson.cdf(y - 1, rate), stats.poisson.cdf(y, rate)
     )
-    density = regression.pit_histogram(pit)["density"]
+    density = regression.pit_histogram(pit).density
     np.testing.assert_allclose(density, 1, atol=5 * np.sqrt(9 / n))
     assert regression.pit_calibration_error(pit) < 5 * 0.5 / np.sqrt(n)
     _, lower, upper = regression.ecdf_band(n, 1 - 1e-6)
-    share = np.cumsum(regression.pit_histogram(pit, 100)["counts"]) / n
+    share = np.cumsum(regression.pit_histogram(pit, 100).counts) / n
     assert np.all((lower[1:] <= share + 1e-12) & (share <= upper[1:] + 1e-12))
     # The upper ends alone are not uniform.
-    assert np.max(np.abs(regression.pit_histogram(pit.upper)["density"] - 1)) > 0.2
+    assert np.max(np.abs(regression.pit_histogram(pit.upper).density - 1)) > 0.2
 
 
 def line(ax, label):
@@ -156,7 +156,7 @@ def line(ax, label):
 def test_ecdf_plot_shows_the_ecdf_and_its_band(consistency_band, rng, ax):
     pit, mask = rng.beta(0.7, 0.7, size=300), rng.random(300) < 0.5
     options = {"kind": "ecdf", "consistency_band": consistency_band}
-    assert plots.plot_pit_histogram(pit, mask=mask, ax=ax, **options) is ax
+    assert plots.pit_diagram(pit, mask=mask, ax=ax, **options) is ax
     assert ax.get_title() == "PIT ECDF"
     points, drawn = line(ax, "Observed")
     share = [np.mean(pit[mask] <= point) for point in np.linspace(0, 1, 101)]
@@ -174,4 +174,4 @@ def test_ecdf_plot_shows_the_ecdf_and_its_band(consistency_band, rng, ax):
 
 def test_unknown_kinds_of_plots_raise():
     with pytest.raises(ValueError, match="`kind` must be one of 'histogram', 'ecdf'"):
-        plots.plot_pit_histogram([0.5], kind="bars")
+        plots.pit_diagram([0.5], kind="bars")

@@ -278,7 +278,7 @@ def test_histogram_and_curve_of_pit_intervals_equal_the_loop(n_bins, dtype, rng)
     options = {"mask": mask, "sample_weight": weights}
     histogram = regression.pit_histogram(pit, n_bins, **options)
     plain = regression.pit_histogram((pit.lower, pit.upper), n_bins, **options)
-    np.testing.assert_array_equal(plain["counts"], histogram["counts"])
+    np.testing.assert_array_equal(plain.counts, histogram.counts)
     ends = [end.astype(np.float32 if dtype == np.float16 else dtype) for end in pit]
     edges = np.linspace(0, 1, n_bins + 1).astype(ends[0].dtype)
 
@@ -288,10 +288,10 @@ def test_histogram_and_curve_of_pit_intervals_equal_the_loop(n_bins, dtype, rng)
         return np.sum(weights * mask * shares)
 
     expected = [mass(float(a), float(b)) for a, b in itertools.pairwise(edges)]
-    np.testing.assert_allclose(histogram["counts"], expected, atol=1e-12)
+    np.testing.assert_allclose(histogram.counts, expected, atol=1e-12)
     total = np.sum(weights * mask)
     density = np.array(expected) / total * n_bins
-    np.testing.assert_allclose(histogram["density"], density, atol=1e-12)
+    np.testing.assert_allclose(histogram.density, density, atol=1e-12)
     curve = regression.pit_calibration_curve(pit, n_bins, **options)
     limits = _levels.pit_limits(curve["expected_coverage"], ends[0].dtype)
     expected = [mass((1 - p) / 2, (1 + p) / 2) / total for p in limits]
@@ -307,7 +307,7 @@ def test_pit_of_samples_of_calibrated_forecasts_is_uniform(m, ties, rng):
     draws = np.round(draws) if ties else draws
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
     # An interval of an example varies no more than one value: 5 standard errors.
-    density = regression.pit_histogram(pit)["density"]
+    density = regression.pit_histogram(pit).density
     np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / n))
     assert regression.pit_calibration_error(pit) < 5 * 0.5 / math.sqrt(n)
     # If samples are too close together, the outermost ranks are too frequent.
@@ -322,10 +322,10 @@ def test_narrow_pit_intervals_keep_their_mass():
         for step in (0, 1, 2):
             upper = at + step * np.spacing(at)
             result = regression.pit_histogram(regression.PITInterval(at, upper), 10)
-            assert np.all(result["counts"] >= 0)
-            np.testing.assert_allclose(result["counts"].sum(), 5)
-            np.testing.assert_allclose(result["counts"][:2].sum(), 5)
-            assert result["counts"][0] == (5 if step == 0 else 0)
+            assert np.all(result.counts >= 0)
+            np.testing.assert_allclose(result.counts.sum(), 5)
+            np.testing.assert_allclose(result.counts[:2].sum(), 5)
+            assert result.counts[0] == (5 if step == 0 else 0)
 
 
 def test_quantile_pit_equals_interpolation(rng):
@@ -368,18 +368,18 @@ def test_pit_histogram_equals_numpy(n_bins, rng):
         result = regression.pit_histogram(pit, n_bins, sample_weight=weight)
         options = {"bins": n_bins, "range": (0, 1), "weights": weight}
         counts, edges = np.histogram(pit, **options)
-        np.testing.assert_allclose(result["edges"], edges)
-        np.testing.assert_allclose(result["counts"], counts)
+        np.testing.assert_allclose(result.edges, edges)
+        np.testing.assert_allclose(result.counts, counts)
         density, _ = np.histogram(pit, density=True, **options)
-        np.testing.assert_allclose(result["density"], density)
-        assert result["counts"].dtype == np.float64
+        np.testing.assert_allclose(result.density, density)
+        assert result.counts.dtype == np.float64
 
 
 def test_bins_of_the_pit_histogram_are_closed_on_the_right():
     for dtype in (np.float16, np.float32, np.float64):
         pit = np.linspace(0, 1, 11).astype(dtype)
         result = regression.pit_histogram(pit, 10)
-        assert result["counts"].tolist() == [2.0] + [1.0] * 9
+        assert result.counts.tolist() == [2.0] + [1.0] * 9
 
 
 def test_temperature_minimises_the_likelihood(rng):

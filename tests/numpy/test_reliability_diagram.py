@@ -289,6 +289,7 @@ def test_error_bars_and_band_show_the_curve(class_conditional):
         "num_bins": 6,
         "error_bars": 0.9,
         "consistency_band": 0.95,
+        "seed": 0,
     }
     curve = um.reliability_curve(labels, probabilities, **options)
     panels = um.reliability_diagram(labels, probabilities, **options)
@@ -375,7 +376,7 @@ def test_bins_of_small_effective_size_are_faded(ax):
 def test_each_named_model_has_a_line(ax):
     labels, p = coin_flips()
     models = {"$a": p, "b$": p**2}
-    options = {"num_bins": 8, "error_bars": 0.9, "consistency_band": 0.9}
+    options = {"num_bins": 8, "error_bars": 0.9, "consistency_band": 0.9, "seed": 0}
     returned = um.reliability_diagram(labels, models, title="Two", ax=ax, **options)
     assert returned is ax
     assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (

@@ -179,7 +179,9 @@ def test_resamples_equal_calls_and_intervals_have_ends(module, name, data, rng):
         expected = averaged(function(**resampled(data, index)))
         value = metric.replicate(np.bincount(index, minlength=N))
         np.testing.assert_allclose(value[finite], expected[finite], atol=1e-12)
-    interval = um.bootstrap(function, **data, num_resamples=20, seed=0)
+    level = {"level": data.pop("level")} if "level" in data else {}
+    bound = functools.partial(function, **level)
+    interval = um.bootstrap(bound, **data, num_resamples=20, seed=0)
     lower, found, upper = map(flat, interval)
     np.testing.assert_allclose(found, estimate)
     assert np.all(lower[finite] <= upper[finite])
@@ -204,7 +206,7 @@ def test_resamples_without_examples_raise(missing, rng):
             replicate(np.array([0, 0, 3, 3, 0, 0]))
 
 
-def naive_interval(metric, arrays, alpha, resamples, method, seed):
+def naive_interval(metric, arrays, level, resamples, method, seed):
     """Returns the interval by the formulas, with a jackknife of single examples."""
     rng, n = np.random.default_rng(seed), len(arrays[0])
     values = []
@@ -212,7 +214,7 @@ def naive_interval(metric, arrays, alpha, resamples, method, seed):
         index = rng.integers(n, size=n)
         values.append(metric(*(array[index] for array in arrays)))
     values, estimate = np.array(values), metric(*arrays)
-    levels = np.array([alpha / 2, 1 - alpha / 2])
+    levels = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
         left = [metric(*(np.delete(a, i, axis=0) for a in arrays)) for i in range(n)]
         gaps = np.mean(left) - np.array(left)
@@ -233,7 +235,7 @@ def seed_of(rng):
 @pytest.mark.parametrize("name", ["ece", "accuracy", "negative_log_likelihood", "aurc"])
 def test_interval_equals_the_formulas(name, method, rng):
     data, metric = classifier(rng, 60), getattr(um, name)
-    options = {"alpha": 0.1, "method": method, "seed": 3}
+    options = {"level": 0.9, "method": method, "seed": 3}
     interval = um.bootstrap(metric, **data, num_resamples=200, **options)
     expected = naive_interval(metric, tuple(data.values()), resamples=200, **options)
     np.testing.assert_allclose(interval, expected, rtol=1e-9)
@@ -242,7 +244,7 @@ def test_interval_equals_the_formulas(name, method, rng):
 def test_difference_has_the_same_resamples_for_both_models(rng):
     labels, p = classifier(rng, 50).values()
     q = distributions(rng, 50)
-    options = {"alpha": 0.2, "seed": 1}
+    options = {"level": 0.8, "seed": 1}
     interval = um.bootstrap_difference(
         functools.partial(um.ece, num_bins=5),
         {"probabilities": p},

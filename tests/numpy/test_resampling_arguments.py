@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import _progress
+from tests import catalogue
+from uncertainty_metrics import _arguments, _progress
 
 N = 23
 FEW = {"num_resamples": 50, "seed": 0}
@@ -119,7 +120,7 @@ def test_progress_needs_tqdm(monkeypatch):
 
 
 def test_signatures_have_the_specified_parameters():
-    options = ["num_resamples", "alpha", "method", "seed", "progress", "data"]
+    options = ["num_resamples", "level", "method", "seed", "progress", "data"]
     assert list(inspect.signature(um.bootstrap).parameters) == [
         *("metric", "arguments"),
         *options,
@@ -128,3 +129,14 @@ def test_signatures_have_the_specified_parameters():
         *("metric", "first", "second"),
         *options,
     ]
+
+
+@catalogue.each(row for row in catalogue.CALLABLES if row.half != "tensors")
+def test_arrays_with_an_axis_of_examples_are_data(row, rng):
+    """`is_data` knows each array that the Rows draw; no other axis has N entries."""
+    for _ in range(4):
+        for name, value in row.draw(rng, (N,)).items():
+            shape = np.shape(value) if isinstance(value, list | np.ndarray) else ()
+            assert _arguments.is_data(name, len(shape)) == (N in shape), (
+                f"`{name}` {list(shape)}: see uncertainty_metrics/_arguments.py"
+            )

@@ -268,7 +268,7 @@ def test_lines_show_the_curve(ax, method):
     # With this seed, some sizes are below 5 for both methods.
     labels, p = forecasts(np.random.default_rng(0), n=25)
     options = {"method": method, "positive_class": True, "consistency_band": 0.9}
-    um.reliability_diagram(labels, p, **options, ax=ax)
+    um.reliability_diagram(labels, p, **options, seed=0, ax=ax)
     (curve,) = curves_of(labels, p, method, consistency_band=0.9)
     full, faded = ax.lines[1:3]
     few = curve.sizes < 5

@@ -6,7 +6,6 @@ import io
 import json
 import pickle
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,32 +117,6 @@ def test_damaged_files_raise_or_load_the_same_sketch(rng):
             assert um.ScoreSketch.load(io.BytesIO(bytes(damaged))) == sketch
     with pytest.raises(ValueError, match=r"`ScoreSketch\.save`"):
         um.ScoreSketch.load(io.BytesIO(b"text"))
-
-
-def test_a_file_with_the_cells_of_an_earlier_version_loads():
-    """The file holds these predictions in wider cells than sketches have now."""
-    rng = np.random.default_rng(7)
-    p = rng.dirichlet(np.ones(4), 40).astype(np.float32)
-    labels = rng.integers(0, 4, 40)
-    with pytest.warns(UserWarning, match="wider cells"):
-        sketch = um.ScoreSketch.load(
-            Path(__file__).parent / "sketch_of_other_cells.npz"
-        )
-    counts, scores, right = (
-        part.sum(axis=1)
-        for part in (
-            sketch.bin_statistics(num_bins=4).counts,
-            sketch.bin_statistics(num_bins=4).score_sums,
-            sketch.bin_statistics(num_bins=4).outcome_sums,
-        )
-    )
-    np.testing.assert_array_equal(counts, 40)
-    np.testing.assert_allclose(scores, p.sum(axis=0, dtype=np.float64), rtol=1e-12)
-    np.testing.assert_array_equal(right, np.bincount(labels, minlength=4))
-    # The error of a score is at most the width of its cell, (1 / 32) min(p, 1 - p).
-    exact = um.ace(labels, p, num_bins=5)
-    assert sketch.ace(num_bins=5) == pytest.approx(exact, abs=0.02)
-    assert (sketch + sketch).ace(num_bins=5) == sketch.ace(num_bins=5)
 
 
 @pytest.mark.parametrize("options", GROUPS, ids=str)

@@ -29,6 +29,7 @@ STDLIB_FILES = (
     "_optional",
     "_calibration_spec",
     "_results",
+    "_tables",
     "version",
 )
 
@@ -86,6 +87,48 @@ def test_rooms_of_the_report_import_one_way(report_room):
             if root == "uncertainty_metrics" and rest:
                 target = rest.split(".")[0]
                 assert target in REPORT_ROOMS[report_room], f"{path.name}: {module}"
+
+
+def needed_by(tree, files):
+    """Returns which of `files` a file imports, be it for types alone; but not those
+    that it imports inside functions.
+    """
+    found = set()
+    for block in tree.body:
+        for node in ast.walk(block) if isinstance(block, ast.If) else [block]:
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= names & files or {node.module}
+    return found & files
+
+
+def circles(imports):
+    """Returns the modules that import themselves, by way of others or not."""
+
+    def reached(module):
+        found, waiting = set(), [module]
+        while waiting:
+            new = imports[waiting.pop()] - found
+            found |= new
+            waiting += new
+        return found
+
+    return sorted(module for module in imports if module in reached(module))
+
+
+def test_no_imports_go_in_a_circle():
+    files = {
+        ".".join(("uncertainty_metrics", *parts)).removesuffix(".__init__"): path
+        for path, parts in modules()
+    }
+    imports = {
+        module: needed_by(ast.parse(path.read_text()), files.keys())
+        for module, path in files.items()
+    }
+    assert sum(map(len, imports.values())) > 1000
+    assert circles(imports) == []
 
 
 @pytest.mark.parametrize("name", STDLIB_FILES)
@@ -154,6 +197,7 @@ def test_unknown_names_raise_attribute_errors():
             module.no_such_metric  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_keras_needs_neither_tensorflow_probability_nor_plots():
     code = """
 import uncertainty_metrics as um

@@ -111,11 +111,11 @@ def test_sections_have_the_numbers_of_the_library(weighted):
     drawn = {name: array[kept] for name, array in data.items()}
     drawn["labels"] = drawn.pop("correct")
     drawn["probabilities"] = drawn.pop("confidences")
-    ends = bootstrap(um.negative_log_likelihood, **drawn, alpha=0.05, seed=0)
+    ends = bootstrap(um.negative_log_likelihood, **drawn, level=0.95, seed=0)
     assert section["negative_log_likelihood"] == approximately(
         dict(zip(names, ends, strict=True))
     )
-    ends = bootstrap(um.brier_score, **drawn, zero_based=True, alpha=0.05, seed=0)
+    ends = bootstrap(um.brier_score, **drawn, zero_based=True, level=0.95, seed=0)
     halves = [end / 2 for end in ends]
     assert section["brier_score"] == approximately(
         dict(zip(names, halves, strict=True))
@@ -410,7 +410,7 @@ def test_comparison_of_answers_to_the_same_questions():
         metric = getattr(um, name)
         values = {"first": metric(**data), "second": metric(**other)}
         assert section["numbers"][name] == approximately(values)
-        ends = bootstrap_difference(metric, data, other, alpha=0.05, seed=0)
+        ends = bootstrap_difference(metric, data, other, level=0.95, seed=0)
         expected = dict(zip(("low", "estimate", "high"), ends, strict=True))
         assert section["differences"][name] == approximately(expected)
     gap = data["correct"].mean() - other["correct"].mean()

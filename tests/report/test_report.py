@@ -263,7 +263,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     kept = weights.get("sample_weight", np.ones(250)) > 0  # Only these are drawn.
     drawn = {name: array[kept] for name, array in arrays.items()}
     for name, (metric, options) in BOOTSTRAPPED.items():
-        interval = resampling.bootstrap(metric, **drawn, **options, alpha=0.05, seed=0)
+        interval = resampling.bootstrap(metric, **drawn, **options, level=0.95, seed=0)
         row = section["metrics"][name]
         low, estimate, high = interval
         assert row == approximately({"low": low, "estimate": estimate, "high": high})

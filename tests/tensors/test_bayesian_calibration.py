@@ -50,6 +50,7 @@ def xla(function, seed):
     return samples
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("mode", "bins", "alpha", "dtype"),
     [
@@ -92,6 +93,7 @@ def test_draws_with_all_options_have_the_distribution_of_numpy(rng):
     check_same_distribution(samples, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("jit_compile", "bins", "alpha"),
     [
@@ -135,6 +137,7 @@ def test_draws_of_extreme_weights_are_finite(room, weight, rng):
     assert np.all((samples >= 0) & (samples <= 1 + 1e-5))
 
 
+@pytest.mark.thorough
 def test_a_seed_gives_the_same_draws_eager_and_in_graphs(rng):
     options = arguments(rng)
 
@@ -240,6 +243,7 @@ def test_bad_data_raises(room, bad):
     assert "`labels`" not in str(raised.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jit_compile", [False, XLA])
 def test_bad_values_in_a_graph_give_nan(jit_compile):
     bad = ["nan probability"]

@@ -25,6 +25,7 @@ def corner_scores(num_bins, dtype, rng):
     return scores[(scores >= 0) & (scores <= 1)]
 
 
+@pytest.mark.first(6, "thorough")
 @pytest.mark.parametrize("num_bins", EVEN_BINS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_even_bins_are_closed_on_the_right_to_the_last_bit(num_bins, dtype, rng):

@@ -163,6 +163,7 @@ COUNTS = [
 ]
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize(("distribution", "frozen"), COUNTS)
 def test_counts_equal_the_sum(distribution, frozen):
     mean, deviation = frozen.mean(), frozen.std()
@@ -245,6 +246,7 @@ def test_every_closed_form_is_compiled():
     assert known == {*FORMS, *mixed}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("large", "jit_compile", "values_alone"),
     [
@@ -277,6 +279,7 @@ def test_compiled_equals_eager(large, jit_compile, values_alone):
             np.testing.assert_allclose(actual, value, rtol, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.thorough
 def test_bad_values_are_nan_in_a_graph():
     @tf.function
     def run(labels, loc, scale):
@@ -359,6 +362,7 @@ def test_distributions_without_a_score_raise(distribution):
         crps_distribution([0.5, 2.0], distribution)
 
 
+@pytest.mark.thorough
 @each_without_a_score
 # `test_bad_values_are_nan_in_a_graph` has one by quadrature.
 @pytest.mark.first(18)

@@ -54,7 +54,8 @@ def test_integer_scores_equal_numpy(row, case, rng):
 @pytest.mark.parametrize(
     ("dtype", "jit_compile"),
     [
-        *((np.float64, False), (np.float32, True)),
+        (np.float64, False),
+        pytest.param(np.float32, True, marks=pytest.mark.thorough),
         pytest.param(np.float32, False, marks=pytest.mark.exhaustive),
         pytest.param(np.float64, True, marks=pytest.mark.exhaustive),
     ],
@@ -143,6 +144,7 @@ def test_labels_of_one_class_raise_except_for_aupr(row):
             row.find(room)(*arguments)
 
 
+@pytest.mark.thorough
 @every_row
 def test_bad_data_is_nan_in_a_graph(row):
     function = tf.function(row.find(um), autograph=False)

@@ -127,6 +127,7 @@ def test_eager_equals_numpy(name, make, options, dtype, rng):
     assert_close(result, expected, TOLERANCE[dtype])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "make", "options"), OTHER_PATHS)
 def test_graph_equals_numpy(name, make, options, rng):
     """The graph does not know the size of the first axis, the number of examples."""
@@ -155,6 +156,7 @@ def test_float16_lists_and_integers_equal_numpy(name, make, options, rng):
         assert_close(whole, call(um_np, name, arrays, options))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["logit_kl_divergence", "disagreement", "kl_divergence"]
 )
@@ -168,6 +170,7 @@ def test_sizes_may_be_static_in_one_of_two_arguments(name, shapes, rng):
     np.testing.assert_array_equal(run(first, second), function(first, second))
 
 
+@pytest.mark.thorough
 def test_number_of_members_may_be_unknown_to_the_graph(rng):
     z = logits(rng, np.float32)
     signature = [tf.TensorSpec([None, None, 4])]
@@ -198,6 +201,7 @@ def test_blocks_do_not_change_the_scores(name, rng, monkeypatch):
     np.testing.assert_allclose(np.array(getattr(um, name)(z)), whole, atol=5e-7)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", [tf.function, lambda function: function])
 def test_compiled_entropies_of_large_data_equal_numpy(run, rng, monkeypatch):
     monkeypatch.setattr(_execution, "_LARGE", 0)
@@ -215,6 +219,7 @@ def test_compiled_entropies_of_large_data_equal_numpy(run, rng, monkeypatch):
     np.testing.assert_allclose(slopes[1:], entropies, rtol=1e-12)
 
 
+@pytest.mark.thorough
 def test_compiled_diversity_of_large_ensembles_equals_numpy(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())
@@ -230,6 +235,7 @@ def compiled_diversities():
     return tf.function(_member_pairs.diversities, jit_compile=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 0.4, 0.9])
 def test_float32_divergences_are_precise(distance, rng):
     p = rng.dirichlet(np.ones(6), 4).astype(np.float32)
@@ -279,6 +285,7 @@ def test_divergence_of_large_and_masked_logits_by_hand(dtype, size):
         assert float(room.logit_kl_divergence(below[:1], below[1:])) == np.inf
 
 
+@pytest.mark.thorough
 def test_float32_knowledge_of_small_and_large_alphas_equals_numpy(rng):
     scales = 10.0 ** np.arange(-30, 31, 3)
     alphas = (scales[:, None] * rng.uniform(0.5, 2, [21, 3])).astype(np.float32)
@@ -305,6 +312,7 @@ def test_mutual_information_is_never_negative(rng):
     assert np.all(um.mutual_information(z[:, :1]) == 0)
 
 
+@pytest.mark.thorough
 def test_means_over_many_examples_do_not_drift():
     n = 300_000
     p = tf.repeat(tf.constant([[0.3, 0.7]]), n, axis=0)
@@ -471,6 +479,7 @@ def run_in_graph(name, arguments, options, jit_compile=False):
     return np.array(run([tf.constant(x) for x in given if isinstance(x, np.ndarray)]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "word", "arguments", "options"), BAD_VALUES)
 def test_bad_values_are_nan_in_a_graph(name, word, arguments, options):
     result = run_in_graph(name, arguments, options)

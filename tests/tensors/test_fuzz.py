@@ -18,6 +18,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "name"), NAMES)
 def test_random_cases_have_a_documented_outcome(kind, name, request):
     seed = request.config.getoption("--seed") * 10**6

@@ -54,6 +54,7 @@ def test_multilabel_equals_numpy(row, rng, monkeypatch):
     assert_equal(row.find(um)(**arguments, **options), expected)
 
 
+@pytest.mark.thorough
 @catalogue.first_of_kernel(ROWS)
 def test_groups_equal_numpy_in_a_graph_of_any_number_of_examples(row, rng):
     arguments = data_of(row, rng)
@@ -80,6 +81,7 @@ EXHAUSTIVE = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ece", *EXHAUSTIVE])
 def test_groups_compiled_by_xla_equal_numpy(name, rng):
     arguments = data_of(ROWS[0], rng)

@@ -144,6 +144,7 @@ def test_gradient_equals_finite_differences(name, dtype, rng):
     np.testing.assert_allclose(gradient[kept], expected[kept], atol=atol)
 
 
+@pytest.mark.thorough
 @QUIET
 @every_criterion
 @every_dtype
@@ -167,6 +168,7 @@ def compiled(request):
     return tf.function(all_criteria, jit_compile=request.param)
 
 
+@pytest.mark.thorough
 @QUIET
 @pytest.mark.first(1)
 def test_compiled_equals_numpy_and_is_nan_where_values_are_wrong(compiled, rng):
@@ -184,6 +186,7 @@ def test_compiled_equals_numpy_and_is_nan_where_values_are_wrong(compiled, rng):
             assert_equal(result, expected, np.float32)
 
 
+@pytest.mark.thorough
 @QUIET
 def test_xla_of_float64_equals_numpy(rng):
     run = tf.function(lambda logp: tuple(tf_criteria.psis_loo(logp)), jit_compile=True)

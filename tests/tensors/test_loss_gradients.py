@@ -397,6 +397,7 @@ def test_scores_and_gradients_are_finite(dtype, results):
 
 
 # Many cases are in one test, so that one process compiles them together.
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("dtype", "names"),
     [("float64", KERNELS), *((dtype, None) for dtype in DTYPES)],

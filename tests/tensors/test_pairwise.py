@@ -70,6 +70,7 @@ def hard_rows(rng, dtype):
     return np.concatenate(rows).astype(dtype)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.first(2)
@@ -104,6 +105,7 @@ def test_any_number_of_samples_equals_the_sum_over_pairs(rng, mode, m):
     assert_right(samples, False, value, gradient)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.first(2)
 def test_order_does_not_matter_and_extreme_sizes_work(rng, mode):
@@ -131,6 +133,7 @@ def test_order_does_not_matter_and_extreme_sizes_work(rng, mode):
     assert [part.shape for part in of_empty] == [[0, 2], [0, 2, 5]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("m", [20, None])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
@@ -155,6 +158,7 @@ def test_rows_that_are_not_finite_do_not_change_others(rng, mode, dtype, m):
     assert np.isnan(np.delete(gradient, good, axis=0)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [[None, None, 7], [None, None, None], None])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.first(3)
@@ -169,6 +173,7 @@ def test_shapes_may_be_unknown_to_the_graph(rng, shape, dtype):
     assert_right(samples, False, value, gradient)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["graph", "xla"])
 def test_long_rows_without_a_sorting_network_equal_the_sum_over_pairs(
     rng, mode, monkeypatch
@@ -192,6 +197,7 @@ def test_second_derivatives_are_zero(rng, mode):
     np.testing.assert_array_equal(run(second, mode, samples), np.zeros([3, 10]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.first(1)
 def test_spread_works_in_a_strategy(rng, compiled):

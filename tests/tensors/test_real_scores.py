@@ -85,6 +85,7 @@ def test_examples_do_not_depend_on_each_other(room, row, case, rng):
     np.testing.assert_allclose(one[0], whole[i], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.thorough
 @every_real_case
 @pytest.mark.parametrize(
     ("dtype", "jit_compile"),
@@ -117,6 +118,7 @@ def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
     )
 
 
+@pytest.mark.thorough
 @every_real_case
 @pytest.mark.parametrize("offset", [1e4, -1e4])
 def test_float32_far_from_zero_equals_numpy(row, case, offset, rng):
@@ -214,6 +216,7 @@ def test_bad_values_raise(row, rng):
         assert messages[0] == messages[1]
 
 
+@pytest.mark.thorough
 @every_real_row
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bad_values_are_nan_in_a_graph_and_others_are_not(row, jit_compile, rng):

@@ -12,7 +12,7 @@ from scipy import stats
 
 from tests import references
 from uncertainty_metrics import regression as tf_regression
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import regression as np_regression
 from uncertainty_metrics.numpy.regression import _levels
 from uncertainty_metrics.ops import _inputs
@@ -106,10 +106,12 @@ def cases(of):
 
 def flat(result):
     """Returns the numbers of a result; both ends of an interval as a complex number."""
-    if isinstance(result, dict):
-        return np.concatenate([np.reshape(value, -1) for value in result.values()])
     if isinstance(result, PITInterval):
         return np.asarray(result.lower) + 1j * np.asarray(result.upper)
+    if isinstance(result, PITHistogram):
+        result = result._asdict()
+    if isinstance(result, dict):
+        return np.concatenate([np.reshape(value, -1) for value in result.values()])
     return np.asarray(result)
 
 
@@ -156,6 +158,7 @@ GRAPHS = [
 ]
 
 
+@pytest.mark.thorough
 @rows(GRAPHS)
 def test_graphs_of_any_size_equal_eager_values_and_give_nan_for_bad_ones(row, rng):
     case = row.cases[-1]
@@ -495,6 +498,7 @@ def test_temperature_scaling_refuses_bad_data(room):
 Y = np.array([-1.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.5, 7.0])
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize(
     ("distribution", "expected"),
     [

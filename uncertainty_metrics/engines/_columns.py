@@ -69,13 +69,13 @@ class Columns:
       labels: the column of the labels; None if the metrics need none.
       probabilities: a column of lists, or the columns of the classes.
       sample_weight: the column of the weights, or None.
-      by: the columns of groups, or None.
+      groups: the columns of groups, or None.
     """
 
     labels: str | None
     probabilities: str | Sequence[str]
     sample_weight: str | None
-    by: str | Sequence[str] | None
+    groups: str | Sequence[str] | None
 
     def __post_init__(self) -> None:
         for argument in ("labels", "sample_weight"):
@@ -84,14 +84,14 @@ class Columns:
                 raise _checks.type_error(argument, "the name of a column", name)
         if not _names("probabilities", self.probabilities):
             raise _checks.type_error("probabilities", "the name of a column", None)
-        _names("by", self.by)
+        _names("groups", self.groups)
 
     @property
     def names(self) -> list[str]:
         """All columns, each once."""
         names = [
             name
-            for argument in ("labels", "probabilities", "sample_weight", "by")
+            for argument in ("labels", "probabilities", "sample_weight", "groups")
             for name in _names(argument, getattr(self, argument))
         ]
         return list(dict.fromkeys(names))
@@ -99,8 +99,8 @@ class Columns:
     def batches(self, table: pa.Table) -> Iterator[tuple[Any, Batch]]:
         """Yields the group and the batch of each group of a table.
 
-        The group is the value of the column `by`, or a tuple of values if `by` is a
-        list; () without `by`.
+        The group is the value of the column `groups`, or a tuple of values if `groups`
+        is a list; () without `groups`.
 
         Raises:
           ValueError: values are missing, or lists differ in their lengths.
@@ -115,7 +115,7 @@ class Columns:
         for start in range(0, len(table), most):
             part = table.slice(start, most)
             batch = self._batch(part)
-            if self.by is None:
+            if self.groups is None:
                 yield (), batch
                 continue
             for group, rows in self._rows(part):
@@ -139,7 +139,7 @@ class Columns:
 
     def _rows(self, table: pa.Table) -> Iterator[tuple[Any, np.ndarray]]:
         """Yields each group of a table, and its rows."""
-        names = _names("by", self.by)
+        names = _names("groups", self.groups)
         for name in names:
             if pa.types.is_floating(table[name].type):
                 raise TypeError(
@@ -153,5 +153,5 @@ class Columns:
         groups = rows.group_by(keys, use_threads=False).aggregate([("row", "list")])
         values = zip(*(groups[key].to_pylist() for key in keys), strict=True)
         for group, its_rows in zip(values, groups["row_list"], strict=True):
-            key = group[0] if isinstance(self.by, str) else group
+            key = group[0] if isinstance(self.groups, str) else group
             yield key, its_rows.values.to_numpy()

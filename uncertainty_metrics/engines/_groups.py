@@ -61,7 +61,7 @@ def added(tables: Iterable[pa.Table | pa.RecordBatch], totals: Totals) -> Groups
 
 def result(groups: Groups, totals: Totals, columns: Columns) -> Any:
     """Returns the result of the dataset, or a dict of the results of its groups."""
-    if columns.by is None:
+    if columns.groups is None:
         return totals.result(groups.get((), totals.empty()))
     in_order = sorted(groups, key=_with_missing_last)
     return {group: totals.result(groups[group]) for group in in_order}

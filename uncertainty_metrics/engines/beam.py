@@ -265,7 +265,7 @@ def evaluate(
     labels: str | None = "label",
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
-    by: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     return_states: bool = False,
 ) -> beam.PCollection:
     """Metrics of a collection of tables, of all rows or of each group.
@@ -282,15 +282,15 @@ def evaluate(
       probabilities: the column of the predictions that the metrics take: numbers, or
         lists of K numbers; or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
-      by: the column of the groups, or several columns; no real numbers.
+      groups: the column of the groups, or several columns; no real numbers.
       return_states: whether to return the `MetricState` of each metric instead of its
         value. States can be saved, and added to the states of other runs.
 
     Returns:
       A collection of one dict of the results by name: floats, or lists and dicts of
       floats where `result` returns arrays and dicts. Without rows, the results of new
-      metrics. With `by`, a collection of pairs of a group, which is a value or a tuple
-      of the values of several columns, and such a dict.
+      metrics. With `groups`, a collection of pairs of a group, which is a value or a
+      tuple of the values of several columns, and such a dict.
 
     Raises:
       ValueError: two metrics have one name. In the pipeline: a value is missing, or is
@@ -311,7 +311,7 @@ def evaluate(
       ...     _ = values | beam.Map(lambda values: print(round(values["ece"], 6)))
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, by)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
     totals = _totals.MetricTotals(metrics, return_states)
     return _combined(dataset, totals, columns)
 
@@ -323,7 +323,7 @@ def summarize(
     labels: str = "label",
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
-    by: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     from_logits: bool = False,
 ) -> beam.PCollection:
     """`ScoreSketch` or `Summary` of a collection of tables, of all rows or by group.
@@ -339,13 +339,13 @@ def summarize(
       probabilities: the column of the predictions: P(class 1), or lists of K numbers;
         or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
-      by: the column of the groups, or several columns; no real numbers.
+      groups: the column of the groups, or several columns; no real numbers.
       from_logits: whether predictions are logits.
 
     Returns:
       A collection of one `ScoreSketch`, or of one `Summary` if `sketch` is one. With
-      `by`, a collection of pairs of a group, which is a value or a tuple of the values
-      of several columns, and its sketch or summary.
+      `groups`, a collection of pairs of a group, which is a value or a tuple of the
+      values of several columns, and its sketch or summary.
 
     Raises:
       ValueError: in the pipeline, a value is missing, or is not as a sketch expects it.
@@ -362,7 +362,7 @@ def summarize(
       ...     _ = sketch | beam.Map(lambda sketch: print(round(sketch.ece(), 6)))
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, by)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
     return _combined(dataset, _totals.SketchTotals(sketch, from_logits), columns)
 
 
@@ -376,7 +376,7 @@ def _combined(
     # Beam wants another label for each step of a pipeline.
     number = len(dataset.pipeline.applied_labels)
     batches = dataset | f"Batches {number}" >> beam.FlatMap(columns.batches)
-    if columns.by is not None:
+    if columns.groups is not None:
         return batches | f"Combine {number}" >> beam.CombinePerKey(combine_fn)
     return (
         batches

@@ -50,7 +50,7 @@ def evaluate(
     labels: str | None = "label",
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
-    by: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     return_states: bool = False,
 ) -> dict[Any, Any]:
     """Metrics of a dataset, of all rows or of each group.
@@ -68,15 +68,15 @@ def evaluate(
       probabilities: the column of the predictions that the metrics take: numbers, or
         lists of K numbers; or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
-      by: the column of the groups, or several columns; no real numbers.
+      groups: the column of the groups, or several columns; no real numbers.
       return_states: whether to return the `MetricState` of each metric instead of its
         value. States can be saved, and added to the states of other runs.
 
     Returns:
       A dict of the results by name: floats, or lists and dicts of floats where `result`
-      returns arrays and dicts. Without rows, the results of new metrics. With `by`, a
-      dict of such dicts by group, which is a value or a tuple of the values of several
-      columns.
+      returns arrays and dicts. Without rows, the results of new metrics. With `groups`,
+      a dict of such dicts by group, which is a value or a tuple of the values of
+      several columns.
 
     Raises:
       ValueError: two metrics have one name. As a UserCodeException of Ray: a value is
@@ -96,7 +96,7 @@ def evaluate(
       >>> round(values["ece"], 6)
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, by)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
     return _combined(dataset, _totals.MetricTotals(metrics, return_states), columns)
 
 
@@ -107,7 +107,7 @@ def summarize(
     labels: str = "label",
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
-    by: str | Sequence[str] | None = None,
+    groups: str | Sequence[str] | None = None,
     from_logits: bool = False,
 ) -> Any:
     """`ScoreSketch` or `Summary` of a dataset, of all rows or of each group.
@@ -123,12 +123,12 @@ def summarize(
       probabilities: the column of the predictions: P(class 1), or lists of K numbers;
         or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
-      by: the column of the groups, or several columns; no real numbers.
+      groups: the column of the groups, or several columns; no real numbers.
       from_logits: whether predictions are logits.
 
     Returns:
       A `ScoreSketch`, or a `Summary` if `sketch` is one; an empty one if there are no
-      rows. With `by`, a dict of them by group, which is a value or a tuple of the
+      rows. With `groups`, a dict of them by group, which is a value or a tuple of the
       values of several columns.
 
     Raises:
@@ -145,5 +145,5 @@ def summarize(
       >>> round(summarize(dataset, probabilities="p").ece(), 6)
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, by)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
     return _combined(dataset, _totals.SketchTotals(sketch, from_logits), columns)

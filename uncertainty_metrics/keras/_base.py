@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
+import inspect
 import math
 import threading
 import warnings
@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _family, _members, _tf_variables, _variables
+from uncertainty_metrics.keras import (
+    _batches,
+    _computed,
+    _family,
+    _tf_variables,
+    _variables,
+)
 from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._metric_state import (
     MetricState,
     bounded_by,
     check_cells,
-    renewed_config,
 )
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -35,7 +40,42 @@ from uncertainty_metrics.ops import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-register = _family.register
+_Metric = TypeVar("_Metric", bound="type[SumsMetric]")
+
+
+def register(metric: _Metric) -> _Metric:
+    """Registers a public metric, so that Keras can save it and load it.
+
+    Raises:
+      TypeError: the class does not say which of its values are better.
+    """
+    return _family.register(_checked(metric))
+
+
+def register_in(room: str) -> Callable[[_Metric], _Metric]:
+    """Returns a decorator that does the same, under the name `room.name`."""
+    return lambda metric: _family.register_in(room)(_checked(metric))
+
+
+def _checked(metric: _Metric) -> _Metric:
+    """Checks the direction of a class, and remembers the names of its arguments."""
+    check_direction(metric)
+    metric._arguments = tuple(inspect.signature(metric.__init__).parameters)[1:]
+    return metric
+
+
+def check_direction(metric: type[SumsMetric]) -> None:
+    """Raises TypeError unless a metric says which of its values are better."""
+    direction = getattr(metric, "_direction", None)
+    if direction in (("up", "down") if metric._has_direction else (None,)):
+        return
+    raise TypeError(
+        f"{metric.__module__.replace('.', '/')}.py: the class {metric.__name__} must "
+        'say which values are better. Write `_direction = "down"` into it for smaller '
+        'ones, `_direction = "up"` for larger ones, or `_has_direction = False` if '
+        f"neither is better. Received: _direction={direction!r}, "
+        f"_has_direction={metric._has_direction}"
+    )
 
 
 def _restored(
@@ -45,66 +85,6 @@ def _restored(
     restored = metric.from_config(config)
     restored.set_state(state)
     return restored
-
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def computed_in_64_bits(method: _Method) -> _Method:
-    """Decorates a method that reads a value off the state of a metric.
-
-    JAX has 64 bits only where a caller asks for them. PyTorch would prepare for
-    gradients, which nobody takes.
-    """
-
-    @functools.wraps(method)
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        with _execution.without_gradients(), _execution.in_64_bits():
-            return method(*args, **kwargs)
-
-    return computed  # type: ignore[return-value]
-
-
-def _in_one_call(result: _Method) -> _Method:
-    """Decorates `result`: an eager call is one call of a compiled function.
-
-    JAX would compile each of the hundred operations by itself.
-    """
-
-    @functools.wraps(result)
-    def computed(self: Any) -> Any:
-        if not _execution.is_eager():
-            return result(self)
-        if self._compiled_result is None:
-            names: list[str] = []
-
-            def compute(state: list[Any]) -> Any:
-                with keras.StatelessScope(
-                    list(zip(self.variables, state, strict=True))
-                ):
-                    self._forget_shown()
-                    value, invalid = result(self), _variables.read(self._invalid)
-                    exact = (
-                        self._counts_are_exact(_variables.read(self._units))
-                        if self._has_sums
-                        else True
-                    )
-                if isinstance(value, dict):  # JAX would sort the keys.
-                    names[:] = value
-                    value = list(value.values())
-                return value, invalid, exact
-
-            self._compiled_result = _execution.compiled(compute), names
-        compiled, names = self._compiled_result
-        with self._locked():
-            state = [variable.value for variable in self.variables]
-        value, invalid, exact = compiled(state)
-        self._warn_if_nan(int(invalid), bool(exact))
-        if not invalid and exact:
-            self._warn_if_undefined(value)
-        return dict(zip(names, value, strict=True)) if names else value
-
-    return computed  # type: ignore[return-value]
 
 
 class SumsMetric(keras.metrics.Metric):
@@ -118,6 +98,10 @@ class SumsMetric(keras.metrics.Metric):
     # The examples without which the result is NaN, for a warning; None if it is always
     # defined.
     _needs: str | None = None
+    # The arguments of the constructor of the public class, for `get_config`.
+    _arguments: tuple[str, ...]
+    # Whether a collection holds the metric.
+    _is_member = False
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -126,7 +110,7 @@ class SumsMetric(keras.metrics.Metric):
         # The number of invalid batches in the last warning; -1 for too many examples.
         self._warned_of = 0
         self._warned_undefined = False
-        self._compiled_result: Any = None
+        self._compiled_results = _computed.CompiledResults()
         # A compiled update cannot raise an error. It counts each batch that is not
         # valid, and the count makes the result NaN.
         self._invalid = self._add_counts("invalid", ())
@@ -136,16 +120,6 @@ class SumsMetric(keras.metrics.Metric):
         # The number of classes of the state; None while it fits any number.
         self._classes: int | None = None
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if IS_TENSORFLOW:
-            return
-        for name in {"result", "_all_statistics"} & vars(cls).keys():
-            method = vars(cls)[name]
-            if name == "result" and _execution.COMPILES:
-                method = _in_one_call(method)
-            setattr(cls, name, computed_in_64_bits(method))
-
     def _add_counts(self, name: str, shape: tuple[int, ...]) -> Any:
         return self.add_weight(
             name=name,
@@ -154,10 +128,14 @@ class SumsMetric(keras.metrics.Metric):
             dtype=_sums.STATE_TYPE,
         )
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns the metric of a configuration, of this or of an earlier version."""
-        return cls(**renewed_config(config))
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        own = (name for name in self._arguments if name not in ("name", "dtype"))
+        return {**super().get_config(), **{name: self._option(name) for name in own}}
+
+    def _option(self, name: str) -> Any:
+        """Returns the value of an argument of the constructor."""
+        return getattr(self, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.get_config(), self.get_state())
@@ -235,6 +213,15 @@ class SumsMetric(keras.metrics.Metric):
         num_groups = getattr(self, "num_groups", None)
         return 1 if num_groups is None else num_groups + 1
 
+    def _refuse_member(self) -> None:
+        """Raises ValueError for a member of a collection, which may share its state."""
+        if self._is_member:
+            raise _checks.plain_error(
+                "A metric in a `MetricCollection` cannot be changed alone, because the "
+                "members may share a state: call the method of the collection.",
+                repr(self),
+            )
+
     def _forget_shown(self) -> None:
         """Makes the next result one of all batches; collections may show others."""
 
@@ -255,58 +242,43 @@ class SumsMetric(keras.metrics.Metric):
         state = _variables.State(*map(_variables.raw, self._state))
         return state if all(map(_tf_variables.is_plain, state)) else None
 
-    @_members.adds_or_collects
-    def _update(
-        self,
-        batch_sums: _variables.BatchSums,
-        options: tuple[Any, ...],
-        data: tuple[Any, ...],
-        explain: Callable[[], object],
-        *,
-        shape: tuple[int, ...],
-        classes: int | None = None,
-        one_column: bool | None = None,
-        compiled: bool = True,
-        joinable: bool = False,
-    ) -> None:
-        """Adds a batch.
+    def _read(self, y_true: Any, y_pred: Any, sample_weight: Any) -> _batches.Reading:
+        """Reads the arguments of `update_state`; raises ValueError for wrong shapes.
 
-        Args:
-          batch_sums: adds up the batch.
-          options: the first arguments of `batch_sums`, which can be hashed.
-          data: the other arguments of `batch_sums`.
-          explain: raises the ValueError that says what is wrong with the data.
-          shape: the shape of the data of one example.
-          classes: the number of classes, if `_build` needs it to make the state.
-          one_column: whether predictions are one column, if the metric asks for it.
-          compiled: whether a graph of TensorFlow is faster than eager operations.
-          joinable: whether a collection may call `batch_sums` once for several metrics
-            whose data and other options are the same. Their first options, which are
-            tuples, are then joined to one tuple, and the returned vectors of sums are
-            joined in the same order.
+        A collection calls it instead of `update_state`, and adds the batch itself.
         """
-        del joinable  # A collection reads it.
+        raise NotImplementedError
+
+    def _add(self, batch: _batches.Reading) -> None:
+        """Adds a batch; raises ValueError for wrong values."""
+        self._refuse_member()
         with self._locked(), _execution.in_64_bits():
             state = self._plain_state()
             eager = _execution.is_eager()
-            if eager and (compiled or not IS_TENSORFLOW):
-                update = _variables.compiled_update(batch_sums, options, shape)
-                sums, valid = update(state, _variables.NO_INVALID_BATCHES, *data)
+            if eager and (batch.compiled or not IS_TENSORFLOW):
+                update = _variables.compiled_update(
+                    batch.batch_sums, batch.options, batch.shape
+                )
+                sums, valid = update(state, _variables.NO_INVALID_BATCHES, *batch.data)
             else:
-                tensors, same = _sizes.of_equal_number(_structures.flatten(data))
-                data = _structures.packed_like(data, tensors)
-                sums, valid = batch_sums(*options, *data)
+                tensors, same = _sizes.of_equal_number(_structures.flatten(batch.data))
+                data = _structures.packed_like(batch.data, tensors)
+                sums, valid = batch.batch_sums(*batch.options, *data)
                 valid = valid & same
             if eager and not valid:
-                explain()
-            self._settle(one_column)
-            if not self._has_sums and classes is not None:
-                self._build(classes)
+                batch.explain()
+            self._settle_by(batch)
             invalid = xp.cast(~valid, xp.int64)
             if sums is not None:
                 self._add_sums(sums, valid, invalid)
             elif not valid:
                 _variables.add(self._invalid, invalid)
+
+    def _settle_by(self, batch: _batches.Reading) -> None:
+        """Settles what the first batch tells, and makes a state that waits for it."""
+        self._settle(batch.one_column)
+        if not self._has_sums and batch.classes is not None:
+            self._build(batch.classes)
 
     def _settle(self, one_column: bool | None) -> None:
         """Settles the option that the form of the first batch tells, if it did."""
@@ -437,7 +409,6 @@ class SumsMetric(keras.metrics.Metric):
         arrays = {name: self._swap_layout(array) for name, array in arrays.items()}
         return dataclasses.replace(self._empty_state(), arrays=arrays, classes=classes)
 
-    @_members.not_for_members
     def set_state(self, state: MetricState) -> None:
         """Replaces the state by a state of the same metric and options.
 
@@ -445,10 +416,10 @@ class SumsMetric(keras.metrics.Metric):
           TypeError: `state` is not a `MetricState`.
           ValueError: the state is of another metric, or of other options or classes.
         """
+        self._refuse_member()
         if not isinstance(state, MetricState):
             raise _checks.type_error("state", "a `MetricState`", state)
         with self._locked(), _execution.in_64_bits():
-            state = self._upgraded(state)
             self._build_for(state)
             variables = {
                 name: variable
@@ -464,7 +435,6 @@ class SumsMetric(keras.metrics.Metric):
             ]
             self._set_all(list(variables.values()), values)
 
-    @_members.not_for_members
     def merge_state(
         self, metrics: Iterable[keras.metrics.Metric | MetricState]
     ) -> None:
@@ -477,13 +447,14 @@ class SumsMetric(keras.metrics.Metric):
           TypeError: an item is neither a metric nor a state.
           ValueError: a metric differs in its class, options or number of classes.
         """
+        self._refuse_member()
         expected = "metrics of this package, or their states"
         total = self._empty_state()
         for metric in _checks.listed("metrics", expected, metrics):
             state = metric.get_state() if isinstance(metric, SumsMetric) else metric
             if not isinstance(state, MetricState):  # A collection has several.
                 raise _checks.type_error("metrics", expected, metric, verb="hold")
-            total = total + self._upgraded(state)
+            total = total + state
         with self._locked(), _execution.in_64_bits():
             self._build_for(total)
             arrays = map(self._swap_layout, total.arrays.values())
@@ -503,10 +474,6 @@ class SumsMetric(keras.metrics.Metric):
         """Returns an array of a `MetricState` as the value of its variable."""
         array = self._swap_layout(array)
         return xp.constant(array.reshape(variable.shape) if IS_TENSORFLOW else array)
-
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of this or of an earlier version, in the form of this one."""
-        return state
 
     def _build_for(self, state: MetricState) -> None:
         """Makes variables for the sums of a state; raises ValueError if it does not
@@ -557,6 +524,7 @@ class MeanMetric(SumsMetric):
     def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the mean of all batches; 0.0 before the first example that counts."""
         return self._means()[0][0]
@@ -569,31 +537,3 @@ class MeanMetric(SumsMetric):
         means = xp.math.divide_no_nan(totals, weights)
         nan = xp.constant(float("nan"), means.dtype)
         return xp.where(valid, means, nan), weights > 0
-
-
-def is_empty_share(y_pred: Any) -> bool:
-    """Returns whether a graph is traced for a replica without a share of a batch, as
-    the last batch may be too small for all replicas.
-
-    In other places, predictions of no examples are an error.
-    """
-    return (
-        xp.is_tensor(y_pred) and y_pred.shape[:1] == [0] and not _execution.is_eager()
-    )
-
-
-_UpdateState = TypeVar("_UpdateState", bound=Callable[..., None])
-
-
-def adds_batch(update_state: _UpdateState) -> _UpdateState:
-    """Decorates `update_state`: a replica without a share of the batch adds nothing, no
-    gradients are taken, and AutoGraph leaves the code as it is.
-    """
-
-    @functools.wraps(update_state)
-    def update(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        if not is_empty_share(y_pred):
-            with _execution.without_gradients():
-                update_state(self, y_true, y_pred, sample_weight)
-
-    return _execution.not_converted(update)  # type: ignore[return-value]

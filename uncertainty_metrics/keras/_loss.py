@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from uncertainty_metrics.keras import _base, _family
+from uncertainty_metrics.keras import _batches, _family
 from uncertainty_metrics.ops import _inputs, xp
 
 Reduction = Literal["sum_over_batch_size", "sum", "none"]
@@ -43,7 +43,7 @@ class Loss(_family.keras.losses.Loss):
                 batch[name] = _inputs.as_tensor(name, value)
         if sample_weight is not None:
             batch["sample_weight"] = _inputs.checked_weights(batch["sample_weight"])
-        if _base.is_empty_share(batch["y_pred"]):
+        if _batches.is_empty_share(batch["y_pred"]):
             return self._of_no_examples(batch["y_pred"])
         if sample_weight is not None:
             self._align_weights(batch)

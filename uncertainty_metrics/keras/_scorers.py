@@ -35,8 +35,6 @@ from uncertainty_metrics.ops import (
 
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
 SCALE_TRANSFORMS = get_args(ScaleTransform)
-# A transform of earlier versions, in saved configurations alone: see `renewed_config`.
-_OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with
 # the inverse square of the scale.
 _MIN_SCALE = 1e-8
@@ -334,8 +332,7 @@ class NormalScorer(RealScorer):
     scale_transform: str = "softplus"
 
     def __post_init__(self):
-        if self.scale_transform != _OLD_TRANSFORM:
-            _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
+        _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
 
     @property
     def _parameter_name(self) -> str | None:
@@ -364,8 +361,6 @@ class NormalScorer(RealScorer):
             return _root(parameter)
         if self.scale_transform == "log_variance":
             return xp.exp(parameter / 2)
-        if self.scale_transform == _OLD_TRANSFORM:
-            return _root(xp.nn.softplus(parameter))
         return parameter
 
 
@@ -397,13 +392,13 @@ class GaussianNLL(NormalScorer):
         if self.scale_transform == "variance":
             return xp.math.log(xp.maximum(parameter, _MIN_SCALE**2)) / 2
         log_scale = parameter
-        if self.scale_transform in ("softplus", _OLD_TRANSFORM):
+        if self.scale_transform == "softplus":
             # log(log(1 + e^x)) is x where 1 + e^x rounds to 1.
             eps = np.finfo(numpy_dtype(parameter)).eps
             small = parameter < math.log(eps)
             safe = xp.where(small, xp.zeros_like(parameter), parameter)
             log_scale = xp.where(small, parameter, xp.math.log(xp.nn.softplus(safe)))
-        if self.scale_transform in ("log_variance", _OLD_TRANSFORM):
+        if self.scale_transform == "log_variance":
             log_scale = log_scale / 2
         return _floored(log_scale)
 

@@ -11,7 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._lazy_property import lazy_property
-from uncertainty_metrics.numpy import _inputs, _row_math, _threads
+from uncertainty_metrics.numpy import _clusters, _inputs, _row_math, _threads
 from uncertainty_metrics.numpy._group_columns import group_column
 
 
@@ -63,6 +63,7 @@ class Examples:
         that were passed (an example is one label); else None.
       place: where the predictions stand in the argument that was passed, for messages;
         None if nobody knows.
+      clusters: the cluster of each example, or None for independent examples.
     """
 
     labels: np.ndarray
@@ -75,11 +76,17 @@ class Examples:
     places: Partition | None = None
     place: _inputs.Place | None = None
     one_column: bool = False
+    clusters: _clusters.Clusters | None = None
 
     @property
     def num_classes(self) -> int:
         """The number of classes, or of labels where each is 0 or 1."""
         return self.predictions.shape[1] if self.places is None else self.places.number
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether there are no clusters, or each is a single example."""
+        return self.clusters is None or self.clusters.number == len(self.labels)
 
     @property
     def dtype(self) -> np.dtype:
@@ -144,7 +151,7 @@ class Examples:
         return _threads.fill_rows(out, scores, self.predictions.shape[1])
 
     def at(self, rows: np.ndarray) -> Examples:
-        """Returns the examples with indices `rows`, without their groups."""
+        """Returns the examples with indices `rows`, without groups and clusters."""
 
         def taken(array: Any) -> Any:
             return None if array is None else array[rows]
@@ -157,6 +164,7 @@ class Examples:
             weights=taken(self.weights),
             predicted=taken(self.predicted),
             groups=None,
+            clusters=None,
             places=places and places._replace(index=places.index[rows]),
             place=None,
         )
@@ -217,6 +225,7 @@ def examples(
     num_groups: Any = None,
     multilabel: Any = False,
     allow_none: bool = False,
+    clusters: Any = None,
 ) -> Examples:
     """Returns the checked examples of the arguments that classifier metrics share.
 
@@ -312,6 +321,7 @@ def examples(
         None if places is None else Partition(places, num_labels),
         own,
         num_classes is None and not multilabel,
+        None if clusters is None else _clusters.cluster_codes(clusters, shape, counted),
     )
 
 
@@ -326,6 +336,7 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
             groups=data.groups,
             num_groups=data.num_groups,
             allow_none=allow_none,
+            clusters=data.clusters,
         )
     return examples(
         data.labels,
@@ -339,6 +350,7 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
         num_groups=data.num_groups,
         multilabel=data.multilabel,
         allow_none=allow_none,
+        clusters=data.clusters,
     )
 
 

@@ -42,37 +42,12 @@ _MAX_COUNT = 2**62
 _FEW_CELLS = 2**20
 
 
-# Values of the former option `variance_transform`, as `scale_transform` names them.
-_VARIANCE_TRANSFORMS = {
-    "identity": "variance",
-    "exp": "log_variance",
-    "softplus": "softplus_variance",
-}
-
-# Options that earlier versions did not have, with the values that those versions worked
-# with. Configurations leave out an option of this value, so that states of earlier and
-# of later versions add.
-_NEWER = {"multilabel": False, "positive": "out"}
-
-
-def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a configuration of this or of an earlier version, in present names."""
-    config = dict(config)
-    if "variance_transform" in config:
-        old = config.pop("variance_transform")
-        config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
-    newer = dict(_NEWER)
-    if config.get("estimator") in ("fair", "nrg", "roll"):
-        newer["alpha"] = 0.95  # These estimators do not use it.
-    return {k: v for k, v in config.items() if k not in newer or v != newer[k]}
-
-
 def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a copy with the types of JSON, in which tuples are lists."""
     if not isinstance(config, Mapping):
         raise _checks.error("config", "a dict", repr(config))
     try:
-        return json.loads(json.dumps(renewed_config(config)))
+        return json.loads(json.dumps(dict(config)))
     except (TypeError, ValueError, RecursionError):
         raise _checks.error(
             "config", "only values that JSON has", config, verb="hold"
@@ -235,7 +210,7 @@ class MetricState:
     `sum(states)` adds many. States are immutable, equal by content, and pickle as
     compactly as they are saved. All this needs no TensorFlow; `to_metric` needs it.
 
-    A file of `save` is an .npz archive without pickles, and stays readable. It holds
+    A file of `save` is an .npz archive without pickles. It holds
 
     * `header`: a JSON text with `format` = "uncertainty_metrics.MetricState", `version`
       = 1, `metric`, `config` and `classes`, and the names of the `arrays`.
@@ -334,8 +309,7 @@ class MetricState:
         """Returns the differences that prevent the sum of two states, for a message."""
         pairs: dict[str, tuple[Any, ...]] = {"metric": (self.metric, other.metric)}
         for key in {**self.config, **other.config}:
-            default = _NEWER.get(key)
-            pairs[key] = self.config.get(key, default), other.config.get(key, default)
+            pairs[key] = self.config.get(key), other.config.get(key)
         if None in pairs.get("positive_class", ()):
             del pairs["positive_class"]  # The first batch of one state will tell.
         if self.classes and other.classes:
@@ -412,7 +386,7 @@ class MetricState:
         options = {"dtype": dtype} if name is None else {"name": name, "dtype": dtype}
         with bounded_by(self):
             metric = self._metric_class()(**self.config, **options)
-        # Options that are newer than the state have their defaults.
+        # Options that the state leaves out have their defaults.
         config = metric.get_state().config
         metric.set_state(dataclasses.replace(self, config=config))
         return metric

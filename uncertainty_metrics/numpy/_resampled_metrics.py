@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _results
+from uncertainty_metrics import _arguments, _checks, _results
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
@@ -74,18 +74,6 @@ _RANKED = (
 # A tuple and no set, because a metric that a user passes need not be hashable.
 _OF_CLASSIFIERS = (*_BINNED, *_RANKED, accuracy.accuracy)
 _MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
-# Arguments of the package's metrics that are arrays, but no data of examples.
-_OPTION_ARRAYS = (
-    "at",
-    "default_hyperparam_range",
-    "hyperparam_range",
-    "level",
-    "quantiles",
-    "thresholds",
-    "weights",
-)
-# Arguments that are no data of examples if they have one axis.
-_OPTION_ROWS = ("alphas", "member_weights")
 # From how often each example is drawn, int64 [n], to all numbers of the result, [S].
 _Replicate = Callable[[np.ndarray], np.ndarray]
 
@@ -209,8 +197,7 @@ def _with_pit_ends(metric: Callable[..., Any]) -> Callable[..., Any]:
 def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:
     """Returns the axis of the examples in an argument; None for an option."""
     rank = np.ndim(data[name])
-    options = _OPTION_ARRAYS + (_OPTION_ROWS if rank == 1 else ())
-    if rank == 0 or (_is_ours(metric) and name in options):
+    if rank == 0 or (_is_ours(metric) and not _arguments.is_data(name, rank)):
         return None
     members_first = False
     if name == "probs":

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from uncertainty_metrics import _tables
+
 # A longer table is shown without its middle.
 _MAX_ROWS = 20
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def table(header: Sequence[str], size: int, row: Callable[[int], list[object]]) -> str:
@@ -19,7 +17,7 @@ def table(header: Sequence[str], size: int, row: Callable[[int], list[object]]) 
     half = _MAX_ROWS // 2
     ends = (range(half), range(size - half, size))
     shown = [*ends[0], *ends[1]] if size > _MAX_ROWS else range(size)
-    cells = [[*header], *([_cell(value) for value in row(i)] for i in shown)]
+    cells = [[*header], *(list(map(_tables.cell, row(i))) for i in shown)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))

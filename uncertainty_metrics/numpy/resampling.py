@@ -158,14 +158,14 @@ def _quantiles(replicates: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 
 def _options(
-    num_resamples: int, alpha: float, method: str, seed: Any, progress: bool
+    num_resamples: int, level: float, method: str, seed: Any, progress: bool
 ) -> tuple[int, float, str, np.random.Generator, bool]:
     """Returns the checked options, with a random generator for the seed."""
     _checks.one_of("method", method, METHODS)
     _checks.boolean("progress", progress)
     return (
         _checks.positive_integer("num_resamples", num_resamples),
-        _checks.open_unit("alpha", alpha),
+        _checks.open_unit("level", level),
         method,
         _inputs.generator(seed),
         progress,
@@ -175,7 +175,7 @@ def _options(
 def _interval(
     metric: _resampled_metrics.Metric,
     num_resamples: int,
-    alpha: float,
+    level: float,
     method: str,
     rng: np.random.Generator,
     progress: bool,
@@ -183,7 +183,7 @@ def _interval(
     estimate = _resampled_metrics.flat(metric.estimate)
     draws = _draws(rng, metric.n, num_resamples)
     draws = track(draws, num_resamples, progress, "bootstrap")
-    levels = np.array([alpha / 2, 1 - alpha / 2])
+    levels = np.array([(1 - level) / 2, (1 + level) / 2])
     # The metric has already given its warnings when it was called for the estimate.
     with _without_warnings.warnings_ignored, np.errstate(all="ignore"):
         replicates = _values(metric, draws)
@@ -251,7 +251,7 @@ def bootstrap(
     metric: Callable[..., Any],
     *arguments: Any,
     num_resamples: int = 1000,
-    alpha: float = 0.05,
+    level: float = 0.95,
     method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
@@ -262,9 +262,9 @@ def bootstrap(
     With the values T*_1, ..., T*_B of the metric T on B resamples of the examples, and
     Phi the Normal CDF:
 
-      percentile: the quantiles of T* of levels alpha / 2 and 1 - alpha / 2
+      percentile: the quantiles of T* of levels (1 - level) / 2 and (1 + level) / 2
       bca: the quantiles of T* of levels Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for
-        z = Phi^-1(alpha / 2) and z = Phi^-1(1 - alpha / 2)
+        z = Phi^-1((1 - level) / 2) and z = Phi^-1((1 + level) / 2)
 
     z0 = Phi^-1(share of T* < T, plus half of the share of T* = T) measures the bias. a
     is a sixth of the skewness of the jackknife values over the root of their number,
@@ -293,7 +293,8 @@ def bootstrap(
         are replaced by their NumPy twins.
       *arguments: positional arguments of the metric.
       num_resamples: number of resamples B.
-      alpha: one minus the level of the interval; 0.05 for 95%.
+      level: level of the interval, in (0, 1); 0.95 for 95%. A `level` of the metric is
+        bound as `**data` says.
       method: "bca" (bias-corrected and accelerated) or "percentile".
       seed: seed of the resamples, all that `np.random.default_rng` takes. None gives
         new resamples in each call.
@@ -333,7 +334,7 @@ def bootstrap(
       Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
       An Introduction to the Bootstrap.
     """
-    options = _options(num_resamples, alpha, method, seed, progress)
+    options = _options(num_resamples, level, method, seed, progress)
     data = _resampled_metrics.by_name(metric, arguments, data)
     return _interval(_resampled_metrics.prepared(metric, data), *options)
 
@@ -344,7 +345,7 @@ def bootstrap_difference(
     second: Mapping[str, Any],
     *,
     num_resamples: int = 1000,
-    alpha: float = 0.05,
+    level: float = 0.95,
     method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
@@ -364,7 +365,8 @@ def bootstrap_difference(
         as `{"probabilities": p}`. Both models have the same examples in the same order.
       second: the arguments of the metric that belong to the second model.
       num_resamples: number of resamples B.
-      alpha: one minus the level of the interval; 0.05 for 95%.
+      level: level of the interval, in (0, 1); 0.95 for 95%. A `level` of the metric is
+        bound as `**data` says.
       method: "bca" (bias-corrected and accelerated) or "percentile".
       seed: seed of the resamples, all that `np.random.default_rng` takes. None gives
         new resamples in each call.
@@ -395,7 +397,7 @@ def bootstrap_difference(
       Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
       An Introduction to the Bootstrap.
     """
-    options = _options(num_resamples, alpha, method, seed, progress)
+    options = _options(num_resamples, level, method, seed, progress)
     for name, model in (("first", first), ("second", second)):
         if not isinstance(model, Mapping):
             raise TypeError(

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics import _checks
-from uncertainty_metrics._calibration_spec import REQUIRED
+from uncertainty_metrics import _checks, _directions
+from uncertainty_metrics._calibration_spec import is_required
 from uncertainty_metrics.numpy import _missing
 
 __all__ = ["make_scorers"]
@@ -22,12 +22,6 @@ __all__ = ["make_scorers"]
 _DEFAULT = (
     *("accuracy", "negative_log_likelihood", "brier_score"),
     *("ece", "smooth_calibration_error"),
-)
-_LARGER_IS_BETTER = (
-    *("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy"),
-    *("area_under_accuracy_rejection_curve", "auarc"),
-    *("prediction_rejection_ratio", "prr"),
-    "scaled_brier_score",
 )
 _OF_DECISIONS = (um_np.ece, um_np.mce, um_np.rmsce)
 
@@ -45,7 +39,12 @@ class Scorer:
     @property
     def key(self) -> str:
         """The name of the score; "neg_" tells that the sign of an error is changed."""
-        return f"{'' if self.metric in _LARGER_IS_BETTER else 'neg_'}{self.metric}"
+        return self.metric if self._larger_is_better else f"neg_{self.metric}"
+
+    @property
+    def _larger_is_better(self) -> bool:
+        name = getattr(um_np, self.metric).__name__  # The metric may be an alias.
+        return _directions.direction(name) == "larger"
 
     def __call__(
         self,
@@ -68,7 +67,7 @@ class Scorer:
             if function in _OF_DECISIONS:
                 options["positive_class"] = False
         value = float(function(labels, probabilities, **options))
-        return value if self.metric in _LARGER_IS_BETTER else -value
+        return value if self._larger_is_better else -value
 
 
 def _aligned(
@@ -100,7 +99,7 @@ def _is_metric(name: str) -> bool:
     return (
         first.name == "labels"
         and [option.name for option in options[:1]] == ["probabilities"]
-        and all(option.default not in (option.empty, REQUIRED) for option in options)
+        and not any(map(is_required, options))
         and str(signature.return_annotation).startswith("float")
     )
 

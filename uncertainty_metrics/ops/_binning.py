@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import AnyBinStatistics
@@ -52,11 +53,20 @@ class BinStatistics(AnyBinStatistics):
         (additive,) = metadata
         return cls(edges, counts, score_sums, outcome_sums, additive)
 
-    def __repr__(self) -> str:
+    def _on_numpy(self) -> np_binning.BinStatistics:
         names = ("edges", "counts", "score_sums", "outcome_sums")
+        sums = {name: to_numpy(getattr(self, name)) for name in names}
+        return np_binning.BinStatistics(**sums, additive=self.additive)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return self._on_numpy()._columns()
+
+    def _shown(self) -> _tables.Shown:
+        return self._on_numpy()._shown()
+
+    def __repr__(self) -> str:
         try:
-            sums = {name: to_numpy(getattr(self, name)) for name in names}
-            return repr(np_binning.BinStatistics(**sums, additive=self.additive))
+            return repr(self._on_numpy())
         except (NotImplementedError, TypeError):  # Tensors of a graph have no values.
             return self._title()
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
+from uncertainty_metrics import _arguments, _checks
 from uncertainty_metrics.ops import (
     IS_JAX,
     _execution,
@@ -30,13 +31,6 @@ P = ParamSpec("P")
 _OF_TENSORS = (
     "float32, or float64 for float64 predictions. Compiled code returns NaN for wrong "
     "values, for which eager code raises ValueError."
-)
-
-
-# The arguments that give the result its type, of functions that NumPy may compute.
-_PREDICTIONS = (
-    *("probabilities", "logits", "probs", "confidences", "scores", "losses"),
-    *("predictions", "uncertainties", "mean", "var", "stddevs", "predictive_samples"),
 )
 
 
@@ -63,10 +57,10 @@ def twin(
         parameters gives the result of NumPy its type.
     """
     signature = inspect.signature(declaration)
-    if by_numpy and not signature.parameters.keys() & {*_PREDICTIONS}:
+    if by_numpy and not signature.parameters.keys() & {*_arguments.PREDICTIONS}:
         raise TypeError(
             f"with `by_numpy`, a parameter of `{declaration.__name__}` must be in "
-            f"{__name__}._PREDICTIONS. Received: {signature}"
+            f"`PREDICTIONS` of {_arguments.__name__}. Received: {signature}"
         )
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
@@ -76,6 +70,8 @@ def twin(
             compute = _with_data(arithmetic, declaration, data)
 
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+            if kwargs.get("clusters") is not None:
+                raise _only_for_numpy(declaration.__name__)
             if by_numpy and (left := _left_to_numpy(signature, args, kwargs)):
                 arguments, dtype = left
                 value = _on_arrays(declaration, arguments.args, arguments.kwargs)
@@ -120,7 +116,7 @@ def _left_to_numpy(
     arguments, given = bound.arguments, []
     if arguments.get("groups") is not None:
         return None  # The two halves have other rules for the number of groups.
-    for name in _PREDICTIONS:
+    for name in _arguments.PREDICTIONS:
         if arguments.get(name) is not None:
             arguments[name] = _inputs.as_tensor(name, arguments[name])
             given.append(arguments[name])
@@ -170,6 +166,17 @@ def _with_data(
         return arithmetic(data=examples, **bound.arguments)
 
     return compute
+
+
+def _only_for_numpy(name: str) -> ValueError:
+    """Returns the error for clusters of tensors: ids may be strings, and their number
+    is known only from their values, so no compiled code could take them.
+    """
+    return _checks.error(
+        "clusters",
+        f"None on tensors: `uncertainty_metrics.numpy.{name}` takes clusters",
+        "`clusters`",
+    )
 
 
 def _wrong_parameters(arithmetic: FunctionType, expected: object) -> TypeError:

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import ConfidenceInterval
 
 def calibration_error_interval(
@@ -22,6 +21,7 @@ def calibration_error_interval(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    clusters: TensorLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -83,6 +83,10 @@ def calibration_error_interval(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -129,7 +133,8 @@ def debiased_calibration_error(
     squared: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+    clusters: TensorLike | None = None,
+) -> Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
     The noise of the mean outcome of a bin adds its variance to the squared gap. Here an
@@ -182,6 +187,10 @@ def debiased_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is

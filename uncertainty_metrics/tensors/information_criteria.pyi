@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
 
 def importance_sampling_cross_validation(
@@ -122,11 +121,11 @@ def psis_loo(
       instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
       one instance; both of the shape [...] of the axes after the second, floats for [n,
       m]; and the shape k of each instance [n, ...], inf if fewer than 5 ratios are
-      above the others, for example if all are equal. Higher estimates and smaller k are
-      better. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m), and bounded
-      memory beside a copy of logp. float32, or float64 for float64 predictions.
-      Compiled code returns NaN for wrong values, for which eager code raises
-      ValueError.
+      above the others, for example if all are equal. Higher estimates are better, and
+      so is a smaller k. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m),
+      and bounded memory beside a copy of logp. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

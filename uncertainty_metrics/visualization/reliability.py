@@ -80,7 +80,7 @@ def reliability_diagram(
     ignore_index: int | None = None,
     error_bars: float | None = None,
     consistency_band: float | Literal[False] | None = None,
-    seed: Any = 0,
+    seed: Any = None,
     positive_class: bool | None = None,
     method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
@@ -153,7 +153,8 @@ def reliability_diagram(
         have its accuracies. It comes from labels that are drawn from the forecasts, 200
         to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
         False means no band. "spline" has no such band.
-      seed: of the drawn labels: anything that `np.random.default_rng` takes.
+      seed: seed of the drawn labels, all that `np.random.default_rng` takes. None
+        draws new labels in each call.
       positive_class: for two classes, True compares P(class 1) with `label == 1`
         (`y_axis` is "frequency" then), and False the confidence of the decision with
         whether it is right. None means False, with a warning if the predictions are

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _calibration_spec, _checks
+from uncertainty_metrics import _calibration_spec, _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import (
     DEFAULT_NUM_BINS,
@@ -18,7 +18,7 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _examples, _wilson
+from uncertainty_metrics.numpy import _examples, _text_tables, _wilson
 from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -64,12 +64,13 @@ class CurveOptions:
     positive_class: bool | None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ReliabilityCurve:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ReliabilityCurve(_tables.Table):
     """The numbers of a reliability diagram: one row per group of scores.
 
     There is one group, or one per class. Means of an empty bin are NaN, so that plots
-    draw nothing there.
+    draw nothing there. It prints as a table with a row for each bin; `to_dict`,
+    `to_frame`, `to_markdown` and `to_latex` return the table in these forms.
 
     Attributes:
       y_axis: "accuracy" or "frequency": the meaning of `accuracies`.
@@ -106,6 +107,44 @@ class ReliabilityCurve:
     def num_groups(self) -> int:
         """Number of groups."""
         return len(self.counts)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        groups, bins = self.counts.shape
+        columns = {
+            "group": np.repeat(np.arange(groups), bins),
+            "lower": self.edges[:, :-1],
+            "upper": self.edges[:, 1:],
+            "count": self.counts,
+            "proportion": self.proportions,
+            "confidence": self.confidences,
+            self.y_axis: self.accuracies,
+            "gap": self.gaps,
+            "size": self.sizes,
+        }
+        for name in ("error_bars", "consistency_band"):
+            intervals = getattr(self, name)
+            if intervals is not None:
+                columns[f"{name}_lower"] = intervals.lower
+                columns[f"{name}_upper"] = intervals.upper
+        return {name: values.reshape(-1).tolist() for name, values in columns.items()}
+
+    def _shown(self) -> _tables.Shown:
+        groups, bins = self.counts.shape
+        means = self.confidences, self.accuracies, self.gaps
+        header = ("group", "from", "to", "count", "confidence", self.y_axis, "gap")
+
+        def row(i: int) -> list[object]:
+            at = group, start = divmod(i, bins)
+            ends = self.edges[group, start : start + 2].tolist()
+            count = float(self.counts[at])
+            shown = (float(values[at]) for values in means) if count > 0 else ["--"] * 3
+            return [group, *ends, count, *shown][groups == 1 :]
+
+        return _tables.Shown(header[groups == 1 :], groups * bins, row)
+
+    def __repr__(self) -> str:
+        title = f"ReliabilityCurve: calibration error {self.error:.6g}"
+        return f"{title}\n{_text_tables.table(*self._shown())}"
 
 
 def curve_from_statistics(
@@ -184,7 +223,7 @@ def reliability_curve(
     ignore_index: int | None = None,
     error_bars: float | None = None,
     consistency_band: float | None = None,
-    seed: Any = 0,
+    seed: Any = None,
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
@@ -227,7 +266,8 @@ def reliability_curve(
       consistency_band: level in (0, 1) of the intervals in which a calibrated model
         would have its accuracies, from labels that are drawn from the forecasts; None
         computes none.
-      seed: of the drawn labels: anything that `np.random.default_rng` takes.
+      seed: seed of the drawn labels, all that `np.random.default_rng` takes. None
+        draws new labels in each call.
       positive_class: for two classes, True compares P(class 1) with `label == 1`, and
         False the confidence of the decision with whether it is right. None means False,
         with a warning if the predictions are one column, P(class 1).

@@ -221,7 +221,7 @@ def options(size: int) -> dict[str, Any]:
     resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
     return {
         "num_resamples": resamples,
-        "alpha": 1 - INTERVAL_LEVEL,
+        "level": INTERVAL_LEVEL,
         "seed": _SEED,
     }
 

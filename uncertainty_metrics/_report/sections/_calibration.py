@@ -48,6 +48,7 @@ from uncertainty_metrics._report.sections._mean_gap import (
 )
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
 from uncertainty_metrics._report.sections._model_report import (
+    SEED,
     ModelReport,
     ReportPicture,
     Section,
@@ -91,6 +92,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
+        seed=SEED,
         positive_class=is_of_event,
         title="Reliability diagram",
     )

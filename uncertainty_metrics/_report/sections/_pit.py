@@ -40,7 +40,7 @@ def _draw(models: dict[str, Regression], num_bins: int) -> Any:
     """Draws a histogram of the PIT values for each model."""
     return panels(
         4.0,
-        lambda triple, **options: um.regression.plot_pit_histogram(
+        lambda triple, **options: um.regression.pit_diagram(
             um.regression.probability_integral_transform(*triple),
             num_bins,
             consistency_band=INTERVAL_LEVEL,
@@ -66,7 +66,7 @@ class Pit(Section):
       verdict: a few sentences.
       metrics: their mean, variance and distance from uniform.
       distance_by_chance: a distance that uniform values rarely exceed.
-      histogram: what `um.regression.pit_histogram` returns.
+      histogram: the fields of what `um.regression.pit_histogram` returns.
     """
 
     name = "pit"
@@ -104,7 +104,7 @@ class Pit(Section):
             _verdict(mean, variance, distance, chance, sample_size),
             metrics(found),
             chance,
-            {name: values.tolist() for name, values in histogram.items()},
+            {name: values.tolist() for name, values in histogram._asdict().items()},
         )
 
     def blocks(self, report: ModelReport) -> list[Block]:

@@ -38,6 +38,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     metrics,
 )
 from uncertainty_metrics._report.sections._model_report import (
+    SEED,
     ModelReport,
     ReportPicture,
     Section,
@@ -70,6 +71,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
             **{of_model.kind: of_model.drawn},
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
+            seed=SEED,
             positive_class=of_model.is_of_event,
             **options,
         ),

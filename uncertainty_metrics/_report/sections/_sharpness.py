@@ -34,7 +34,7 @@ def _draw(models: dict[str, Regression], num_bins: int) -> Any:
     del num_bins
     return panels(
         4.4,
-        lambda triple, **options: um.regression.plot_uncertainty_vs_error(
+        lambda triple, **options: um.regression.uncertainty_error_diagram(
             *triple, **options
         ),
         triples_of(models),

@@ -234,7 +234,7 @@ def _bootstrapped(
                 _values,
                 **arguments,
                 num_resamples=_NUM_RESAMPLES,
-                alpha=1 - INTERVAL_LEVEL,
+                level=INTERVAL_LEVEL,
                 method="percentile",
                 seed=SEED,
             )

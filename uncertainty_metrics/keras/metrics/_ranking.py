@@ -7,19 +7,16 @@ takes the scores in a cell as equal, so it is the exact metric of rounded scores
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _labels, _options
+from uncertainty_metrics.keras import _base, _batches, _computed, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.selective import detection as np_detection
 from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverage
-from uncertainty_metrics.numpy.sketch import _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
@@ -27,25 +24,11 @@ from uncertainty_metrics.ops import (
     _ranking,
     _sketch,
     _sums,
-    to_numpy,
     xp,
 )
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
-
-with_options = functools.partial(
-    _options.with_options,
-    sketch_bits=_options.SHARED["sketch_bits"]._replace(
-        prose="log2 of the cells for each factor of 2 in the score, of a grid that is "
-        "equally fine everywhere, instead of the default grid."
-    ),
-)
-
-
-def positive_share(name: str, value: Any) -> float:
-    """Returns the value as a float; raises ValueError unless it is in (0, 1]."""
-    return _checks.share(name, value, zero=False)
 
 
 def _num_cells(bits: tuple[int, ...], real: bool) -> int:
@@ -82,20 +65,12 @@ def cell_sums(
     return _sums.Sums(None, hi, lo), batch.valid
 
 
-class RankingMetric(_options.Metric):
-    """A metric that is a function of a ranking.
+class RankingMetric(_base.SumsMetric):
+    """A metric that is a function of a ranking, `_value`."""
 
-    Subclasses define this function, `_value`, which also takes the options of the class
-    alone.
-    """
-
-    _value: Callable[..., xp.Tensor]
-    ignore_index: int | None
-    sketch_bits: int | None
-
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
-        bits = self.sketch_bits
+    def _make_cells(self, sketch_bits: int | None) -> None:
+        """Makes the state; `sketch_bits` is an argument of the constructor."""
+        self.sketch_bits = bits = _checks.sketch_bits(sketch_bits)
         default = _grid.RANKING_BITS[self._is_real]
         self._bits = default if bits is None else (bits,)
         cells = _num_cells(self._bits, self._is_real) + 1
@@ -105,20 +80,6 @@ class RankingMetric(_options.Metric):
     def _is_real(self) -> bool:
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
-
-    def _upgraded(self, state: MetricState) -> MetricState:
-        """Returns a state of an earlier version with the cells of this version."""
-        if self.sketch_bits is not None:
-            return state
-        if self._is_real:
-            arrays, size = state.arrays, _num_cells(self._bits, True)
-            for old in _older_grids.RANKING_BITS[True]:
-                middles = _sketch.real_middles(*old)
-                cells = to_numpy(_sketch.real_index(middles, *self._bits))
-                arrays = _older_grids.ranking_arrays(arrays, cells, size)
-        else:
-            arrays = _older_grids.unit_ranking_arrays(state.arrays)
-        return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
         """Returns the ranking of the cells, and whether to trust it."""
@@ -134,18 +95,22 @@ class RankingMetric(_options.Metric):
         """Whether label 0 is positive, and lower scores are better."""
         return False
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 before the first example that counts,
         and NaN for examples for which it is not defined.
         """
         ranking, valid = self._read_ranking()
-        levels = (getattr(self, name) for name in self._own if name != "positive")
-        value = self._value(ranking, *levels)
+        value = self._value(ranking)
         nan = xp.constant(float("nan"), value.dtype)
         value = xp.where(self._is_defined(ranking), value, nan)
         if _execution.is_eager() and valid:
             self._warn_if_undefined(value)
         return xp.where(valid, value, nan)
+
+    def _value(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        """Returns the value of a ranking."""
+        raise NotImplementedError
 
     def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
         """Returns whether the value is defined for these examples, or none."""
@@ -169,6 +134,25 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
 
     _batch_sums = staticmethod(_selective_sums)
     _explain = staticmethod(np_risk_coverage.risk_coverage_curve)
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        dtype: Any,
+        from_logits: bool,
+        ignore_index: int | None,
+        sparse_labels: bool | None,
+        sketch_bits: int | None,
+    ) -> None:
+        super().__init__(
+            name=name,
+            dtype=dtype,
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        self._make_cells(sketch_bits)
 
     @property
     def _is_real(self) -> bool:
@@ -196,11 +180,25 @@ class DetectionMetric(RankingMetric):
     `_has_needed`, a function of a ranking.
     """
 
-    positive: np_detection.Positive
     _needs = "examples of both labels"
     _has_needed: Callable[[_ranking.Ranking], xp.Tensor] = staticmethod(
         _ranking.has_both
     )
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        dtype: Any,
+        ignore_index: int | None,
+        sketch_bits: int | None,
+        positive: np_detection.Positive,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        _checks.one_of("positive", positive, get_args(np_detection.Positive))
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
+        self.positive = positive
+        self._make_cells(sketch_bits)
 
     def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
         return self._has_needed(ranking) | (ranking.total == 0)
@@ -215,9 +213,9 @@ class DetectionMetric(RankingMetric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return _detection_sums, self._bits, self.ignore_index
+        return type(self)._read, self._bits, self.ignore_index
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -232,6 +230,14 @@ class DetectionMetric(RankingMetric):
             increasing function of it.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
@@ -252,4 +258,4 @@ class DetectionMetric(RankingMetric):
 
         options = (self._bits, self.ignore_index)
         data = (labels, scores, weights)
-        self._update(_detection_sums, options, data, explain, shape=())
+        return _batches.Reading(_detection_sums, options, data, explain, shape=())

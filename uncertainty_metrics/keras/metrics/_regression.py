@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uncertainty_metrics.keras import _base, _regression_scorers
+from uncertainty_metrics.keras import _batches, _computed, _regression_scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore, ScoreMetric
 from uncertainty_metrics.ops import _inputs, _levels, _search, _sums, xp
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ForecastMetric(ScoreMetric):
     """A metric that takes distributions, too."""
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -37,11 +37,19 @@ class ForecastMetric(ScoreMetric):
           y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
+        self._add(self._read(y_true, y_pred, sample_weight))
+
+    def _read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: Any,
+    ) -> _batches.Reading:
         scorer = self._scorer
         if _inputs.is_distribution(y_pred):
             y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
             scorer = scorer.for_computed_scores()
-        self._update_by(scorer, y_true, y_pred, sample_weight)
+        return self._read_by(scorer, y_true, y_pred, sample_weight)
 
 
 class MeanForecast(ForecastMetric, MeanScore):
@@ -68,10 +76,11 @@ class CoverageMetric(ForecastMetric):
 
     _reduce = staticmethod(_cell_sums)
 
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
+    def __init__(self, scorer: Any, *, name: str | None, dtype: Any) -> None:
+        super().__init__(scorer, name=name, dtype=dtype)
         self._build_sums((1, len(self._scorer.levels) + 1))
 
+    @_computed.in_one_call
     def result(self) -> xp.Tensor:
         """Returns the value so far; 0.0 before the first example that counts."""
         sums, valid = self._read_sums()

@@ -7,12 +7,12 @@ import functools
 import itertools
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _members, _variables
+from uncertainty_metrics.keras import _base, _batches, _computed, _family, _variables
 from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.ops import (
     _execution,
@@ -31,6 +31,25 @@ _keras = _base.keras
 __all__ = ["MetricCollection"]
 
 
+class _Reading(NamedTuple):
+    """A batch as the first of the metrics that share a state reads it."""
+
+    metric: _base.SumsMetric
+    batch: _batches.Reading
+
+
+def _has_own_update(metric: _base.SumsMetric) -> bool:
+    """Returns whether a class changes `update_state` and not what a collection calls,
+    `_read`.
+    """
+    for owner in type(metric).__mro__:
+        if "_read" in vars(owner):
+            return False
+        if "update_state" in vars(owner):
+            return True
+    return False
+
+
 def _members_by_name(metrics: Any) -> dict[str, _base.SumsMetric]:
     """Returns the metrics by name; raises ValueError unless they can be members."""
     expected = "a list of metrics of this package, or a dict of them by name"
@@ -41,8 +60,13 @@ def _members_by_name(metrics: Any) -> dict[str, _base.SumsMetric]:
         needed = None
         if not isinstance(metric, _base.SumsMetric):
             needed = expected
-        elif isinstance(metric, MetricCollection) or _members.is_member(metric):
+        elif isinstance(metric, MetricCollection) or metric._is_member:
             needed = "metrics that are not collections and in no other collection"
+        elif _has_own_update(metric):
+            needed = (
+                "metrics whose class does not replace `update_state`, which a "
+                "collection does not call: it calls `_read`, and adds what that returns"
+            )
         elif _execution.is_eager() and any(
             map(np.any, metric.get_state().arrays.values())
         ):
@@ -100,12 +124,13 @@ def _sum_or_add(
     return None, valid
 
 
-def _joined_options(readings: list[_members.Reading]) -> tuple[Any, ...]:
-    """Returns the options of one call for all readings: see `SumsMetric._update`."""
+def _joined_options(readings: list[_Reading]) -> tuple[Any, ...]:
+    """Returns the options of one call for all readings, which are `joinable`."""
+    options = readings[0].batch.options
     if len(readings) == 1:
-        return readings[0].options
-    firsts = (reading.options[0] for reading in readings)
-    return tuple(itertools.chain(*firsts)), *readings[0].options[1:]
+        return options
+    firsts = (reading.batch.options[0] for reading in readings)
+    return tuple(itertools.chain(*firsts)), *options[1:]
 
 
 def _all_true(valid: list[xp.Tensor]) -> xp.Tensor:
@@ -133,8 +158,8 @@ def _compiled_add_all(shapes: tuple[Any, ...]) -> Any:
 
 
 def _calls_of(
-    readings: list[_members.Reading],
-) -> tuple[tuple[_Call, ...], list[list[_members.Reading]], list[Any]]:
+    readings: list[_Reading],
+) -> tuple[tuple[_Call, ...], list[list[_Reading]], list[Any]]:
     """Returns the calls that add up a batch for all metrics.
 
     Returns:
@@ -150,24 +175,25 @@ def _calls_of(
             tensors.append(tensor)
         return places[id(tensor)]
 
-    sets: dict[Any, list[_members.Reading]] = {}
+    sets: dict[Any, list[_Reading]] = {}
     for i, reading in enumerate(readings):
-        data = _mapped(place, reading.data)
-        key = (reading.batch_sums, reading.options[1:]) if reading.joinable else i
+        batch = reading.batch
+        data = _mapped(place, batch.data)
+        key = (batch.batch_sums, batch.options[1:]) if batch.joinable else i
         sets.setdefault((key, data), []).append(reading)
     calls = tuple(
-        (own[0].batch_sums, _joined_options(own), data)
+        (own[0].batch.batch_sums, _joined_options(own), data)
         for (_, data), own in sets.items()
     )
     return calls, list(sets.values()), tensors
 
 
-def _explain(sets: list[list[_members.Reading]], each_valid: list[xp.Tensor]) -> None:
+def _explain(sets: list[list[_Reading]], each_valid: list[xp.Tensor]) -> None:
     """Raises the ValueError that says what is wrong with the batch."""
     for own, valid in zip(sets, each_valid, strict=True):
         for reading, is_valid in zip(own, np.atleast_1d(valid), strict=True):
             if not is_valid:
-                reading.explain()
+                reading.batch.explain()
 
 
 @_base.register
@@ -285,7 +311,7 @@ class MetricCollection(_base.SumsMetric):
                     if not had_sums and owner._classes is not None:
                         metric._build(owner._classes)
 
-    @_base.adds_batch
+    @_batches.adds_batch
     def update_state(
         self,
         y_true: Any,
@@ -300,6 +326,12 @@ class MetricCollection(_base.SumsMetric):
           y_pred: predictions, as the metrics take them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
+        self._add_to_all(self._read_by_all(y_true, y_pred, sample_weight))
+
+    def _read_by_all(
+        self, y_true: Any, y_pred: Any, sample_weight: Any
+    ) -> list[_Reading]:
+        """Reads a batch by one of the metrics of each state."""
         batch = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
         for name, value in batch.items():
             if isinstance(value, Mapping):
@@ -307,14 +339,14 @@ class MetricCollection(_base.SumsMetric):
                 batch[name] = parts
             elif value is not None and not _inputs.is_distribution(value):
                 batch[name] = _inputs.as_tensor(name, value)
-        with _shared_values.sharing(), _members.collecting() as readings:
-            for name, *_ in self._sharers:
-                # Of the class, because tf_keras wraps the methods of objects.
-                metric = self.metrics[name]
-                type(metric).update_state(metric, **batch)
-        self._add(readings)
+        metrics = self.metrics
+        with _shared_values.sharing():  # Arguments are read once for all of them.
+            return [
+                _Reading(metrics[name], metrics[name]._read(**batch))
+                for name, *_ in self._sharers
+            ]
 
-    def _add(self, readings: list[_members.Reading]) -> None:
+    def _add_to_all(self, readings: list[_Reading]) -> None:
         """Adds a batch to all states, or to none."""
         calls, sets, tensors = _calls_of(readings)
         with self._locked(), _execution.in_64_bits():
@@ -326,8 +358,8 @@ class MetricCollection(_base.SumsMetric):
                 age += xp.cast(age > 0, age.dtype)
                 _variables.assign([self._age], [age])
             states = self._plain_states(sets)
-            if eager and all(reading.compiled for reading in readings):
-                shapes = tuple(reading.shape for reading in readings)
+            if eager and all(reading.batch.compiled for reading in readings):
+                shapes = tuple(reading.batch.shape for reading in readings)
                 sums, each_valid = _compiled_update(calls, shapes)(states, tensors)
             else:
                 tensors, same = _sizes.of_equal_number(tensors)
@@ -337,9 +369,7 @@ class MetricCollection(_base.SumsMetric):
             if eager and not valid:
                 _explain(sets, each_valid)
             for reading in readings:
-                reading.metric._settle(reading.one_column)
-                if not reading.metric._has_sums and reading.classes is not None:
-                    reading.metric._build(reading.classes)
+                reading.metric._settle_by(reading.batch)
             self._share_states()
             if sums is not None:
                 self._add_sums_to_all(sets, sums, valid)
@@ -347,7 +377,7 @@ class MetricCollection(_base.SumsMetric):
                 _variables.add(self._invalid, xp.cast(~valid, xp.int64))
 
     def _add_sums_to_all(
-        self, sets: list[list[_members.Reading]], sums: list[_sums.Sums], valid: Any
+        self, sets: list[list[_Reading]], sums: list[_sums.Sums], valid: Any
     ) -> None:
         """Adds the sums of each set to the states of its metrics, if all are valid."""
         states = self._plain_states(sets)
@@ -358,7 +388,7 @@ class MetricCollection(_base.SumsMetric):
             shapes = tuple(tuple(r.metric._hi.shape) for own in sets for r in own)
             _compiled_add_all(shapes)(states, sums, valid)
 
-    def _plain_states(self, sets: list[list[_members.Reading]]) -> list[Any] | None:
+    def _plain_states(self, sets: list[list[_Reading]]) -> list[Any] | None:
         """Returns the variables of TensorFlow to which an eager call can add a batch;
         None if a metric has none.
         """
@@ -367,6 +397,7 @@ class MetricCollection(_base.SumsMetric):
             return None
         return list(map(_variables.joined, states))
 
+    @_computed.in_one_call
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the results of all metrics, by name.
 
@@ -521,8 +552,7 @@ class MetricCollection(_base.SumsMetric):
             metrics: Any = {name: deserialize(each) for name, each in configs.items()}
         else:
             metrics = [deserialize(each) for each in configs]
-        every = config.get("result_every", 1)  # Earlier versions have none.
-        return cls(metrics, name=config["name"], result_every=every)
+        return cls(metrics, **{k: v for k, v in config.items() if k != "metrics"})
 
     def _usual_causes(self) -> list[str]:
         causes = (cause for metric in self._members for cause in metric._usual_causes())

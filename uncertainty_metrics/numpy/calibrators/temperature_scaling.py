@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.calibrators import _calibrator
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
+__all__ = ["TemperatureScaling", "refined_negative_log_likelihood"]
 
 MAX_STEPS = 100
 # A sum that cancels counts as 0 below this multiple of the rounding of its terms.
@@ -325,16 +325,18 @@ def _mix(words: np.ndarray) -> np.ndarray:
     return words ^ (words >> 16)
 
 
-def fold_keys(folds: int, repeats: int, seed: int) -> tuple[int, np.ndarray]:
+def fold_keys(folds: int, repeats: int, seed: int | None) -> tuple[int, np.ndarray]:
     """Returns the checked number of folds, and a uint32 key for each repeat."""
     folds = _checks.positive_integer("folds", folds)
     if folds < 2:
         raise _checks.error("folds", "an integer of at least 2", folds)
     repeats = _checks.positive_integer("repeats", repeats)
+    if seed is None:
+        seed = int(np.random.default_rng().integers(2**32))
     if isinstance(seed, bool) or not (
         isinstance(seed, int | np.integer) and 0 <= seed < 2**32
     ):
-        raise _checks.error("seed", "an integer in [0, 2^32)", repr(seed))
+        raise _checks.error("seed", "None or an integer in [0, 2^32)", repr(seed))
     words = _mix(np.array([seed], np.uint32))
     return folds, _mix(words ^ np.arange(repeats, dtype=np.uint32))
 
@@ -358,9 +360,7 @@ def log_probabilities(examples: _examples.Examples) -> np.ndarray:
         return np.log(p.astype(np.float64))
 
 
-def _calibrated_likelihood(
-    rows: Rows, name: str, folds: int, keys: np.ndarray
-) -> float:
+def _refined_likelihood(rows: Rows, name: str, folds: int, keys: np.ndarray) -> float:
     if np.any(np.isneginf(rows.at_label)):
         return np.inf
     whole = inverse_temperature(rows)
@@ -380,14 +380,14 @@ def _calibrated_likelihood(
     return rows.mean(scores) / len(keys)
 
 
-def calibrated_negative_log_likelihood(
+def refined_negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     *,
     folds: int = 2,
     repeats: int = 5,
-    seed: int = 0,
+    seed: int | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -397,7 +397,8 @@ def calibrated_negative_log_likelihood(
     `TemperatureScaling` finds on the other folds. The result is the mean over all
     examples, and over repeated splits. Unlike the likelihood itself it does not depend
     on the scale of the logits, so that it ranks models by errors that a recalibration
-    cannot correct.
+    cannot correct. The Keras metric `RefinedNegativeLogLikelihood` needs one pass: it
+    takes the best temperature of the examples that it scores, so it is a little lower.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -407,7 +408,8 @@ def calibrated_negative_log_likelihood(
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
       seed: seed of the splits, an integer in [0, 2^32), which gives the same splits in
-        NumPy and TensorFlow.
+        NumPy and of tensors. None makes new splits in each call; a compiled function
+        keeps those with which it was traced.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. An example is in one fold, whatever its weight.
       ignore_index: a label whose examples are left out.
@@ -423,8 +425,10 @@ def calibrated_negative_log_likelihood(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
-      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
-      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
+      >>> score = um.refined_negative_log_likelihood(labels, logits=logits, seed=0)
+      >>> doubled = um.refined_negative_log_likelihood(
+      ...     labels, logits=2 * logits, seed=0
+      ... )
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
       (True, True)
 
@@ -446,4 +450,4 @@ def calibrated_negative_log_likelihood(
     if folds > size:
         raise _checks.error("folds", f"at most the number of examples, {size}", folds)
     rows, _ = rows_of(examples, log_probabilities(examples))
-    return _calibrated_likelihood(rows, examples.name, folds, keys)
+    return _refined_likelihood(rows, examples.name, folds, keys)

@@ -93,6 +93,10 @@ class ConformalClassifier(quantile.Conformal):
     over classes with p_j = p_k counts, drawn uniformly from [0, 1] for each example:
     the sets of "aps" are then smaller, and cover 1 - alpha instead of more.
 
+    The probability is that of a new example that is independent of the held-out
+    examples, which are independent of each other. If these come in `clusters`, it is
+    that of an example drawn at random from a new cluster (see `conformal_quantile`).
+
     Args:
       score: "lac", "aps" or "raps".
       alpha: share of labels that sets may miss, in (0, 1).
@@ -103,6 +107,7 @@ class ConformalClassifier(quantile.Conformal):
     Attributes:
       quantile: q; with groups, a dictionary of the q of each group. After a fit with
         weights there is no single q, because each new example has its own.
+      num_clusters: the number of clusters of the fit; None if it had none.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -155,6 +160,7 @@ class ConformalClassifier(quantile.Conformal):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         seed: Any = None,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
 
@@ -170,6 +176,10 @@ class ConformalClassifier(quantile.Conformal):
             times any constant. Examples of weight 0 are left out.
           seed: seed of `randomized=True`, all that `np.random.default_rng` takes. None
             gives new draws in each call.
+          clusters: for examples that depend on each other, such as several answers to
+            one question, the id of the cluster of each example: integers or strings,
+            broadcastable to the labels. Only equality of ids matters. It must be None
+            with `sample_weight`.
 
         Returns:
           The object itself.
@@ -194,7 +204,10 @@ class ConformalClassifier(quantile.Conformal):
         if groups is not None:
             counted = examples.counted.reshape(-1)
             names = quantile.of_examples(groups, len(counted))[counted]
-        self._set(scores, names, examples.weights)
+        codes = quantile.codes_of(
+            clusters, sample_weight, examples.counted.shape, examples.counted
+        )
+        self._set(scores, names, examples.weights, codes)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
         return self

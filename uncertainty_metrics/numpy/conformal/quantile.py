@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._clusters import cluster_codes
 from uncertainty_metrics.numpy._group_columns import MISSING, present_groups
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def conformal_quantile(
     alpha: float,
     sample_weight: None = None,
     test_weight: None = None,
+    *,
+    clusters: ArrayLike | None = None,
 ) -> float: ...
 @overload
 def conformal_quantile(
@@ -47,12 +50,16 @@ def conformal_quantile(
     alpha: float,
     sample_weight: ArrayLike,
     test_weight: ArrayLike,
+    *,
+    clusters: None = None,
 ) -> float | np.ndarray: ...
 def conformal_quantile(
     scores: ArrayLike,
     alpha: float,
     sample_weight: ArrayLike | None = None,
     test_weight: ArrayLike | None = None,
+    *,
+    clusters: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Quantile that a new score does not exceed with probability 1 - alpha.
 
@@ -73,6 +80,19 @@ def conformal_quantile(
     the old one there, times any constant. Then a new score does not exceed its q with a
     probability of at least 1 - alpha.
 
+    All this is for scores that are independent, or in random order. With `clusters`
+    scores of one cluster may depend on each other in any way, and the clusters must be
+    independent, or in random order. Each of the C clusters then has the mass 1, in
+    equal parts on its n_c scores (the hierarchical quantile):
+
+      q = the smallest score with
+          sum of 1 / n_c over scores <= q  >=  (1 - alpha) (C + 1)
+
+    and +inf if there is no such score. A score that is drawn at random from a new
+    cluster does not exceed q with a probability of at least 1 - alpha. Clusters of one
+    score give the quantile without clusters. There is no random choice of one score
+    from each cluster, which has the same guarantee and a less certain quantile.
+
     Args:
       scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
       alpha: share of new scores that may exceed the quantile, in (0, 1).
@@ -81,6 +101,9 @@ def conformal_quantile(
       test_weight: weight of the new example, finite and >= 0; or an array with the
         weight of each of several new examples, of any shape. It is required with
         `sample_weight`, and must be None without.
+      clusters: for scores that depend on each other, such as those of several answers
+        to one question, the id of the cluster of each score: integers or strings, shape
+        [n]. Only equality of ids matters. It must be None with `sample_weight`.
 
     Returns:
       The quantile, a float; if `test_weight` is an array, an array of the same shape
@@ -98,11 +121,17 @@ def conformal_quantile(
       >>> scores, weights = [0.3, 0.1, 0.4, 0.2], [1.0, 2.0, 0.5, 2.0]
       >>> um.conformal.conformal_quantile(scores, 0.4, weights, test_weight=[0.5, 1.5])
       array([0.2, 0.3])
+      >>> questions = [i // 2 for i in range(40)]  # Two scores each.
+      >>> um.conformal.conformal_quantile(range(40), alpha=0.1, clusters=questions)
+      37.0
 
     References:
       Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World. Lei et
       al. (2018), Distribution-Free Predictive Inference for Regression. Tibshirani,
       Barber, Candes and Ramdas (2019), Conformal Prediction Under Covariate Shift.
+      Dunn, Wasserman and Ramdas (2023), Distribution-Free Prediction Sets for Two-Layer
+      Hierarchical Models. Lee, Barber and Willett (2023), Distribution-Free Inference
+      with Hierarchical Data.
     """
     alpha = _level(alpha)
     scores = _inputs.as_array("scores", scores)
@@ -110,9 +139,10 @@ def conformal_quantile(
         expected = "of shape [n], with at least one number"
         raise _checks.error("scores", expected, f"shape {list(scores.shape)}")
     check_weights(test_weight, sample_weight is not None)
+    of_examples = codes_of(clusters, sample_weight, scores.shape)
     if sample_weight is None:
         check_scores(scores)
-        return of_scores(scores, alpha)
+        return of_scores(scores, alpha, of_examples)
     weights = _inputs.sample_weights(sample_weight, scores.shape)
     check_some_weight(weights)
     check_scores(scores[weights > 0])
@@ -148,8 +178,33 @@ def check_some_weight(weights: np.ndarray) -> None:
         )
 
 
-def of_scores(scores: np.ndarray, alpha: float) -> float:
-    """Returns the quantile of checked scores [n], n >= 0."""
+def codes_of(
+    clusters: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    shape: tuple[int, ...],
+    counted: np.ndarray | None = None,
+) -> np.ndarray | None:
+    """Returns the code of the cluster of each example that counts; None without
+    clusters.
+
+    Raises:
+      ValueError: there are clusters and weights, or the clusters are not ids.
+    """
+    if clusters is None:
+        return None
+    if sample_weight is not None:
+        raise _checks.error("sample_weight", "None with `clusters`", "weights")
+    return cluster_codes(clusters, shape, counted).codes
+
+
+def of_scores(
+    scores: np.ndarray, alpha: float, codes: np.ndarray | None = None
+) -> float:
+    """Returns the quantile of checked scores [n], n >= 0, in clusters or without."""
+    if codes is not None:
+        shares = 1 / np.bincount(codes)[codes]
+        (quantile,) = WeightedScores.of(scores, shares).quantiles(alpha, np.ones(1))
+        return float(quantile)
     k = max(rank(len(scores), alpha), 1)
     if k > len(scores):
         return math.inf
@@ -200,6 +255,7 @@ class Conformal:
         self._quantiles: np.ndarray | None = None
         self._weighted: list[WeightedScores] | None = None
         self._groups: np.ndarray | None = None
+        self.num_clusters: int | None = None
 
     @property
     def is_fitted(self) -> bool:
@@ -229,21 +285,28 @@ class Conformal:
             )
 
     def _set(
-        self, scores: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
+        self,
+        scores: np.ndarray,
+        groups: np.ndarray | None,
+        weights: np.ndarray | None,
+        codes: np.ndarray | None,
     ) -> Self:
-        """Sets the quantiles from the scores, groups and weights > 0, [n], of held-out
-        examples.
+        """Sets the quantiles from the scores, groups, weights > 0 and codes of
+        clusters, [n], of held-out examples.
         """
         members: list[Any] = [slice(None)]
         self._groups = None
         if groups is not None:
             self._groups, index = np.unique(groups, return_inverse=True)
             members = [index == group for group in range(len(self._groups))]
+        self.num_clusters = None if codes is None else int(codes.max()) + 1
         if weights is None:
             self._weighted = None
-            self._quantiles = np.array(
-                [of_scores(scores[m], self.alpha) for m in members]
-            )
+            quantiles = [
+                of_scores(scores[m], self.alpha, None if codes is None else codes[m])
+                for m in members
+            ]
+            self._quantiles = np.array(quantiles)
         else:
             self._quantiles = None
             self._weighted = [WeightedScores.of(scores[m], weights[m]) for m in members]

@@ -59,6 +59,10 @@ class ConformalRegressor(quantile.Conformal):
     empty. Ends are rounded outwards if needed: a target whose score, as computed in
     float64, is at most q always lies in the closed interval.
 
+    The probability is that of a new example that is independent of the held-out
+    examples, which are independent of each other. If these come in `clusters`, it is
+    that of an example drawn at random from a new cluster (see `conformal_quantile`).
+
     Args:
       score: "absolute", "normalized" or "cqr".
       alpha: share of targets that intervals may miss, in (0, 1).
@@ -66,6 +70,7 @@ class ConformalRegressor(quantile.Conformal):
     Attributes:
       quantile: q; with groups, a dictionary of the q of each group. After a fit with
         weights there is no single q, because each new example has its own.
+      num_clusters: the number of clusters of the fit; None if it had none.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -105,6 +110,7 @@ class ConformalRegressor(quantile.Conformal):
         stddevs: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
 
@@ -122,6 +128,10 @@ class ConformalRegressor(quantile.Conformal):
           stddevs: predicted standard deviations, finite and > 0.
           lower: predicted lower ends, real.
           upper: predicted upper ends, real; ends that cross are used as they are.
+          clusters: for examples that depend on each other, such as several answers to
+            one question, the id of the cluster of each example: integers or strings,
+            broadcastable to the targets. Only equality of ids matters. It must be None
+            with `sample_weight`.
 
         Returns:
           The object itself.
@@ -140,13 +150,14 @@ class ConformalRegressor(quantile.Conformal):
         else:
             scores = np.abs(y - first) / last
         names = None if groups is None else quantile.of_examples(groups, y.size)
+        codes = quantile.codes_of(clusters, sample_weight, shape)
         if sample_weight is None:
-            return self._set(scores, names, None)
+            return self._set(scores, names, None, codes)
         weights = _inputs.sample_weights(sample_weight, shape)
         quantile.check_some_weight(weights)
         counted = weights > 0
         names = None if names is None else names[counted]
-        return self._set(scores[counted], names, weights[counted])
+        return self._set(scores[counted], names, weights[counted], None)
 
     def predict(
         self,

@@ -256,9 +256,9 @@ def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
       instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
       one instance; both of the shape [...] of the axes after the second, floats for
       [n, m]; and the shape k of each instance [n, ...], inf if fewer than 5 ratios are
-      above the others, for example if all are equal. Higher estimates and smaller k are
-      better. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m), and bounded
-      memory beside a copy of logp.
+      above the others, for example if all are equal. Higher estimates are better, and
+      so is a smaller k. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m),
+      and bounded memory beside a copy of logp.
 
     Raises:
       ValueError: an argument is not as described.

@@ -127,7 +127,8 @@ def sharpness(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      A number > 0, in the unit of the targets. Smaller is sharper.
+      A number > 0, in the unit of the targets. Smaller is better where the forecasts
+      are calibrated.
 
     Raises:
       ValueError: an argument is not as described.
@@ -168,7 +169,7 @@ def interval_width(
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is
-      sharper; read it together with `interval_coverage`.
+      better where the `interval_coverage` is right.
 
     Raises:
       ValueError: an argument is not as described.

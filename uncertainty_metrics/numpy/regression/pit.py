@@ -126,7 +126,7 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
       >>> float(pit.lower[0]), float(pit.upper[0])
       (0.5, 0.75)
       >>> histogram = um.regression.pit_histogram(pit, n_bins=4)
-      >>> [float(value) for value in histogram["density"]]
+      >>> [float(value) for value in histogram.density]
       [0.0, 0.0, 4.0, 0.0]
 
     References:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _results
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
@@ -77,7 +77,7 @@ def pit_histogram(
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-) -> dict[str, np.ndarray]:
+) -> PITHistogram:
     """Histogram of PIT values.
 
     It is flat if forecasts are calibrated, U-shaped if they are too narrow, hill-shaped
@@ -93,8 +93,8 @@ def pit_histogram(
       sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
-      `density` [n_bins], which is 1 for a uniform distribution.
+      A named tuple `(edges, counts, density)`: `edges` [n_bins + 1]; `counts` [n_bins]
+      is the weight in each bin; `density` [n_bins] is 1 for a uniform distribution.
 
     Raises:
       ValueError: an argument is not as described.
@@ -102,7 +102,7 @@ def pit_histogram(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
-      >>> [float(value) for value in histogram["density"]]
+      >>> [float(value) for value in histogram.density]
       [1.5, 0.5]
 
     References:
@@ -118,11 +118,11 @@ def pit_histogram(
     else:
         edges = _binning.even_edges(n_bins, ends[0].dtype)
         counts = _spread_masses(ends, cells, edges, weights)
-    return {
-        "edges": _binning.even_edges(n_bins),
-        "counts": counts.astype(np.float64),
-        "density": counts / counts.sum() * n_bins,
-    }
+    return PITHistogram(
+        edges=_binning.even_edges(n_bins),
+        counts=counts.astype(np.float64),
+        density=counts / counts.sum() * n_bins,
+    )
 
 
 def pit_calibration_curve(

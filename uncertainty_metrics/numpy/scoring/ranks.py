@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._results import RankHistogram
 from uncertainty_metrics.numpy import _inputs
 
 __all__ = ["rank_histogram"]
@@ -16,7 +17,7 @@ def rank_histogram(
     predictive_samples: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-) -> dict[str, np.ndarray]:
+) -> RankHistogram:
     """Rank histogram, or Talagrand diagram, of an ensemble of forecasts.
 
       rank = #{x_i < y},  from 0 to m
@@ -27,7 +28,7 @@ def rank_histogram(
     other, hill-shaped if they are too far apart, and sloped if they are biased.
 
     `regression.pit_histogram(regression.sample_pit(...), n_bins=m + 1)` is the same;
-    `regression.plot_pit_histogram` draws it.
+    `regression.pit_diagram` draws it.
 
     Args:
       labels: real, shape [...] or [..., 1].
@@ -36,8 +37,8 @@ def rank_histogram(
         labels.
 
     Returns:
-      A dict of `counts` [m + 1], the weight of each rank; and `density` [m + 1], which
-      is 1 for a uniform distribution.
+      A named tuple `(counts, density)`: `counts` [m + 1] is the weight of each rank,
+      and `density` [m + 1] is 1 for a uniform distribution.
 
     Raises:
       ValueError: an argument is not as described.
@@ -45,7 +46,7 @@ def rank_histogram(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> histogram = um.rank_histogram([0.5, 1.5, 1.5, 2.0], [[1.0, 2.0]] * 4)
-      >>> [float(count) for count in histogram["counts"]]
+      >>> [float(count) for count in histogram.counts]
       [1.0, 2.5, 0.5]
 
     References:
@@ -72,4 +73,4 @@ def rank_histogram(
         np.bincount(first, shares, size) - np.bincount(last + 1, shares, size + 1)[:-1]
     )
     counts = np.maximum(np.cumsum(steps), 0)
-    return {"counts": counts, "density": counts / weights.sum() * size}
+    return RankHistogram(counts, counts / weights.sum() * size)

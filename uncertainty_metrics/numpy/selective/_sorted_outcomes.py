@@ -265,6 +265,20 @@ def examples(
     Examples of weight 0 or of the ignored label are left out before the others are
     checked.
     """
+    return placed_examples(
+        outcomes_name, outcomes, scores_name, scores, sample_weight, ignore_index
+    )[:3]
+
+
+def placed_examples(
+    outcomes_name: str,
+    outcomes: Any,
+    scores_name: str,
+    scores: Any,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _inputs.Place]:
+    """Returns what `examples` returns, and where these examples stand."""
     scores, outcomes, weights, place = _counted(
         outcomes_name, outcomes, scores_name, scores, sample_weight, ignore_index
     )
@@ -282,4 +296,4 @@ def examples(
         expected = "0 or 1" + _inputs.label_hint(outcomes, 2)
         received = _inputs.first(bad, outcomes, place)
         raise _checks.error(outcomes_name, expected, received)
-    return _finite(scores_name, scores, place), positive, weights
+    return _finite(scores_name, scores, place), positive, weights, place

@@ -4,15 +4,22 @@ of the difference between two such areas.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
+from uncertainty_metrics._lazy_property import lazy_property
+from uncertainty_metrics._results import (
+    ConfidenceInterval,
+    OfClusters,
+    TestedInterval,
+)
+from uncertainty_metrics.numpy._clusters import Clusters, cluster_codes, cluster_sums
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["auroc_difference", "auroc_interval"]
@@ -22,6 +29,8 @@ _LEVEL = 0.95
 # DeLong's variance counts as much as Hanley and McNeil's if so many examples of the
 # smaller class are on the wrong side.
 _WRONG_SIDE = 10.0
+
+_Interval = TypeVar("_Interval", bound=OfClusters)
 
 
 class AUROCInterval(ConfidenceInterval):
@@ -52,7 +61,32 @@ class AUROCDifference(TestedInterval):
     standard_error: float = 0.0
 
 
-class _Placements(NamedTuple):
+class _Spread(NamedTuple):
+    """The spread of the placements of one class around their mean.
+
+    Attributes:
+      mass: total weight of the class.
+      squares: sum of the squared deviations.
+      sums: sum of the deviations of each cluster, float64 [C]; None without clusters.
+      number: number of clusters that have examples of the class; the mass without.
+      effective: mass^2 / sum of the squared masses of the clusters; the mass without.
+    """
+
+    mass: float
+    squares: float
+    sums: np.ndarray | None
+    number: float
+    effective: float
+
+    def part(self, squares: float) -> float:
+        """Returns the part of the variance of the mean that comes from this class."""
+        if self.number <= 1:
+            return 0.0
+        return squares / (self.number - 1) * (self.number / self.mass) / self.mass
+
+
+@dataclasses.dataclass(frozen=True)
+class _Placements:
     """The position of each score among the scores of the other class.
 
     Attributes:
@@ -62,51 +96,108 @@ class _Placements(NamedTuple):
         shares for two scores.
       outcomes: whether each example is positive, boolean [N].
       weights: weight of each example, > 0, float64 [N].
+      clusters: the cluster of each example; None for independent examples.
     """
 
     values: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray
+    clusters: Clusters | None = None
 
-    @property
-    def masses(self) -> tuple[float, float]:
-        """Total weight of the positive examples, and of the negative examples."""
-        hits, misses = self.weights[self.outcomes], self.weights[~self.outcomes]
-        return float(hits.sum()), float(misses.sum())
-
-    @property
+    @lazy_property
     def mean(self) -> float:
         """The AUROC, or the difference between two AUROCs."""
         positive = self.outcomes
         hits = self.weights[positive]
-        return float(self.values[positive] @ hits) / self.masses[0]
+        return float(self.values[positive] @ hits) / float(hits.sum())
 
+    @lazy_property
+    def spreads(self) -> tuple[_Spread, _Spread]:
+        """The spreads of the positive and of the negative examples."""
+        return self._spread(self.outcomes), self._spread(~self.outcomes)
+
+    def _spread(self, members: np.ndarray) -> _Spread:
+        values, weights = self.values[members], self.weights[members]
+        mass = float(weights.sum())
+        deviations = np.zeros(len(values))
+        if np.ptp(values) > 0:  # The mean of equal values may have rounding errors.
+            deviations = values - values @ weights / mass
+        squares = float(weights @ deviations**2)
+        if self.clusters is None:
+            return _Spread(mass, squares, None, mass, mass)
+        codes, number = self.clusters.codes[members], self.clusters.number
+        sums = cluster_sums(weights * deviations, codes, number)
+        masses = cluster_sums(weights, codes, number)
+        present = float(np.count_nonzero(masses))
+        return _Spread(mass, squares, sums, present, mass**2 / float(masses @ masses))
+
+    @property
+    def masses(self) -> tuple[float, float]:
+        """Total weight of the positive examples, and of the negative examples."""
+        return self.spreads[0].mass, self.spreads[1].mass
+
+    @property
+    def effective(self) -> tuple[float, float]:
+        """The number of independent examples of each class that say at least as much;
+        clusters may hold copies.
+        """
+        return self.spreads[0].effective, self.spreads[1].effective
+
+    @lazy_property
     def variances(self) -> tuple[float, float]:
-        """Returns the parts of DeLong's variance of the mean that come from the
-        positive and from the negative examples.
+        """The parts of the variance of the mean that come from the positive and from
+        the negative examples.
 
-        A part is 0 if the placements in the class are all the same, or if the class has
-        at most one example.
+        A part is 0 if the placements in the class are all the same, or if the class is
+        in one cluster only.
         """
         parts = []
-        classes = self.outcomes, ~self.outcomes
-        for members, mass in zip(classes, self.masses, strict=True):
-            values, weights = self.values[members], self.weights[members]
-            part = 0.0
-            # The mean of equal values may have rounding errors.
-            if mass > 1 and np.ptp(values) > 0:
-                deviations = values - values @ weights / mass
-                part = float(weights @ deviations**2) / (mass - 1) / mass
-            parts.append(part)
+        for spread in self.spreads:
+            sums = spread.sums
+            squares = spread.squares if sums is None else float(sums @ sums)
+            parts.append(spread.part(squares))
         return parts[0], parts[1]
 
+    @lazy_property
     def variance(self) -> float:
-        """Returns DeLong's variance; 0 if a class has at most one example."""
-        return sum(self.variances()) if min(self.masses) > 1 else 0.0
+        """The variance of the mean by DeLong et al., or by Obuchowski with clusters; 0
+        if a class has one example or is in one cluster only.
+        """
+        positive, negative = self.spreads
+        if min(positive.number, negative.number) <= 1:
+            return 0.0
+        variance = sum(self.variances)
+        if self.clusters and positive.sums is not None and negative.sums is not None:
+            products = float(positive.sums @ negative.sums) / (self.clusters.number - 1)
+            masses = positive.mass * negative.mass
+            variance += 2 * products * (self.clusters.number / masses)
+        return max(variance, 0.0)
+
+    @lazy_property
+    def design_effect(self) -> float | None:
+        """The variance divided by that of independent examples; None without clusters,
+        or if both are 0.
+        """
+        if self.clusters is None or not self.variance > 0:
+            return None
+        return self.variance / sum(s.part(s.squares) for s in self.spreads)
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """The number of independent examples of each class that say as much."""
+        if self.clusters is None:
+            return self.masses
+        if self.design_effect is None:
+            return self.effective
+        positive, negative = self.masses
+        return positive / self.design_effect, negative / self.design_effect
 
 
 def _placements(
-    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    weights: np.ndarray | None,
+    clusters: Clusters | None,
 ) -> _Placements:
     """Returns the placements, after one sort (Sun and Xu 2014)."""
     weights = np.ones(len(scores)) if weights is None else weights
@@ -126,24 +217,33 @@ def _placements(
         return shares
 
     values = np.where(outcomes, below(~outcomes), 1 - below(outcomes))
-    return _Placements(values, outcomes, weights)
+    return _Placements(values, outcomes, weights, clusters)
 
 
 def _read(
     labels: ArrayLike,
-    name: str,
-    scores: ArrayLike,
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
-) -> _Placements:
-    """Returns the placements; raises ValueError if a class is absent."""
-    values, outcomes, weights = _sorted_outcomes.examples(
-        "labels", labels, name, scores, sample_weight, ignore_index
-    )
-    for label, members in enumerate((~outcomes, outcomes)):
-        if not np.any(members):
-            raise _checks.error("labels", f"{label} for at least one example", "none")
-    return _placements(values, outcomes, weights)
+    clusters: ArrayLike | None,
+    **scores: ArrayLike,
+) -> list[_Placements]:
+    """Returns the placements of the scores by their names; raises ValueError if a class
+    is absent.
+    """
+    found: list[_Placements] = []
+    of_examples = None
+    for name, values in scores.items():
+        ranked, outcomes, weights, place = _sorted_outcomes.placed_examples(
+            "labels", labels, name, values, sample_weight, ignore_index
+        )
+        for label, members in enumerate((~outcomes, outcomes)):
+            if not np.any(members):
+                expected = f"{label} for at least one example"
+                raise _checks.error("labels", expected, "none")
+        if clusters is not None and not found:
+            of_examples = cluster_codes(clusters, place.shape, place.counted)
+        found.append(_placements(ranked, outcomes, weights, of_examples))
+    return found
 
 
 def _normal_quantile(level: float) -> float:
@@ -156,10 +256,10 @@ def _relative_variance(placements: _Placements) -> float:
     DeLong's variance is too small by chance if few examples of the smaller class are on
     the wrong side. The fewer, the more it is drawn towards Hanley and McNeil's.
     """
-    auroc, (m, n) = placements.mean, placements.masses
+    auroc, (m, n) = placements.mean, placements.sizes
     spread = (1 - auroc) / (2 - auroc) + auroc / (1 + auroc)
     of_the_shape = (1 + ((m + n) / 2 - 1) * spread) / (m * n)
-    variance = placements.variance()
+    variance = placements.variance
     if not (variance > 0 and 0 < auroc < 1):
         return of_the_shape
     own = variance / (auroc * (1 - auroc))
@@ -175,6 +275,7 @@ def auroc_interval(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> AUROCInterval:
     """Interval of the area under the receiver operating characteristic curve.
 
@@ -220,6 +321,9 @@ def auroc_interval(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `AUROCInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate <=
@@ -245,19 +349,26 @@ def auroc_interval(
       Statistic, Part 2.
     """
     level = _checks.open_unit("level", level)
-    placements = _read(labels, "scores", scores, sample_weight, ignore_index)
+    (placements,) = _read(labels, sample_weight, ignore_index, clusters, scores=scores)
     return _interval(placements, level)
 
 
 def _interval(placements: _Placements, level: float) -> AUROCInterval:
-    auroc, few = placements.mean, min(placements.masses)
+    auroc, few = placements.mean, min(placements.effective)
     inverse = min((1 + 2 / few) * _relative_variance(placements), 1 / few)
     square = _normal_quantile(level) ** 2 * inverse  # z^2 / N
     middle = (auroc + square / 2) / (1 + square)
     half = math.sqrt(square * (auroc * (1 - auroc) + square / 4)) / (1 + square)
     lower, upper = max(middle - half, 0.0), min(middle + half, 1.0)
     interval = AUROCInterval(min(lower, auroc), auroc, max(upper, auroc))
-    interval.standard_error = math.sqrt(placements.variance())
+    interval.standard_error = math.sqrt(placements.variance)
+    return _with_clusters(interval, placements)
+
+
+def _with_clusters(interval: _Interval, placements: _Placements) -> _Interval:
+    if placements.clusters is not None:
+        interval.num_clusters = placements.clusters.number
+        interval.design_effect = placements.design_effect
     return interval
 
 
@@ -269,6 +380,7 @@ def auroc_difference(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> AUROCDifference:
     """Difference between the areas under the receiver operating characteristic curves
     of two scores of the same examples.
@@ -319,6 +431,9 @@ def auroc_difference(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `AUROCDifference(lower, estimate, upper, p_value)`, floats with -1 <= lower <=
@@ -342,9 +457,10 @@ def auroc_difference(
       D'Agostino (2012), Misuse of DeLong Test to Compare AUCs for Nested Models.
     """
     level = _checks.open_unit("level", level)
-    first, second = (
-        _read(labels, name, scores, sample_weight, ignore_index)
-        for name, scores in (("scores_1", scores_1), ("scores_2", scores_2))
+    first, second = _read(
+        *(labels, sample_weight, ignore_index, clusters),
+        scores_1=scores_1,
+        scores_2=scores_2,
     )
     return _difference(first, second, level)
 
@@ -352,38 +468,41 @@ def auroc_difference(
 def _difference(
     first: _Placements, second: _Placements, level: float
 ) -> AUROCDifference:
-    differences = first._replace(values=first.values - second.values)
-    mean, variance = differences.mean, differences.variance()
+    differences = dataclasses.replace(first, values=first.values - second.values)
+    mean, variance = differences.mean, differences.variance
     freedom = math.inf
     if variance > 0:
         error = math.sqrt(variance * _enlargement(first, second))
-        pairs = zip(differences.variances(), first.masses, strict=True)
-        freedom = variance**2 / sum(part**2 / (mass - 1) for part, mass in pairs)
-    elif first.variance() > 0 and not np.any(differences.values):
-        return AUROCDifference(0.0, 0.0, 0.0, 1.0)
+        parts = differences.variances
+        pairs = zip(parts, differences.effective, strict=True)
+        freedom = sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in pairs)
+        if differences.clusters is not None:
+            freedom = min(freedom, differences.clusters.number - 1)
+    elif first.variance > 0 and not np.any(differences.values):
+        return _with_clusters(AUROCDifference(0.0, 0.0, 0.0, 1.0), differences)
     else:
-        error = math.hypot(_spread(first), _spread(second))
+        error = math.hypot(_standard_error(first), _standard_error(second))
     half = error * float(special.stdtrit(freedom, (1 + level) / 2))
     p_value = 2 * float(special.stdtr(freedom, -abs(mean) / error))
     interval = AUROCDifference(
         max(mean - half, -1.0), mean, min(mean + half, 1.0), p_value
     )
     interval.standard_error = math.sqrt(variance)
-    return interval
+    return _with_clusters(interval, differences)
 
 
 def _enlargement(first: _Placements, second: _Placements) -> float:
     """Returns the ratio by which the intervals enlarge the variances of two AUROCs."""
     own = enlarged = 0.0
     for placements in (first, second):
-        auroc, variance = placements.mean, placements.variance()
+        auroc, variance = placements.mean, placements.variance
         if variance > 0:  # Constant scores have no variance, and need none.
             own += variance
             enlarged += auroc * (1 - auroc) * _relative_variance(placements)
     return max(enlarged / own, 1.0)
 
 
-def _spread(placements: _Placements) -> float:
+def _standard_error(placements: _Placements) -> float:
     """Returns the longer side of the interval divided by z: a standard error."""
     lower, auroc, upper = _interval(placements, _LEVEL)
     return max(upper - auroc, auroc - lower) / _normal_quantile(_LEVEL)

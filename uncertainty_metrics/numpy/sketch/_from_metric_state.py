@@ -12,11 +12,13 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 from uncertainty_metrics.numpy._metric_state import MetricState
-from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 
 # The numbers of rows of `units` and of `hi` in the states of metrics.
 _CALIBRATION, _RANKS = (4, 3), (2, 2)
+# The units of the two rows of scores in `units`: see `ops/_sums.py`.
+_WHOLE, _REST = 2.0**-9, 2.0**-31
 # The counts of a metric are exact up to here.
 _MAX_COUNT = 2**53
 
@@ -94,8 +96,6 @@ def _parts_of_calibration(
     groups = spec.num_groups(classes or 2)
     sketch_bits, arrays = _checks.sketch_bits(options["sketch_bits"]), state.arrays
     bits = _grid.default_bits(groups) if sketch_bits is None else (sketch_bits,)
-    if sketch_bits is None:
-        arrays = _older_grids.calibration_arrays(dict(arrays), groups)
     cells = groups * _grid.num_cells(*bits)
     num_extra = arrays["units"].shape[1] - cells
     if num_extra not in (0, 1):
@@ -105,7 +105,7 @@ def _parts_of_calibration(
     pairs = hi.astype(np.float64) + lo
     parts = (
         (units[0], pairs[0]),
-        (units[1] * _older_grids.WHOLE, units[2] * _older_grids.REST, pairs[1]),
+        (units[1] * _WHOLE, units[2] * _REST, pairs[1]),
         (units[3], pairs[2]),
     )
     rows = [_exact_sum(cells, *part) for part in parts]
@@ -126,17 +126,10 @@ def _parts_of_ranks(
     sketch_bits, arrays = _checks.sketch_bits(options["sketch_bits"]), state.arrays
     num_cells = arrays["units"].shape[-1] - 1
     bits, bits_of_reals = (
-        ((sketch_bits,), [(sketch_bits,)])
-        if sketch_bits is not None
-        else (
-            _grid.RANKING_BITS[False],
-            [_grid.RANKING_BITS[True], *_older_grids.RANKING_BITS[True]],
-        )
+        _grid.RANKING_BITS if sketch_bits is None else 2 * ((sketch_bits,),)
     )
-    if num_cells in [_grid.num_real_cells(*each) for each in bits_of_reals]:
+    if num_cells == _grid.num_real_cells(*bits_of_reals):
         raise _error(state, "with a sketch of the real line, for logits or scores")
-    if sketch_bits is None:
-        arrays = _older_grids.unit_ranking_arrays(dict(arrays))
     cells = _grid.num_cells(*bits)
     if arrays["units"].shape[1:] != (cells + 1,):
         raise _error(state, f"with {num_cells} cells instead of {cells}")

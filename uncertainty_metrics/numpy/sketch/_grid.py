@@ -15,8 +15,7 @@ which the distance halves, has 2^bits cells. Octaves go down to p = 2^-30 and to
 matters: each octave down to the smallest float32 has 2^tail cells. 1/2 and 1 have cells
 of their own.
 
-Without `even`, every octave has 2^bits cells. `sketch_bits` asks for that grid, and all
-sketches of earlier versions have it.
+Without `even`, every octave has 2^bits cells. `sketch_bits` asks for that grid.
 
 Scores on the whole real line have the same cells in [0, 1]. Outside, they have 2^bits
 cells for each octave of |score| from 2^-30 to 2^20, and few beyond.

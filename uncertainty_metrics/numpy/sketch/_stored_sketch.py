@@ -21,7 +21,7 @@ from uncertainty_metrics.numpy import (
 )
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
+from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
 
 if TYPE_CHECKING:
@@ -132,24 +132,6 @@ class SketchState:
         """Returns the number of cells of all groups."""
         cells = _grid.num_cells(*self._bits(classes))
         return self._spec.num_groups(classes) * cells
-
-    def _sums_of_file(
-        self, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: int
-    ) -> SketchSums:
-        """Returns the sums of a file, whose cells may be those of an older grid."""
-        groups, size = self._spec.num_groups(classes), self._num_cells(classes)
-        first = next(iter(arrays.values()))
-        file_size = first.shape[-1] if first.ndim > 0 else size
-        older_sizes = [
-            groups * _grid.num_cells(*bits)
-            for bits in _older_grids.default_bits(groups)
-        ]
-        is_present = self.sketch_bits is not None or file_size == size
-        if is_present or file_size not in older_sizes:
-            return _loaded_sums(header, arrays, size)
-        sums = _loaded_sums(header, arrays, file_size)
-        rows = _older_grids.exact_rows(sums.rows, groups)
-        return SketchSums(**rows, count=sums.count)
 
     def update(
         self,
@@ -396,7 +378,7 @@ class SketchState:
             raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
         sums, least = None, arrays.pop("least", None)
         if arrays:
-            sums = loaded._sums_of_file(header, arrays, classes or 2)
+            sums = _loaded_sums(header, arrays, loaded._num_cells(classes or 2))
             _check_means(sums, loaded._bits(classes or 2))
         if least is not None:
             _check_least(least, loaded._num_cells(classes or 2))

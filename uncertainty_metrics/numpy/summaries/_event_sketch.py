@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics.numpy.sketch import _cell_sums, _older_grids
+from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
+from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 
@@ -29,11 +30,9 @@ def of_two_classes(
     places = of_class_1 if like is None else _of_class_1(like)
     weights, scores = (places[name].values for name in ("weights", "score_sums"))
     means = scores / np.where(weights > 0, weights, 1)
-    cells = _older_grids.cells_of(means, events._bits(2))
-    rows = [
-        _older_grids.moved_sums(row, cells, events._num_cells(2))
-        for row in of_class_1.values()
-    ]
+    scores = np.clip(means, 0, 1).astype(np.float32)
+    cells = _grid.index(scores, *events._bits(2))
+    rows = [_moved(row, cells, events._num_cells(2)) for row in of_class_1.values()]
     events = ScoreSketch._with_content(
         events.config, 2, _cell_sums.of_rows(rows, num_examples)
     )
@@ -49,3 +48,11 @@ def _of_class_1(classes: ScoreSketch) -> dict[str, Any]:
         name: dataclasses.replace(row, digits=np.split(row.digits, 2, axis=1)[1])
         for name, row in sums.rows.items()
     }
+
+
+def _moved(row: ExactSums, cells: np.ndarray, size: int) -> ExactSums:
+    """Returns sums over new cells, given the new cell of each old one."""
+    total = Total(ExactSums.zeros(size))
+    for place, digit in enumerate(row.digits, row.lowest):
+        total.add(np.ldexp(digit.astype(np.float64), 32 * place), cells)
+    return total.sums()

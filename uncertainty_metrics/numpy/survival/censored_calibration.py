@@ -125,7 +125,7 @@ class CensoredCalibrationError:
       >>> probs = rng.uniform(size=500)
       >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))
       >>> censored = rng.uniform(0, 3, size=500)
-      >>> metric = um.CensoredCalibrationError(end_time=1.0)
+      >>> metric = um.CensoredCalibrationError(end_time=1.0, seed=0)
       >>> lower, _, upper = metric.rms_calibration_error_conf_int(
       ...     probs, np.minimum(times, censored), times <= censored
       ... )
@@ -150,7 +150,7 @@ class CensoredCalibrationError:
     normalize: bool = False
     hyperparam_attempts: int = 20
     default_hyperparam_range: Sequence[float] | None = None
-    seed: int | None = 0
+    seed: Any = None
     progress: bool = False
     bootstrap_size: dataclasses.InitVar[int | None] = dataclasses.field(
         default=None, kw_only=True
@@ -276,7 +276,7 @@ def censored_calibration_error(
     normalize: bool = False,
     hyperparam_attempts: int = 20,
     default_hyperparam_range: Sequence[float] | None = None,
-    seed: Any = 0,
+    seed: Any = None,
     progress: bool = False,
     bootstrap_size: int | None = None,
 ) -> float:
@@ -345,7 +345,9 @@ def censored_calibration_error(
       >>> censored = rng.uniform(0, 3, size=1000)
       >>> event = times <= censored
       >>> times = np.minimum(times, censored)
-      >>> error = um.censored_calibration_error(probs, times, event, end_time=1.0)
+      >>> error = um.censored_calibration_error(
+      ...     probs, times, event, end_time=1.0, seed=0
+      ... )
       >>> abs(error - (1 / 30) ** 0.5) < 0.03
       True
 
@@ -392,7 +394,7 @@ def censored_calibration_error_conf_int(
     normalize: bool = False,
     hyperparam_attempts: int = 20,
     default_hyperparam_range: Sequence[float] | None = None,
-    seed: Any = 0,
+    seed: Any = None,
     progress: bool = False,
     bootstrap_size: int | None = None,
 ) -> ConfidenceInterval:
@@ -456,7 +458,7 @@ def censored_calibration_error_conf_int(
       >>> event = times <= censored
       >>> times = np.minimum(times, censored)
       >>> lower, estimate, upper = um.censored_calibration_error_conf_int(
-      ...     probs, times, event, end_time=1.0
+      ...     probs, times, event, end_time=1.0, seed=0
       ... )
       >>> lower < (1 / 30) ** 0.5 < upper
       True

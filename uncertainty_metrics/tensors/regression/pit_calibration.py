@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks, _results
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import pit_calibration as np_pit_calibration
@@ -71,11 +71,11 @@ def pit_histogram(pit, n_bins, mask, *, sample_weight):
     else:
         edges = np_binning.even_edges(n_bins, numpy_dtype(dtype))
         counts = _levels.spread_masses(ends, cells, edges, weights)
-    histogram = {
-        "edges": xp.constant(np_binning.even_edges(n_bins), dtype),
-        "counts": counts,
-        "density": counts / xp.reduce_sum(counts) * n_bins,
-    }
+    histogram = PITHistogram(
+        edges=xp.constant(np_binning.even_edges(n_bins), dtype),
+        counts=counts,
+        density=counts / xp.reduce_sum(counts) * n_bins,
+    )
     return histogram, valid
 
 

@@ -2,10 +2,9 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
-from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
+from uncertainty_metrics._results import PITHistogram, PITInterval
 
 def pit_calibration_curve(
     pit: TensorLike | PITInterval,
@@ -13,7 +12,7 @@ def pit_calibration_curve(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> dict[str, Tensor]:
     """Observed against expected coverage of central intervals, by PIT values.
 
       observed(p) = share of examples with |2 PIT - 1| <= p
@@ -54,7 +53,7 @@ def pit_calibration_error(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Expected calibration error of any forecasts, by their PIT values.
 
       ECE = mean over p of |observed(p) - p|
@@ -94,7 +93,7 @@ def pit_histogram(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> PITHistogram:
     """Histogram of PIT values.
 
     It is flat if forecasts are calibrated, U-shaped if they are too narrow, hill-shaped
@@ -110,10 +109,10 @@ def pit_histogram(
       sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
-      `density` [n_bins], which is 1 for a uniform distribution. float32, or float64 for
-      float64 predictions. Compiled code returns NaN for wrong values, for which eager
-      code raises ValueError.
+      A named tuple `(edges, counts, density)`: `edges` [n_bins + 1]; `counts` [n_bins]
+      is the weight in each bin; `density` [n_bins] is 1 for a uniform distribution.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -121,7 +120,7 @@ def pit_histogram(
     Example:
       >>> import uncertainty_metrics as um
       >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
-      >>> [float(value) for value in histogram["density"]]
+      >>> [float(value) for value in histogram.density]
       [1.5, 0.5]
 
     References:

@@ -6,6 +6,7 @@ sums of U, U^2 and p (1 - p). NumPy and tensors use the same formulas.
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 
 import numpy as np
@@ -32,6 +33,18 @@ def quantile(level: float) -> float:
 def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns the sums [4, non-empty bins] of one group of scores."""
     [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
+    return of_scores(scores, outcomes, weights, spec)[0]
+
+
+def of_scores(
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    weights: np.ndarray | None,
+    spec: CalibrationSpec,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the sums [4, non-empty bins] of scores, and the largest score of each of
+    these bins.
+    """
     edges = _binning.even_edges(spec.num_bins, scores.dtype)[1:-1]
     if scores.dtype.itemsize < 4:
         scores, edges = scores.astype(np.float32), edges.astype(np.float32)
@@ -44,13 +57,14 @@ def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> np.ndarr
         if weights is not None:
             masses = _binning.integer_masses(weights, spec.num_bins)
         starts = _binning.adaptive_starts(scores, spec.num_bins, masses)
-    first = starts[:-1][starts[:-1] < starts[1:]]
+    filled = starts[:-1] < starts[1:]
+    first, largest = starts[:-1][filled], scores[starts[1:][filled] - 1]
     scores = scores.astype(np.float64)
     residuals = outcomes - scores
     values = [np.ones_like(scores), residuals, residuals**2, scores * (1 - scores)]
     if weights is not None:
         values = [weights * value for value in values]
-    return np.stack([np.add.reduceat(value, first) for value in values])
+    return np.stack([np.add.reduceat(value, first) for value in values]), largest
 
 
 def of_cells(cells: Cells) -> np.ndarray:
@@ -75,6 +89,44 @@ def grouped(sums: np.ndarray, num_bins: int) -> np.ndarray:
     return np.add.reduceat(sums, starts, axis=1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Moments:
+    """What the interval needs to know of the estimate T of the squared error.
+
+    The cumulants of T are linear in the true squared error. Each array of them holds
+    the variance where the true squared error is 0, and how much it grows with the true
+    squared error; then both for the third cumulant.
+
+    Attributes:
+      square: T, or 0 if it is negative.
+      share: share of the examples that are in bins which count in T.
+      spread: the part of the variance that comes from the sizes of the bins.
+      of_upper: cumulants for the upper end.
+      of_forecasts: cumulants if the outcomes have the variance of the forecasts.
+      of_data: cumulants if they have the variance of the data.
+    """
+
+    square: float
+    share: float
+    spread: float
+    of_upper: np.ndarray
+    of_forecasts: np.ndarray
+    of_data: np.ndarray
+
+    def design_effect(self, independent: Moments) -> float | None:
+        """Returns how many times fewer independent examples would give the estimate as
+        much variance as here: the variance at 0 falls with the square of their number,
+        the others with their number. None if there is no variance.
+        """
+        at_zero, slope = independent.of_data[:2]
+        linear = slope * independent.square + independent.spread
+        variance = self.of_data[0] + self.of_data[1] * self.square + self.spread
+        if at_zero + linear <= 0:
+            return None
+        root = np.sqrt(linear**2 + 4 * at_zero * variance)
+        return float(2 * variance / (linear + root)) if variance > 0 else None
+
+
 def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
     """Returns the interval; `calibration_error_interval` has the formulas.
 
@@ -84,10 +136,16 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
       level: in (0, 1).
     """
     z = quantile(level)
+    moments = moments_of_sums(sums, unit, z)
+    return interval_of_moments(moments, z)
+
+
+def moments_of_sums(sums: np.ndarray, unit: float, z: float) -> Moments | None:
+    """Returns the moments for independent examples, and None if no bin has two."""
     counts = sums[0] * unit
     several = counts > 1.5
     if not np.any(several):
-        return ConfidenceInterval(0.0, 0.0, 1.0)
+        return None
     total = counts.sum()
     residuals, squares, forecast = sums[1:, several] / sums[0, several]
     counts = counts[several]
@@ -95,18 +153,13 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
     variances = np.maximum(squares - residuals**2, 0.0) * freedom
     means = residuals**2 - variances / counts
     square = max(float(np.sum(shares * means)), 0.0)
-    # A mean that is 0 but for rounding would otherwise take the whole of `parts`.
-    positive = np.where(means > NEGLIGIBLE * residuals**2, means, 0.0)
-    mean = np.sum(shares * positive)
+    positive, mean = positive_parts(shares, means, residuals)
     parts = shares * positive / mean if mean > 0 else shares
     spread = np.sum(shares * (positive - mean) ** 2) / total
     spread *= (square / mean) ** 2 if mean > 0 else 0.0
     scale = (1 / total) ** np.array([2, 1, 3, 2])
 
     def cumulants(variances: np.ndarray) -> np.ndarray:
-        """Returns the variance of the estimate if the true squared error is 0, and how
-        much it grows with the true squared error; then both for the third cumulant.
-        """
         return scale * [
             2 * np.sum(freedom * variances**2),
             4 * np.sum(parts * variances),
@@ -115,12 +168,35 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
         ]
 
     enlarged = (counts - 1) * variances + z**2 * forecast + shares
-    at_zero, slope, _, _ = cumulants(enlarged / (counts - 1 + z**2))
+    return Moments(
+        square=square,
+        share=float(shares.sum()),
+        spread=float(spread),
+        of_upper=cumulants(enlarged / (counts - 1 + z**2)),
+        of_forecasts=cumulants(forecast),
+        of_data=cumulants(variances),
+    )
+
+
+def positive_parts(
+    shares: np.ndarray, means: np.ndarray, residuals: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Returns the debiased squared means of the bins, clipped at 0, and their mean."""
+    # A mean that is 0 but for rounding would otherwise take the whole of the error.
+    positive = np.where(means > NEGLIGIBLE * residuals**2, means, 0.0)
+    return positive, float(np.sum(shares * positive))
+
+
+def interval_of_moments(moments: Moments | None, z: float) -> ConfidenceInterval:
+    """Returns the interval, which is (0, 0, 1) without moments."""
+    if moments is None:
+        return ConfidenceInterval(0.0, 0.0, 1.0)
+    square, spread = moments.square, moments.spread
+    at_zero, slope, _, _ = moments.of_upper
     half = z**2 * slope / 2
     root = half**2 + 2 * half * square + z**2 * (at_zero + spread)
-    upper = (square + half + np.sqrt(root)) / shares.sum()
+    upper = (square + half + np.sqrt(root)) / moments.share
 
-    forecast_cumulants, data_cumulants = cumulants(forecast), cumulants(variances)
     low, high = 0.0, 1.0
     for _ in range(ROUNDS if square > 0 else 0):
         places = low + (high - low) * np.linspace(0.0, 1.0, PLACES + 1)
@@ -128,7 +204,7 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
         at_zero, slope, third_at_zero, third_slope = (
             (1 - places) * of_forecasts + places * of_data
             for of_forecasts, of_data in zip(
-                forecast_cumulants, data_cumulants, strict=True
+                moments.of_forecasts, moments.of_data, strict=True
             )
         )
         variance = at_zero + slope * truth + spread

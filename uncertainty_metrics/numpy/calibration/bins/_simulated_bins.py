@@ -18,7 +18,7 @@ _BLOCK = 2**22
 
 
 @dataclasses.dataclass(frozen=True)
-class _Entries:
+class Entries:
     """The scores of the examples (C for each), their outcomes and their bins.
 
     Attributes:
@@ -51,9 +51,9 @@ def _adaptive_index(
     return index
 
 
-def _entries(
+def entries(
     examples: _examples.Examples, spec: CalibrationSpec, statistics: BinStatistics
-) -> _Entries:
+) -> Entries:
     scores, outcomes, groups = _scores.scored_rows(examples, spec)
     flat, group = scores.reshape(-1), groups.reshape(-1)
     num_groups, bins = statistics.counts.shape
@@ -66,7 +66,7 @@ def _entries(
     if spec.threshold > 0:
         cells[~_scores.above(flat, spec.threshold)] = num_cells
     cells = cells.reshape(scores.shape)
-    return _Entries(scores.astype(np.float64), outcomes, cells, num_cells)
+    return Entries(scores.astype(np.float64), outcomes, cells, num_cells)
 
 
 def _hit_distribution(scores: np.ndarray) -> np.ndarray:
@@ -91,39 +91,39 @@ def _hit_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def _independent_sums(
-    entries: _Entries, num_resamples: int, rng: np.random.Generator
+    scored: Entries, num_resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draws outcome sums [resamples, cells] of examples with one score each."""
-    sums = np.zeros((num_resamples, entries.num_cells))
-    cells = entries.cells[:, 0]
-    members = _examples.Partition(cells, entries.num_cells + 1).rows()
-    for cell, rows in enumerate(members[: entries.num_cells]):
+    sums = np.zeros((num_resamples, scored.num_cells))
+    cells = scored.cells[:, 0]
+    members = _examples.Partition(cells, scored.num_cells + 1).rows()
+    for cell, rows in enumerate(members[: scored.num_cells]):
         if len(rows):  # One draw of the sum is faster than a draw of each term.
-            below = np.cumsum(_hit_distribution(entries.scores[rows, 0]))
+            below = np.cumsum(_hit_distribution(scored.scores[rows, 0]))
             uniforms = rng.random(num_resamples) * below[-1]
             sums[:, cell] = np.searchsorted(below, uniforms)
     return sums
 
 
 def _label_sums(
-    entries: _Entries,
+    scored: Entries,
     weights: np.ndarray | None,
     num_resamples: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Draws outcome sums [resamples, cells] of labels: one outcome of a row is 1."""
-    num_cells = entries.num_cells + 1
+    num_cells = scored.num_cells + 1
     rows = max(1, _BLOCK // num_resamples)
     offsets = np.arange(num_resamples) * num_cells
     sums = np.zeros(num_resamples * num_cells)
-    for start in range(0, len(entries.cells), rows):
+    for start in range(0, len(scored.cells), rows):
         block = slice(start, start + rows)
-        scores = entries.scores[block]
+        scores = scored.scores[block]
         # If a row sums to less than 1, the remaining probability is that of no class.
         scores = scores / np.maximum(scores.sum(axis=1, keepdims=True), 1.0)
         no_class = np.maximum(1 - scores.sum(axis=1, keepdims=True), 0.0)
         cells = np.pad(
-            entries.cells[block], ((0, 0), (0, 1)), constant_values=entries.num_cells
+            scored.cells[block], ((0, 0), (0, 1)), constant_values=scored.num_cells
         )
         # The draws from a row are exchangeable: it is enough to draw how often each
         # class occurs, and to shuffle.
@@ -150,16 +150,16 @@ def calibrated_sums(
 
     The scores, and with them the bins, do not change.
     """
-    entries = _entries(examples, spec, statistics)
+    scored = entries(examples, spec, statistics)
     shape = statistics.counts.shape
     # Blocks of resamples bound the memory if there are many cells.
-    block = max(1, _BLOCK // (entries.num_cells + 1))
+    block = max(1, _BLOCK // (scored.num_cells + 1))
     for start in range(0, num_resamples, block):
         size = min(block, num_resamples - start)
-        if entries.scores.shape[1] == 1 and examples.weights is None:
-            sums = _independent_sums(entries, size, rng)
+        if scored.scores.shape[1] == 1 and examples.weights is None:
+            sums = _independent_sums(scored, size, rng)
         else:
-            sums = _label_sums(entries, examples.weights, size, rng)
+            sums = _label_sums(scored, examples.weights, size, rng)
         yield from sums.reshape(size, *shape)
 
 
@@ -211,9 +211,9 @@ def effective_sizes(
     counts = statistics.counts
     if examples.weights is None:
         return counts
-    entries = _entries(examples, spec, statistics)
+    scored = entries(examples, spec, statistics)
     largest = examples.weights.max()  # Shares of it, whose squares do not overflow.
-    squares = np.repeat((examples.weights / largest) ** 2, entries.cells.shape[1])
-    squares = np.bincount(entries.cells.reshape(-1), squares, entries.num_cells + 1)
+    squares = np.repeat((examples.weights / largest) ** 2, scored.cells.shape[1])
+    squares = np.bincount(scored.cells.reshape(-1), squares, scored.num_cells + 1)
     squares = squares[:-1].reshape(counts.shape)
     return (counts / largest) ** 2 / np.where(squares > 0, squares, 1.0)

@@ -15,7 +15,11 @@ from uncertainty_metrics._calibration_spec import (
     BinningScheme,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy.calibration.bins import _binning, _error_interval
+from uncertainty_metrics.numpy.calibration.bins import (
+    _binning,
+    _clustered_error,
+    _error_interval,
+)
 
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
 
@@ -47,6 +51,7 @@ def debiased_calibration_error(
     squared: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> float:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -100,6 +105,10 @@ def debiased_calibration_error(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
@@ -143,11 +152,17 @@ def debiased_calibration_error(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         spec,
     )
     statistics = _binning.bin_statistics(examples, spec)
-    square = _binning.debiased_square(statistics, _unit(examples.weights))
+    if examples.clusters is None or examples.are_independent:
+        square = _binning.debiased_square(statistics, _unit(examples.weights))
+    else:
+        square = _clustered_error.debiased_square(
+            examples, examples.clusters, spec, statistics
+        )
     return square if squared else float(np.sqrt(max(square, 0.0)))
 
 
@@ -166,6 +181,7 @@ def calibration_error_interval(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -227,6 +243,10 @@ def calibration_error_interval(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -270,8 +290,26 @@ def calibration_error_interval(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         spec,
     )
-    sums = _error_interval.of_examples(examples, spec)
-    return _error_interval.interval(sums, _unit(examples.weights), level)
+    unit = _unit(examples.weights)
+    if examples.clusters is None:
+        sums = _error_interval.of_examples(examples, spec)
+        return _error_interval.interval(sums, unit, level)
+    z = _error_interval.quantile(level)
+    if examples.are_independent:
+        sums = _error_interval.of_examples(examples, spec)
+        independent = moments = _error_interval.moments_of_sums(sums, unit, z)
+    else:
+        _clustered_error.check_bins(num_bins)
+        moments, sums = _clustered_error.moments(
+            examples, examples.clusters, spec, z, level
+        )
+        independent = _error_interval.moments_of_sums(sums, unit, z)
+    result = _error_interval.interval_of_moments(moments, z)
+    result.num_clusters = examples.clusters.number
+    if moments is not None and independent is not None:
+        result.design_effect = moments.design_effect(independent)
+    return result

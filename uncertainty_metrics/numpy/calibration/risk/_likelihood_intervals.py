@@ -66,21 +66,30 @@ def log_odds(scores: np.ndarray) -> np.ndarray:
 
 def intercept(cells: Cells, level: float) -> TestedInterval:
     """Returns the a of logit q = a + logit p, its interval and the p-value of a = 0."""
-    z = log_odds(cells.scores)
-    shares, hits, total = _shares(cells)
+    loss = _loss_of_intercepts(cells)
+    total = float(cells.weights.sum())
+    return _interval(loss, best_intercept(cells), 0.0, level, total, tested=0.0)
+
+
+def best_intercept(cells: Cells) -> float:
+    """Returns the a of logit q = a + logit p; inf or -inf if all outcomes are equal."""
     rate = log_odds_of_rate(cells)
+    if not math.isfinite(rate):
+        return rate
+    z = log_odds(cells.scores)
+    shares, _, _ = _shares(cells)
+    # At one end all forecasts are at most the rate, at the other at least the rate.
+    ends = rate - float(z.max()), rate - float(z.min())
+    start = rate - float(special.logit(shares @ special.expit(z)))
+    return _minimum(_loss_of_intercepts(cells), start, *ends)
+
+
+def _loss_of_intercepts(cells: Cells) -> Callable[[float], _Point]:
+    """Returns the mean negative log-likelihood of an intercept."""
+    z = log_odds(cells.scores)
+    shares, hits, _ = _shares(cells)
     likelihood = Likelihood(np.ones((1, len(z))), shares, hits, offset=z)
-
-    def loss(a: float) -> _Point:
-        return _Point.along(likelihood(np.array([a])), 0)
-
-    best = rate
-    if math.isfinite(rate):
-        # At one end all forecasts are at most the rate, at the other at least the rate.
-        ends = rate - float(z.max()), rate - float(z.min())
-        start = rate - float(special.logit(shares @ special.expit(z)))
-        best = _minimum(loss, start, *ends)
-    return _interval(loss, best, 0.0, level, total, tested=0.0)
+    return lambda a: _Point.along(likelihood(np.array([a])), 0)
 
 
 def slope(cells: Cells, level: float) -> TestedInterval:
@@ -88,8 +97,8 @@ def slope(cells: Cells, level: float) -> TestedInterval:
 
     At least two cells must have different log-odds, and both outcomes must occur.
     """
-    profile, unit = _profile_of_slopes(cells)
-    best, least = _best_slope(cells, profile)
+    profile, _, unit = profile_of_slopes(cells)
+    best, least = best_slope(cells, profile)
     total = float(cells.weights.sum())
     interval = _interval(profile, best, least, level, total, tested=unit)
     lower, best, upper, p_value = interval
@@ -105,24 +114,27 @@ def joint_p_value(cells: Cells) -> float:
     z = log_odds(cells.scores)
     shares, hits, total = _shares(cells)
     as_it_is = Likelihood(np.ones((1, len(z))), shares, hits, offset=z)
-    profile, _ = _profile_of_slopes(cells)
-    best, least = _best_slope(cells, profile)
+    profile, _, _ = profile_of_slopes(cells)
+    best, least = best_slope(cells, profile)
     if math.isfinite(best):
         least = profile(best).value
     # The tail of chi-squared at twice the logarithm of the likelihood ratio.
     return math.exp(-max(as_it_is(np.zeros(1)).value - least, 0.0) * total)
 
 
-def _profile_of_slopes(cells: Cells) -> tuple[_Profile, float]:
-    """Returns the likelihood of a slope in standardized log-odds, and their unit."""
+def profile_of_slopes(cells: Cells) -> tuple[Profile, float, float]:
+    """Returns the likelihood of a slope in standardized log-odds, and the mean and the
+    standard deviation of the log-odds.
+    """
     z = log_odds(cells.scores)
     shares, hits, _ = _shares(cells)
-    z = z - shares @ z
+    middle = float(shares @ z)
+    z = z - middle
     unit = math.sqrt(shares @ z**2)
-    return _Profile(z / unit, shares, hits, log_odds_of_rate(cells)), unit
+    return Profile(z / unit, shares, hits, log_odds_of_rate(cells)), middle, unit
 
 
-def _best_slope(cells: Cells, profile: _Profile) -> tuple[float, float]:
+def best_slope(cells: Cells, profile: Profile) -> tuple[float, float]:
     """Returns the slope of the largest likelihood in standardized log-odds; and, if it
     is infinite, the limit of the mean negative log-likelihood, else NaN.
     """
@@ -132,7 +144,7 @@ def _best_slope(cells: Cells, profile: _Profile) -> tuple[float, float]:
     return best, least
 
 
-class _Profile:
+class Profile:
     """The mean negative log-likelihood of a slope b of x with its best intercept.
 
     Args:
@@ -168,6 +180,11 @@ class _Profile:
         # remaining error of the intercept.
         value, derivative = here.value - by_a * step / 2, by_b + tangent * by_a
         return _Point(*map(float, (value, derivative, bb + tangent * ba)))
+
+    def best_intercept(self, b: float) -> float:
+        """Returns the intercept of the largest likelihood for a slope."""
+        self(b)
+        return self._last[1]
 
 
 def _minimum(

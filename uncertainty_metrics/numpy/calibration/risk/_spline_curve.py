@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy.calibration.risk import _likelihood_intervals
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.calibrators import _newton
@@ -47,7 +48,14 @@ _LEAST_DESCENT = 1e-4
 _MORE_DAMPING = 8.0
 
 
-class IntegratedCalibrationIndex(NamedTuple):
+class _IntegratedCalibrationIndex(NamedTuple):
+    ici: float
+    e50: float
+    e90: float
+    e_max: float
+
+
+class IntegratedCalibrationIndex(_IntegratedCalibrationIndex, OfClusters):
     """The distances between the risks and a flexible calibration curve, in [0, 1].
 
     Attributes:
@@ -55,12 +63,9 @@ class IntegratedCalibrationIndex(NamedTuple):
       e50: median distance.
       e90: 90th percentile of the distances.
       e_max: largest distance.
+      num_clusters: as in `OfClusters`.
+      design_effect: that of the log-odds of the curve, on average over the examples.
     """
-
-    ici: float
-    e50: float
-    e90: float
-    e_max: float
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,8 +11,13 @@ from scipy import special
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
+from uncertainty_metrics._results import (
+    ConfidenceInterval,
+    OfClusters,
+    TestedInterval,
+)
 from uncertainty_metrics.numpy.calibration.risk import (
+    _clustered_risks,
     _likelihood_intervals,
     _spline_curve,
 )
@@ -19,7 +25,10 @@ from uncertainty_metrics.numpy.calibration.risk._spline_curve import (
     IntegratedCalibrationIndex,
 )
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
-from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
+    Cells,
+    Rows,
+)
 
 __all__ = [
     "calibration_intercept",
@@ -28,16 +37,32 @@ __all__ = [
     "observed_expected_ratio",
 ]
 
+_Result = TypeVar("_Result", bound=OfClusters)
 
-def _cells(
+
+class _Risks(NamedTuple):
+    """The risks and outcomes of examples.
+
+    Attributes:
+      cells: the examples, pooled by P(class 1).
+      rows: the examples one by one; None unless they depend on each other in clusters.
+      num_clusters: the number of clusters; None without clusters.
+    """
+
+    cells: Cells
+    rows: Rows | None
+    num_clusters: int | None
+
+
+def _read(
     labels: ArrayLike,
     probabilities: ArrayLike | None,
     logits: ArrayLike | None,
     probs: ArrayLike | None,
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
-) -> Cells:
-    """Returns the examples pooled by P(class 1)."""
+    clusters: ArrayLike | None = None,
+) -> _Risks:
     data = ClassifierData(
         labels=labels,
         probabilities=probabilities,
@@ -46,7 +71,20 @@ def _cells(
         sample_weight=sample_weight,
         ignore_index=ignore_index,
     )
-    return _pooled_scores.of_class_1(data)[0]
+    if clusters is None:
+        return _Risks(_pooled_scores.of_class_1(data)[0], None, None)
+    examples = _pooled_scores.examples_of_class_1(data)
+    return _Risks(*_pooled_scores.in_clusters(examples, clusters))
+
+
+def _with_clusters(result: _Result, risks: _Risks) -> _Result:
+    """Returns the result with the number of clusters; the design effect is 1 if every
+    cluster holds one example.
+    """
+    result.num_clusters = risks.num_clusters
+    if risks.num_clusters is not None and risks.rows is None:
+        result.design_effect = 1.0
+    return result
 
 
 def calibration_intercept(
@@ -58,6 +96,7 @@ def calibration_intercept(
     probs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> TestedInterval:
     """Calibration in the large: by how much the log-odds of all risks are too low.
 
@@ -94,6 +133,9 @@ def calibration_intercept(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -116,8 +158,14 @@ def calibration_intercept(
       Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
     """
     level = _checks.open_unit("level", level)
-    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return _likelihood_intervals.intercept(cells, level)
+    risks = _read(
+        *(labels, probabilities, logits, probs, sample_weight, ignore_index, clusters)
+    )
+    if risks.rows is None:
+        interval = _likelihood_intervals.intercept(risks.cells, level)
+    else:
+        interval = _clustered_risks.intercept(risks.cells, risks.rows, level)
+    return _with_clusters(interval, risks)
 
 
 def calibration_slope(
@@ -129,6 +177,7 @@ def calibration_slope(
     probs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> TestedInterval:
     """Calibration slope: whether risks are too extreme, or not extreme enough.
 
@@ -166,6 +215,9 @@ def calibration_slope(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -192,8 +244,15 @@ def calibration_slope(
       Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
     """
     level = _checks.open_unit("level", level)
-    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return slope_of_cells(cells, level)
+    risks = _read(
+        *(labels, probabilities, logits, probs, sample_weight, ignore_index, clusters)
+    )
+    if risks.rows is None:
+        interval = slope_of_cells(risks.cells, level)
+    else:
+        _check_slope(risks.cells)
+        interval = _clustered_risks.slope(risks.cells, risks.rows, level)
+    return _with_clusters(interval, risks)
 
 
 def joint_p_value(
@@ -202,7 +261,7 @@ def joint_p_value(
     """Returns the p-value of an intercept of 0 and a slope of 1 together, by the
     likelihood ratio; raises ValueError where `calibration_slope` does.
     """
-    cells = _cells(labels, probabilities, None, None, sample_weight, None)
+    cells = _read(labels, probabilities, None, None, sample_weight, None).cells
     _check_slope(cells)
     return _likelihood_intervals.joint_p_value(cells)
 
@@ -234,6 +293,7 @@ def observed_expected_ratio(
     probs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> ConfidenceInterval:
     """Ratio of the number of events to the number that the risks predict (O/E).
 
@@ -266,6 +326,9 @@ def observed_expected_ratio(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
@@ -285,8 +348,13 @@ def observed_expected_ratio(
       Model Performance.
     """
     level = _checks.open_unit("level", level)
-    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return ratio_of_cells(cells, level)
+    risks = _read(
+        *(labels, probabilities, logits, probs, sample_weight, ignore_index, clusters)
+    )
+    interval = ratio_of_cells(risks.cells, level)
+    if risks.rows is not None:
+        interval = _clustered_risks.ratio(risks.rows, level)
+    return _with_clusters(interval, risks)
 
 
 def ratio_of_cells(cells: Cells, level: float) -> ConfidenceInterval:
@@ -319,6 +387,7 @@ def integrated_calibration_index(
     probs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    clusters: ArrayLike | None = None,
 ) -> IntegratedCalibrationIndex:
     """Integrated calibration index (ICI): the mean distance between the risks and a
     flexible calibration curve.
@@ -369,6 +438,9 @@ def integrated_calibration_index(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
@@ -389,5 +461,12 @@ def integrated_calibration_index(
       Metrics for Quantifying the Calibration of Logistic Regression Models. Harrell
       (2015), Regression Modeling Strategies.
     """
-    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return _spline_curve.fitted(cells).index(cells)
+    risks = _read(
+        *(labels, probabilities, logits, probs, sample_weight, ignore_index, clusters)
+    )
+    curve = _spline_curve.fitted(risks.cells)
+    index = curve.index(risks.cells)
+    if risks.rows is not None:
+        effect = _clustered_risks.design_effect_of_curve(curve, risks.rows)
+        index.design_effect = effect
+    return _with_clusters(index, risks)

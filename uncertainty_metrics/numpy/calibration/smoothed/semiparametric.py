@@ -252,7 +252,7 @@ class SemiparametricCalibrationError:
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=1000)
       >>> labels = rng.uniform(size=1000) < probs**2
-      >>> metric = um.SemiparametricCalibrationError(smoothing="spline")
+      >>> metric = um.SemiparametricCalibrationError(smoothing="spline", seed=0)
       >>> lower, _, upper = metric.rms_calibration_error_conf_int(probs, labels)
       >>> lower < (1 / 30) ** 0.5 < upper
       True
@@ -274,7 +274,7 @@ class SemiparametricCalibrationError:
     smoothing: Smoothing = "kernel"
     hyperparam_attempts: int = 50
     default_hyperparam_range: Sequence[float] | None = None
-    seed: int | None = 0
+    seed: Any = None
     progress: bool = False
     bootstrap_size: dataclasses.InitVar[int | None] = dataclasses.field(
         default=None, kw_only=True
@@ -363,7 +363,7 @@ def semiparametric_calibration_error(
     smoothing: Smoothing = "kernel",
     hyperparam_attempts: int = 50,
     default_hyperparam_range: Sequence[float] | None = None,
-    seed: int | None = 0,
+    seed: Any = None,
     progress: bool = False,
     bootstrap_size: int | None = None,
 ) -> float:
@@ -437,7 +437,7 @@ def semiparametric_calibration_error(
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=2000)
       >>> labels = rng.uniform(size=2000) < probs**2
-      >>> estimate = um.semiparametric_calibration_error(probs, labels)
+      >>> estimate = um.semiparametric_calibration_error(probs, labels, seed=0)
       >>> abs(estimate - (1 / 30) ** 0.5) < 0.03
       True
 
@@ -479,7 +479,7 @@ def semiparametric_calibration_error_conf_int(
     smoothing: Smoothing = "kernel",
     hyperparam_attempts: int = 50,
     default_hyperparam_range: Sequence[float] | None = None,
-    seed: int | None = 0,
+    seed: Any = None,
     progress: bool = False,
     bootstrap_size: int | None = None,
 ) -> ConfidenceInterval:
@@ -543,7 +543,9 @@ def semiparametric_calibration_error_conf_int(
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=2000)
       >>> labels = rng.uniform(size=2000) < probs**2
-      >>> lower, _, upper = um.semiparametric_calibration_error_conf_int(probs, labels)
+      >>> lower, _, upper = um.semiparametric_calibration_error_conf_int(
+      ...     probs, labels, seed=0
+      ... )
       >>> lower < (1 / 30) ** 0.5 < upper
       True
 

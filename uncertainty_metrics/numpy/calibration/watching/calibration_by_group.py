@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _text_tables, _wilson
@@ -22,6 +22,8 @@ __all__ = ["calibration_by_group"]
 
 # Groups whose number of outcomes has a smaller variance are tested exactly.
 _EXACT_BELOW = 100.0
+# Rounding of effective sizes: those of equal weights are numbers of examples.
+_ROUNDING = 1e-9
 
 
 class GroupCalibration(NamedTuple):
@@ -54,11 +56,12 @@ class GroupCalibration(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class CalibrationByGroup:
+class CalibrationByGroup(_tables.Table):
     """The calibration of all groups, sorted by the adjusted p-value.
 
     It prints as a table, and is a sequence of `GroupCalibration`. Groups that are too
-    small to be tested come last.
+    small to be tested come last. `to_dict`, `to_frame`, `to_markdown` and `to_latex`
+    return the table in these forms.
 
     Attributes:
       rows: a `GroupCalibration` for each group.
@@ -95,15 +98,13 @@ class CalibrationByGroup:
         """The group with the smallest p-value; None where no group is tested."""
         return self.tested[0] if self.tested else None
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Returns a dict of columns, for `pandas.DataFrame` or JSON."""
+    def _columns(self) -> dict[str, list[Any]]:
         return {
             field: [getattr(row, field) for row in self.rows]
             for field in GroupCalibration._fields
         }
 
-    def __repr__(self) -> str:
-        tested, wrong = len(self.tested), len(self.miscalibrated)
+    def _shown(self) -> _tables.Shown:
         header = ("group", "size", "score", "outcome", "gap", "from", "to", "p (Holm)")
 
         def row(i: int) -> list[object]:
@@ -117,11 +118,15 @@ class CalibrationByGroup:
                 "too small" if p != p else "<0.001" if p < 0.001 else f"{p:.3f}",
             ]
 
+        return _tables.Shown(header, len(self), row)
+
+    def __repr__(self) -> str:
+        tested, wrong = len(self.tested), len(self.miscalibrated)
         return (
             f"Calibration of {len(self)} groups: {wrong} of {tested} tested are "
             f"miscalibrated at {100 * (1 - self.level):.3g}%, all groups considered "
             f"(Holm); {len(self) - tested} have fewer than {self.min_examples} "
-            f"examples.\n{_text_tables.table(header, len(self), row)}"
+            f"examples.\n{_text_tables.table(*self._shown())}"
         )
 
 
@@ -306,7 +311,8 @@ def _rows(
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.bincount(index, weights * scored.outcomes, number) / mass
     lower, upper = _wilson.interval(outcome, effective, level)
-    p_values = _p_values(index, scored, outcome - score, effective >= min_examples)
+    are_enough = effective >= min_examples * (1 - _ROUNDING)
+    p_values = _p_values(index, scored, outcome - score, are_enough)
     rows = []
     for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
         values = {

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _text_tables
@@ -47,8 +47,10 @@ class _Sums(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CalibrationDrift:
-    """The result of `calibration_drift`.
+class CalibrationDrift(_tables.Table):
+    """The result of `calibration_drift`, which prints as a table of its bins.
+
+    `to_frame`, `to_markdown` and `to_latex` return this table in other forms.
 
     Arrays with an axis of length 2 hold the first period, then the second.
 
@@ -100,13 +102,15 @@ class CalibrationDrift:
             plain[name] = [None if x != x else x for x in plain[name]]
         return plain
 
-    def __repr__(self) -> str:
-        title = (
-            f"CalibrationDrift: D = {self.statistic:.4g} of "
-            f"{self.degrees_of_freedom} bins, p = {self.p_value:.3g}, ECE "
-            f"{self.ece_difference:+.4f}"
-        )
+    def _columns(self) -> dict[str, list[Any]]:
+        columns = {"lower": self.edges[:-1], "upper": self.edges[1:]}
+        for name in ("counts", "confidences", "accuracies", "gaps"):
+            for period, values in enumerate(getattr(self, name), 1):
+                columns[f"{name}_{period}"] = values
+        columns |= {"z": self.z, "p_values": self.p_values}
+        return {name: values.tolist() for name, values in columns.items()}
 
+    def _shown(self) -> _tables.Shown:
         def row(i: int) -> list[object]:
             z = "-" if np.isnan(self.z[i]) else float(self.z[i])
             ends = self.edges[i : i + 2].tolist()
@@ -114,7 +118,15 @@ class CalibrationDrift:
             return [*ends, *(column[i] for column in columns), z]
 
         header = ("from", "to", "count 1", "count 2", "gap 1", "gap 2", "z")
-        return f"{title}\n{_text_tables.table(header, len(self.z), row)}"
+        return _tables.Shown(header, len(self.z), row)
+
+    def __repr__(self) -> str:
+        title = (
+            f"CalibrationDrift: D = {self.statistic:.4g} of "
+            f"{self.degrees_of_freedom} bins, p = {self.p_value:.3g}, ECE "
+            f"{self.ece_difference:+.4f}"
+        )
+        return f"{title}\n{_text_tables.table(*self._shown())}"
 
 
 def calibration_drift(

@@ -306,28 +306,38 @@ def averaged_two_bin(cells: Cells) -> float:
 
 def spiegelhalter(cells: Cells) -> tuple[float, float]:
     """Returns z and its two-sided p-value; NaN where all scores are 0, 1/2 or 1."""
+    variance, third = spiegelhalter_moments(cells)
+    if not variance > 0:
+        return math.nan, math.nan
+    slopes = 1 - 2 * cells.scores
+    z = float((cells.outcome_sums - cells.score_sums) @ slopes) / math.sqrt(variance)
+    expected = variance * (variance / third) ** 2 if third > 0 else math.inf
+    p_value = math.erfc(abs(z) / math.sqrt(2))
+    return z, max(p_value, p_value_of_surprises(z, expected))
+
+
+def spiegelhalter_moments(cells: Cells) -> tuple[float, float]:
+    """Returns the variance and the third cumulant of the statistic before division."""
     scores = cells.scores
     squares = (1 - 2 * scores) ** 2
     terms = cells.weights * squares * scores * (1 - scores)
-    variance, third = float(terms.sum()), float(squares @ terms)
-    if not variance > 0:
-        return math.nan, math.nan
-    slopes = 1 - 2 * scores
-    z = float((cells.outcome_sums - cells.score_sums) @ slopes) / math.sqrt(variance)
-    p_value = math.erfc(abs(z) / math.sqrt(2))
-    # The Poisson number of surprises with this variance and this third cumulant.
-    expected = variance * (variance / third) ** 2 if third > 0 else math.inf
-    if expected < FEW_SURPRISES:
-        number = max(expected + z * math.sqrt(expected), 0.0)
-        logs = SURPRISES * math.log(expected) - expected - LOG_FACTORIALS
-        # Numbers are spread evenly over units around them: mid-p at whole ones.
-        beyond = SURPRISES - number
-        tails = [
-            float(np.exp(logs) @ np.clip(0.5 + sign * beyond, 0.0, 1.0))
-            for sign in (1, -1)
-        ]
-        p_value = max(p_value, 2 * min(tails))
-    return z, p_value
+    return float(terms.sum()), float(squares @ terms)
+
+
+def p_value_of_surprises(z: float, expected: float) -> float:
+    """Returns the two-sided p-value of z by the Poisson number of surprises; 0 if many
+    are expected, because z is Normal then.
+    """
+    if not expected < FEW_SURPRISES:
+        return 0.0
+    number = max(expected + z * math.sqrt(expected), 0.0)
+    logs = SURPRISES * math.log(expected) - expected - LOG_FACTORIALS
+    # Numbers are spread evenly over units around them: mid-p at whole ones.
+    beyond = SURPRISES - number
+    tails = [
+        float(np.exp(logs) @ np.clip(0.5 + sign * beyond, 0.0, 1.0)) for sign in (1, -1)
+    ]
+    return 2 * min(tails)
 
 
 def isotonic(cells: Cells) -> np.ndarray:

@@ -7,6 +7,7 @@ cell of its grid that holds a score. So the same arithmetic serves both.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy._clusters import (
+    Clusters,
+    cluster_codes,
+    cluster_sums,
+    one_example_each,
+)
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 
 _CLASS_1 = dataclasses.replace(
@@ -84,8 +91,8 @@ def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> list[Cel
     return [pooled(*group) for group in _scores.scores_of_groups(examples, spec)]
 
 
-def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
-    """Returns the examples pooled by P(class 1), and the dtype of the forecasts.
+def examples_of_class_1(data: ClassifierData) -> _examples.Examples:
+    """Returns the examples of one event.
 
     Raises:
       ValueError: an argument is not as described, or there are not two classes.
@@ -95,5 +102,56 @@ def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
         expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
         received = f"{examples.num_classes} classes"
         raise _checks.error(examples.name, expected, received)
+    return examples
+
+
+def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
+    """Returns the examples pooled by P(class 1), and the dtype of the forecasts; raises
+    the errors of `examples_of_class_1`.
+    """
+    examples = examples_of_class_1(data)
     (cells,) = of_examples(examples, _CLASS_1)
     return cells, examples.probabilities.dtype
+
+
+class Rows(NamedTuple):
+    """The scores of examples in clusters, in the order of the examples.
+
+    Attributes:
+      scores: float64 [N], in [0, 1].
+      outcomes: float64 [N].
+      weights: float64 [N], > 0.
+      clusters: the cluster of each example.
+    """
+
+    scores: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray
+    clusters: Clusters
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Returns the weighted sums of values [N] over the clusters, [C]."""
+        return cluster_sums(self.weights * values, *self.clusters)
+
+
+def in_clusters(
+    examples: _examples.Examples, clusters: Any, spec: CalibrationSpec = _CLASS_1
+) -> tuple[Cells, Rows | None, int]:
+    """Returns cells, rows and the number of the clusters. The rows are None if every
+    cluster holds one example, or equally many copies of one; the cells are then those
+    of the independent examples, one of each cluster.
+
+    Args:
+      examples: examples with one score each.
+      clusters: ids, as a public function received them.
+      spec: which score that is.
+    """
+    of_rows = cluster_codes(clusters, examples.counted.shape, examples.counted)
+    ((scores, outcomes, weights),) = _scores.scores_of_groups(examples, spec)
+    first = one_example_each(of_rows, weights, scores, outcomes)
+    if first is not None:
+        return pooled(scores[first], outcomes[first], None), None, of_rows.number
+    cells = pooled(scores, outcomes, weights)
+    weights = np.ones(len(scores)) if weights is None else weights
+    scores, outcomes = scores.astype(np.float64), outcomes.astype(np.float64)
+    return cells, Rows(scores, outcomes, weights, of_rows), of_rows.number

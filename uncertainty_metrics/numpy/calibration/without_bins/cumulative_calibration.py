@@ -13,6 +13,7 @@ from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.without_bins import (
+    _clustered_score,
     _pooled_errors,
     _pooled_scores,
 )
@@ -302,6 +303,7 @@ def spiegelhalter_test(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
     """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
 
@@ -344,6 +346,10 @@ def spiegelhalter_test(
         booleans, or 0 and 1, shape [...].
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
+        tensors take None.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
@@ -363,28 +369,35 @@ def spiegelhalter_test(
       Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
       Trials.
     """
-    z, p_value = _pooled_errors.spiegelhalter(
-        _cells_of_data(
-            ClassifierData(
-                labels=labels,
-                probabilities=probabilities,
-                logits=logits,
-                probs=probs,
-                labels_predicted=labels_predicted,
-                sample_weight=sample_weight,
-                ignore_index=ignore_index,
-                correct=correct,
-                confidences=confidences,
-            ),
-            positive_class,
-        )
+    spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
+    data = ClassifierData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        probs=probs,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+        correct=correct,
+        confidences=confidences,
     )
-    if z != z:
+    examples, spec = _binning.read(data, spec)
+    if clusters is None:
+        test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(cells(examples, spec)))
+    else:
+        pooled, rows, number = _pooled_scores.in_clusters(examples, clusters, spec)
+        if rows is None:
+            test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(pooled))
+            test.design_effect = 1.0
+        else:
+            test = _clustered_score.spiegelhalter(pooled, rows)
+        test.num_clusters = number
+    if test.z != test.z:
         name, _ = _checks.predictions(probabilities, logits, probs)
         raise _checks.error(
             name, "a score other than 0, 1/2 and 1 for this test", "none", verb="hold"
         )
-    return SpiegelhalterTest(z, p_value)
+    return test
 
 
 ks_calibration_error = kolmogorov_smirnov_calibration_error

@@ -1,0 +1,193 @@
+"""Clusters: examples that depend on each other, such as several answers to a question.
+
+Here is the one place that reads a column of ids, the one that sums over clusters, and
+the one that flips the signs of whole clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks, _user_warnings
+from uncertainty_metrics.numpy import _missing
+
+# The formulas are those of many clusters; with fewer than this a warning is given.
+FEW_CLUSTERS = 20
+# The size of the largest temporary arrays.
+_BLOCK = 2**22
+
+
+class Clusters(NamedTuple):
+    """The cluster of each example.
+
+    Attributes:
+      codes: int64 [N], in [0, number); each of these numbers occurs.
+      number: the number of clusters, at least 2.
+    """
+
+    codes: np.ndarray
+    number: int
+
+
+def cluster_codes(
+    clusters: Any, shape: int | tuple[int, ...], counted: np.ndarray | None = None
+) -> Clusters:
+    """Returns the cluster of each example. Fewer than 20 clusters give a warning.
+
+    Args:
+      clusters: ids, which have no meaning but equality: integers, strings, booleans or
+        dates, as an array, a list or a column of a data frame.
+      shape: the number of examples, or the shape of the labels, to which the ids are
+        then broadcast.
+      counted: boolean, of the shape; examples without it are left out. None for all.
+
+    Raises:
+      ValueError: there are fewer or more ids than examples, an id is missing, there are
+        fractions, or fewer than two clusters.
+      TypeError: the ids are of another type, or strings and numbers.
+    """
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if _missing.is_masked(clusters):
+        raise _missing_id("a masked entry")
+    ids = np.asarray(clusters, object if _is_list_of_text(clusters) else None)
+    aligned = _checks.aligned_shape("clusters", ids.shape, shape)
+    ids = np.broadcast_to(ids.reshape(aligned), shape)
+    ids = ids.reshape(-1) if counted is None else ids[counted.reshape(shape)]
+    codes, number = _codes(ids)
+    if number < 2:
+        raise _checks.error("clusters", "at least two ids", number, verb="hold")
+    if number < FEW_CLUSTERS:
+        _user_warnings.warn(
+            f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, intervals "
+            "may be too short and p-values too small."
+        )
+    return Clusters(codes, number)
+
+
+def cluster_sums(
+    values: np.ndarray, codes: np.ndarray, num_clusters: int
+) -> np.ndarray:
+    """Returns the sums of values [N] or [N, K] over clusters, float64 [C] or [C, K]."""
+    if values.ndim == 1:
+        return np.bincount(codes, values, num_clusters).astype(np.float64)
+    columns = [np.bincount(codes, column, num_clusters) for column in values.T]
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def one_example_each(
+    clusters: Clusters, weights: np.ndarray | None, *columns: np.ndarray
+) -> np.ndarray | None:
+    """Returns the first row of each cluster [C] if every cluster holds one example, or
+    equally many copies of one example; else None.
+
+    The examples are independent then, and the first rows are all that there is to know.
+
+    Args:
+      clusters: the cluster of each row.
+      weights: weight of each row, a number of copies, float64 [N]; None for ones.
+      *columns: all that is known of each row, [N].
+    """
+    copies = np.bincount(clusters.codes, weights, clusters.number)
+    if np.ptp(copies) > 0:
+        return None
+    rows = np.arange(len(clusters.codes))
+    first = np.empty(clusters.number, np.int64)
+    first[clusters.codes[::-1]] = rows[::-1]
+    if len(rows) > clusters.number and any(
+        np.any(column != column[first][clusters.codes]) for column in columns
+    ):
+        return None
+    return first
+
+
+def flipped_signs(
+    rng: np.random.Generator, num_clusters: int, num_draws: int
+) -> Iterator[np.ndarray]:
+    """Yields random signs of whole clusters, float64 [draws, C] of -1 and 1, in blocks
+    of draws: `num_draws` in all.
+    """
+    block = max(1, _BLOCK // num_clusters)
+    for start in range(0, num_draws, block):
+        size = min(block, num_draws - start)
+        bits = np.frombuffer(rng.bytes(-(-size * num_clusters // 8)), np.uint8)
+        signs = np.unpackbits(bits, count=size * num_clusters).astype(np.float64)
+        yield (2 * signs - 1).reshape(size, num_clusters)
+
+
+def _is_list_of_text(values: Any) -> bool:
+    # NumPy would make words of the numbers and of None among the words.
+    return isinstance(values, list | tuple) and any(
+        issubclass(kind, str) for kind in set(map(type, values))
+    )
+
+
+def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
+    """Returns the code of each id [N], and the number of distinct ids."""
+    kind = ids.dtype.kind
+    if kind == "f":
+        if np.any(np.isnan(ids)):
+            raise _missing_id("NaN")
+        whole = (ids == np.floor(ids)) & (np.abs(ids) < 2**53)
+        if not np.all(whole):
+            received = ids[np.argmin(whole)]
+            raise _checks.error("clusters", "ids, not fractions", received, verb="hold")
+        return _codes_of_integers(ids.astype(np.int64))
+    if kind in "iu":
+        return _codes_of_integers(ids)
+    if kind in "mM":
+        if np.any(np.isnat(ids)):
+            raise _missing_id("NaT")
+        return _codes_of_integers(ids.astype(np.int64))
+    if kind == "b":
+        return _codes_of_integers(ids.astype(np.uint8))
+    if kind in "OUT":
+        return _codes_of_objects(ids.tolist())
+    raise _wrong_type(str(ids.dtype))
+
+
+def _codes_of_integers(ids: np.ndarray) -> tuple[np.ndarray, int]:
+    if len(ids) == 0:
+        return np.zeros(0, np.int64), 0
+    lowest, highest = int(ids.min()), int(ids.max())
+    if highest - lowest < 4 * len(ids):  # A table of all ids is faster than sorting.
+        places = (ids - ids.dtype.type(lowest)).astype(np.int64)
+        occurs = np.zeros(highest - lowest + 1, bool)
+        occurs[places] = True
+        codes = np.cumsum(occurs) - 1
+        return codes[places], int(codes[-1]) + 1
+    distinct, codes = np.unique(ids, return_inverse=True)
+    return codes.reshape(-1), len(distinct)
+
+
+def _codes_of_objects(ids: list[Any]) -> tuple[np.ndarray, int]:
+    """Returns the code of each id in the order of their first examples, by a dict: the
+    checks look at distinct ids only.
+    """
+    try:
+        distinct = list(dict.fromkeys(ids))
+    except TypeError:  # Unhashable, such as a list.
+        raise _wrong_type("ids that have no hash") from None
+    for value in distinct:
+        if _missing.is_missing(value):
+            raise _missing_id(repr(value))
+    kinds = {str if isinstance(value, str) else type(value) for value in distinct}
+    integers = (bool, int, np.bool_, np.integer)
+    if len(kinds - {str}) > 0 and not all(issubclass(k, integers) for k in kinds):
+        raise _wrong_type(", ".join(sorted(kind.__name__ for kind in kinds)))
+    code_of = {value: code for code, value in enumerate(distinct)}
+    codes = np.fromiter(map(code_of.__getitem__, ids), np.int64, len(ids))
+    return codes, len(distinct)
+
+
+def _missing_id(received: str) -> ValueError:
+    return _checks.error("clusters", "an id for each example", received, verb="hold")
+
+
+def _wrong_type(received: str) -> TypeError:
+    return TypeError(
+        "`clusters` must hold integers, or strings, booleans or dates. Received: "
+        + received
+    )
