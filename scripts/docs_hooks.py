@@ -272,7 +272,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) ->
     """Changes links to files of the repository.
 
     If a file has a page, the link leads to the page, otherwise to the file on GitHub.
-    On the page of other words, our names are links as well.
+    On the pages of names, our names are links as well.
     """
     page_of_file = {file: uri for uri, file in BESIDE.items()}
     here = BESIDE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
@@ -295,7 +295,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) ->
         return markdown
     links = r"```.*?```|`[^`\n]*`|\]\(([^)\s]+)\)"
     markdown = re.sub(links, changed, markdown, flags=re.DOTALL)
-    if page.file.src_uri == "names.md":
+    if page.file.src_uri in ("all_names.md", "names.md"):
         return _linked_names(markdown, config.extra["reference"])
     return markdown
 

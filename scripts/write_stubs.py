@@ -1,17 +1,15 @@
-"""Writes the stubs of functions on tensors and of Keras classes.
+"""Writes the stubs of functions on tensors.
 
-The NumPy functions declare the functions on tensors, and the constructors and
-docstrings of Keras classes are made at run time. So neither has a source that editors,
-type checkers and mkdocs could read; they read the stubs. The script also fills the
-tables of public names from `__all__` of the modules. Run it from a checkout after you
-change a declaration: `python scripts/write_stubs.py`.
+The NumPy functions declare them, so they have no source that editors, type checkers and
+mkdocs could read; these read the stubs. The script also fills the tables of public
+names from `__all__` of the modules. Run it from a checkout after you change a
+declaration: `python scripts/write_stubs.py`.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import itertools
 import json
 import pathlib
 import re
@@ -23,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import stubs  # noqa: E402
+from scripts import names_page, stubs  # noqa: E402
 
 if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
@@ -32,35 +30,16 @@ if __name__ == "__main__":  # The tables come first: the import below reads them
         sys.exit("\n".join(missing))
 
 from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
-from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402
-from uncertainty_metrics.keras import _base, _loss  # noqa: E402
 from uncertainty_metrics.ops import _binning  # noqa: E402
 
-ROOMS = ("tensors", "keras")
 HEADER = """\
 # As written by scripts/write_stubs.py.
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 """
-HEADER_OF_CLASSES = """\
-# As written by scripts/write_stubs.py.
-from collections.abc import Sequence
-from typing import Any, Literal
-
-import matplotlib.axes
-import tensorflow as tf
-"""
-# The modules of the types in signatures of methods.
-HOMES = {
-    "ArrayLike": "numpy.typing",
-    "BinStatistics": "uncertainty_metrics.ops._binning",
-    "ConfidenceInterval": "uncertainty_metrics._results",
-    "TensorLike": "uncertainty_metrics.ops._typing",
-}
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
 
@@ -76,7 +55,7 @@ def _options(annotation: str, names: dict[str, Any]) -> str:
     return re.sub(r"\w+", written, annotation)
 
 
-def _overloads(parameters: list[str], required: str) -> list[list[str]]:
+def _overloads(parameters: list[str]) -> list[list[str]]:
     """Returns the forms of a signature in which required arguments have no default.
 
     In the first form they are passed by position, like all arguments before them; in
@@ -84,21 +63,21 @@ def _overloads(parameters: list[str], required: str) -> list[list[str]]:
 
     Args:
       parameters: the parameters as text, "*" for the start of the keyword-only ones.
-      required: the text of the default that marks a required argument.
     """
-    end = f" = {required}"
-    needed = [i for i, line in enumerate(parameters) if line.endswith(end)]
+    defaults = [" = " in line for line in parameters]
+    needed = [
+        i
+        for i, line in enumerate(parameters)
+        if line != "*" and not defaults[i] and any(defaults[:i])
+    ]
     if not needed:
         return [parameters]
-    parameters = [line.removesuffix(end) for line in parameters]
     before, after = parameters[: needed[0]], parameters[needed[0] :]
     named = ["*", *(line for line in after if line != "*")]
     return [[line.partition(" = ")[0] for line in before] + after, before + named]
 
 
-def _forms_of(
-    parameters: list[str], returned: str, required: str
-) -> list[tuple[list[str], str]]:
+def _forms_of(parameters: list[str], returned: str) -> list[tuple[list[str], str]]:
     """Returns the forms of a signature with their return types.
 
     These are the forms of `_overloads`. A form with `groups` becomes two forms, without
@@ -106,7 +85,7 @@ def _forms_of(
     """
     forms = []
     of_groups = ("groups: ", "num_groups: ")
-    for form in _overloads(parameters, required):
+    for form in _overloads(parameters):
         rest = [line for line in form if not line.startswith(of_groups)]
         if len(rest) < len(form):
             forms.append((rest, returned.removesuffix(" | GroupValues")))
@@ -129,13 +108,15 @@ def _function(name: str, function: Any) -> str:
     signature = inspect.signature(function)
     returned = " | ".join(
         dict.fromkeys(
-            _RETURNED.sub("tf.Tensor", str(signature.return_annotation)).split(" | ")
+            _RETURNED.sub("Tensor", str(signature.return_annotation)).split(" | ")
         )
     )
     parameters = []
     for parameter in signature.parameters.values():
         kind = str(parameter.annotation).replace("ArrayLike", "TensorLike")
         kind = _options(kind, names)
+        if _calibration_spec.is_required(parameter):
+            parameter = parameter.replace(default=parameter.empty)
         written = str(parameter.replace(annotation=kind)).replace("'", "", 2)
         parameters.append(re.sub(r"= (-?)inf$", r"= \1np.inf", written))
     keywords = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -145,7 +126,7 @@ def _function(name: str, function: Any) -> str:
 
     first, *others = (
         f"def {name}(\n{_listed(form)}) -> {value}:"
-        for form, value in _forms_of(parameters, returned, str(REQUIRED))
+        for form, value in _forms_of(parameters, returned)
     )
     if not others:
         return f"\n{first}\n{prose}\n"
@@ -154,85 +135,8 @@ def _function(name: str, function: Any) -> str:
     return f"\n@overload\n{first}\n{prose}\n{rest}"
 
 
-def _with_options(base: type) -> set[type]:
-    """Returns the classes made by `with_options` among a class and its subclasses."""
-    own = {base} if "_options" in vars(base) else set()
-    return own.union(*map(_with_options, base.__subclasses__()))
-
-
-def _of_classes(classes: list[type]) -> str:
-    """Returns the stub of a module of such classes."""
-    text = "".join(map(_class, classes))
-    homes = {base.__name__: base.__module__ for c in classes for base in c.__bases__}
-    homes = {k: v for k, v in homes.items() if v != classes[0].__module__}
-    homes |= {
-        name: home
-        for name, home in HOMES.items()
-        if re.search(rf"(:|->) .*\b{name}\b", text)
-    }
-    lines = (f"from {home} import {name}\n" for name, home in homes.items())
-    return f"{HEADER_OF_CLASSES}\n{''.join(sorted(lines))}{text}"
-
-
-def _class(made: Any) -> str:
-    """Returns the stub of a class.
-
-    It has the members of the class, and the members of bases that no other class
-    made by `with_options` has.
-    """
-    others = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
-    others -= _with_options(made)
-    shared = {base for other in others for base in other.__mro__}
-    members = {}
-    for owner in reversed([c for c in made.__mro__ if c not in shared]):
-        members |= {k: v for k, v in vars(owner).items() if not k.startswith("_")}
-    members.pop("get_config", None)
-    body = [f'"""{inspect.getdoc(made)}\n"""\n', _method(made.__init__)]
-    for value in members.values():
-        if isinstance(value, property):
-            body.append(f"@property\n{_method(value.fget)}")
-        elif inspect.isfunction(value):
-            body.append(_method(value))
-    bases = ", ".join(base.__name__ for base in made.__bases__)
-    indented = textwrap.indent("\n".join(body), "    ")
-    return f"\nclass {made.__name__}({bases}):\n{indented}"
-
-
-def _method(function: Any) -> str:
-    def written(annotation: Any) -> str:
-        if not isinstance(annotation, str):
-            annotation = inspect.formatannotation(annotation)
-        annotation = annotation.replace("collections.abc.", "").replace("'", '"')
-        return annotation.replace("xp.", "tf.")
-
-    signature = inspect.signature(function)
-    parameters = []
-    for parameter in signature.parameters.values():
-        text = parameter.name
-        if parameter.annotation is not parameter.empty:
-            text += f": {written(parameter.annotation)}"
-        if parameter.default is not parameter.empty:
-            text += f" = {parameter.default!r}".replace("'", '"')
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
-            parameters.append("*")
-        parameters.append(text)
-    listed = "".join(f"    {parameter},\n" for parameter in parameters)
-    returned = written(signature.return_annotation)
-    head = f"def {function.__name__}(\n{listed}) -> {returned}:"
-    if not function.__doc__:
-        return f"{head} ...\n"
-    prose = inspect.getdoc(function) or ""
-    prose += "\n" if "\n" in prose else ""
-    body = textwrap.indent(f'"""{prose}"""\n', "    ")
-    return f"{head}\n{body}"
-
-
 def render(module: ModuleType) -> str | None:
     """Returns the text of the stub of a module; None if the module needs no stub."""
-    classes = _with_options(_base.SumsMetric) | _with_options(_loss.Loss)
-    made = [c for c in vars(module).values() if inspect.isclass(c) and c in classes]
-    if classes := [c for c in made if c.__module__ == module.__name__]:
-        return _of_classes(classes)
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
     # An alias comes after the function that it names.
     public = dict(sorted(public.items(), key=lambda item: item[0] != item[1].__name__))
@@ -255,19 +159,20 @@ def render(module: ModuleType) -> str | None:
 
 
 def outdated() -> dict[pathlib.Path, str]:
-    """Returns the text of each stub that differs from the one on disk."""
+    """Returns the text of each file that differs from the one on disk: stubs, tables of
+    names, and the page of all names.
+    """
     found = {}
-    modules = (ROOT.glob(f"uncertainty_metrics/{room}/**/*.py") for room in ROOMS)
-    for path in sorted(itertools.chain(*modules)):
+    for path in sorted(ROOT.glob("uncertainty_metrics/tensors/**/*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         text = render(importlib.import_module(name.removesuffix(".__init__")))
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    tables = stubs.filled()
+    others = stubs.filled() | {names_page.PAGE: names_page.text()}
     return found | {
         path: text
-        for path, text in tables.items()
+        for path, text in others.items()
         if not (path.exists() and path.read_text(encoding="utf-8") == text)
     }
 

@@ -72,12 +72,20 @@ def _runs_here(item):
     return not (skipped or item.get_closest_marker("skip"))
 
 
+def _is_left_out(item):
+    """Returns whether the Row of a test leaves it out."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    left_out = getattr(parameters.get("row"), "left_out", ())
+    return getattr(item, "originalname", None) in left_out
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items, config):
-    """Leaves out tests that cannot run here, instead of skipping them. Keeps the tests
-    of the name of `--name`. Marks the cases after the first n of a test with `first`.
+    """Leaves out tests that cannot run here, instead of skipping them, and those that
+    their Rows leave out. Keeps the tests of the name of `--name`. Marks the cases after
+    the first n of a test with `first`.
     """
-    items[:] = filter(_runs_here, items)
+    items[:] = [item for item in items if _runs_here(item) and not _is_left_out(item)]
     if name := config.getoption("--name"):
         items[:] = filter(_concerned(name).holds, items)
     seen = collections.Counter()

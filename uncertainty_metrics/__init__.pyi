@@ -30,6 +30,7 @@ from .tensors.class_wise_errors import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
+from .numpy.calibration.bins.error_difference import (calibration_error_difference as calibration_error_difference)
 from .numpy.calibration.watching.calibration_by_group import (calibration_by_group as calibration_by_group)
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
 from .numpy.summaries.summary import Summary as Summary
@@ -85,8 +86,8 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
-from .tensors.calibrated_likelihood import (
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+from .tensors.refined_likelihood import (
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .numpy.calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,
@@ -261,17 +262,19 @@ from .keras.metrics.cell_calibration import (
     SmoothCalibrationError as SmoothCalibrationError,
 )
 from .keras.metrics.debiased_calibration import DebiasedCalibrationError as DebiasedCalibrationError
-from .keras.metrics.scoring_rules import (
-    BrierDecomposition as BrierDecomposition,
-    BrierScore as BrierScore,
+from .keras.metrics.brier_decompositions import BrierDecomposition as BrierDecomposition
+from .keras.metrics.forecast_scores import (
     CRPSNormal as CRPSNormal,
     CRPSSamples as CRPSSamples,
     IntervalScore as IntervalScore,
-    NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
-    RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
-    RankedProbabilityScore as RankedProbabilityScore,
     WeightedIntervalScore as WeightedIntervalScore,
+)
+from .keras.metrics.refined_likelihood import RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood
+from .keras.metrics.scoring_rules import (
+    BrierScore as BrierScore,
+    NegativeLogLikelihood as NegativeLogLikelihood,
+    RankedProbabilityScore as RankedProbabilityScore,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -32,18 +33,16 @@ ONE_COLUMN = (
 _TAKES_BOTH = " (`positive_class=True` or `False` takes both forms)"
 
 
-class _Required:
-    def __repr__(self) -> str:
-        return "<required>"
+# The default of a required argument that comes after optional ones in a signature. Its
+# type does not have None, and the function refuses None.
+REQUIRED: Any = None
 
 
-# The default of a required argument that comes after optional ones in a signature.
-REQUIRED: Any = _Required()
-
-
-def given(value: Any) -> Any:
-    """Returns the value of an argument; None if a required argument was left out."""
-    return None if value is REQUIRED else value
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Says if a parameter has no default, or has `REQUIRED`."""
+    if parameter.default is not REQUIRED:
+        return parameter.default is parameter.empty
+    return "None" not in str(parameter.annotation)
 
 
 class CalibrationKey(NamedTuple):

@@ -23,7 +23,7 @@ LONG = (
     *("adaptive_calibration_error", "root_mean_squared_calibration_error"),
     *("brier_decomposition", "brier_decomposition_exact", "dawid_sebastiani_score"),
     *("debiased_calibration_error", "kolmogorov_smirnov_calibration_error"),
-    *("area_under_sparsification_error_curve", "calibrated_negative_log_likelihood"),
+    *("area_under_sparsification_error_curve", "refined_negative_log_likelihood"),
     *("average_pairwise_diversity", "crps_score", "variogram_score"),
 )
 
@@ -151,8 +151,8 @@ def test_folds_equal_those_of_numpy(rng):
     logits = 3 * rng.normal(size=(40, 3)).astype(np.float32)
     given = {"labels": rng.integers(0, 3, 40), "logits": logits}
     given |= {"folds": 7, "repeats": 3, "seed": int(rng.integers(100))}
-    expected = um_np.calibrated_negative_log_likelihood(**given)
-    result = um.calibrated_negative_log_likelihood(**given)
+    expected = um_np.refined_negative_log_likelihood(**given)
+    result = um.refined_negative_log_likelihood(**given)
     np.testing.assert_allclose(float(result), expected, rtol=2e-5)
 
 

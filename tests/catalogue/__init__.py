@@ -1,16 +1,14 @@
-"""One row per public name, with all that the sweeps need to test it.
+"""One Row for each public name, with all that the sweeps need to test it.
 
-A new metric gets all the sweeps from a row: agreement with its reference, NumPy
+A new metric gets all the sweeps from a Row: agreement with its reference, NumPy
 against TensorFlow, eager against compiled, batches, weights, replicas, bad input.
-`tests/repo/test_public_names.py` fails for a public name without a row.
+`tests/repo/test_public_names.py` fails for a public name without a Row. A new metric
+needs no entry anywhere else.
 
-All rows are in `CATALOGUE`. `ROWS` of class probabilities go through the sweeps of
-`test_catalogue.py` in each room; `REAL_ROWS`, scores of real-valued forecasts, and
-`DETECTION_ROWS` through those of `tests/tensors/test_real_scores.py` and
-`test_detection.py`. `CALLABLES`, the functions of all kinds, are compared in both
-halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments that
-`tests/makers.py` makes of the names of their parameters. `METRICS`, `LOSSES`, `PLOTS`
-and `OBJECTS` have sweeps of their own. A new metric needs no entry anywhere else.
+All Rows are in `CATALOGUE`. Each kind of Row says in its docstring in `kinds.py` which
+files test its Rows, and what its fields are for; `left_out` of a Row names the tests
+that do not run for it. Lists of Rows of several kinds are `CALLABLES`, all functions,
+`TWINS`, those of which each half has its own, and `METRICS`, those with a Keras class.
 """
 
 import inspect
@@ -100,24 +98,26 @@ def complaints(half: str, public: Mapping[str, Any]) -> list[str]:
 def _row_of(name: str, value: Any) -> str:
     """Returns the Row to write for a public name, and its place."""
     home = value.__module__
+    in_keras = f'_row("{name}", make=...),` into KERAS_OBJECTS'
     if ".keras.metrics." in home:
         return (
             f'tests/catalogue: write `metric="{name}",` into the Row of the function '
-            f"that {name} streams, or a Row of its own for it"
+            f"that {name} streams, or without such a function `{in_keras} of "
+            "keras_objects.py"
         )
     if home.endswith(".keras.losses"):
         row, file = f'LossRow("{name}", metric=...),` into LOSSES', "others"
     elif ".keras." in home:
-        row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
+        row, file = in_keras, "keras_objects"
     elif inspect.isclass(value) and issubclass(value, Calibrator):
         return (
             f'tests/calibrators.py: write `"...": um.{name},` into CLASSES, and into '
             "SOLVERS another solver, if it maps each class against the rest"
         )
     elif inspect.isclass(value):
-        row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"
+        row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "objects"
     elif ".visualization." in home:
-        row, file = f'PlotRow("{name}", ...),` into PLOTS', "others"
+        row, file = f'_plot("{name}", ...),` into PLOTS', "others"
     elif {"labels", "probabilities"} <= set(inspect.signature(value).parameters):
         row, file = f'Row("{name}", reference=...),` into ROWS', "classifiers"
     else:

@@ -146,7 +146,9 @@ REAL_ROWS = (
     ),
     RealRow(
         "dawid_sebastiani_score",
-        wide=True,
+        left_out={
+            "test_functions_lower_without_float64": "covariances are inverted in it"
+        },
         reference=sample_references.dawid_sebastiani,
         make=makers.vectors,
         tail={"labels": 1, "predictive_samples": 2},

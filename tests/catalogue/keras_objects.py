@@ -1,27 +1,29 @@
 """Rows of layers, of a callback, and of metrics that have no function."""
 
-import uncertainty_metrics as um
-from tests.catalogue.kinds import KerasRow
+import functools
+
+from tests.catalogue.kinds import ObjectRow
+
+_row = functools.partial(ObjectRow, halves=("tensors",))
 
 KERAS_OBJECTS = (
-    KerasRow(
+    _row(
         "MetricCollection",
-        make=lambda folder: um.MetricCollection([um.BrierScore(), um.AURC()]),
+        make=lambda m, rng: m.MetricCollection([m.BrierScore(), m.AURC()]),
     ),
-    KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
-    KerasRow(
-        "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
-    ),
-    KerasRow(
-        "VectorScalingLayer", make=lambda folder: um.VectorScalingLayer(ridge=2.0)
-    ),
-    KerasRow(
+    _row("AUC", make=lambda m, rng: m.AUC(num_thresholds=50)),
+    _row("TemperatureScalingLayer", make=lambda m, rng: m.TemperatureScalingLayer()),
+    _row("VectorScalingLayer", make=lambda m, rng: m.VectorScalingLayer(ridge=2.0)),
+    _row(
         "MatrixScalingLayer",
-        make=lambda folder: um.MatrixScalingLayer(regularization="odir"),
+        make=lambda m, rng: m.MatrixScalingLayer(regularization="odir"),
     ),
-    KerasRow(
+    _row(
         "conformal.ConformalSetLayer",
-        make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
+        make=lambda m, rng: m.conformal.ConformalSetLayer("aps", 0.2),
     ),
-    KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
+    _row(
+        "ReliabilityDiagramCallback",
+        make=lambda m, rng: m.ReliabilityDiagramCallback("logs"),
+    ),
 )

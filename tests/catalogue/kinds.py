@@ -1,4 +1,8 @@
-"""The kinds of rows: what the sweeps need to know about a public name."""
+"""The kinds of Rows: what the tests need to know about a public name.
+
+The docstring of each kind says which test files read its Rows, in the order in which to
+read them, and what each field is for. A Row leaves a test out with `left_out`.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +19,27 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import makers
+from tests.catalogue.keras_data import KERAS_SHAPES, Forecasts, bad_keras_data
 from tests.makers import (
     BAD_OPTIONS,
     NUMBERS,
     SHAPES,
     VALUES,
     Data,
-    bad_data,
     data,
     lattice,
 )
-from uncertainty_metrics import _directions
-
-# Names of bad shapes that Keras can receive: it has one argument for predictions.
-KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
+from uncertainty_metrics import _calibration_spec, _directions
 
 # Options without a default.
 REQUIRED = ("norm", "binning_scheme", "max_prob", "class_conditional", "quantiles")
+
+# What a Row leaves out whose results are no numbers that examples add to.
+NO_INTERVAL = {
+    "test_bootstrap_equals_calls_with_resampled_arguments": (
+        "the bootstrap makes intervals of values, not of intervals, tests and curves"
+    )
+}
 
 kind = dataclasses.dataclass(frozen=True, kw_only=True)
 Options = Mapping[str, Any]
@@ -56,15 +64,19 @@ def found(name: str, room: ModuleType) -> Any:
 
 @kind
 class Public:
-    """What every row has.
+    """What every Row has.
+
+    `tests/repo/test_public_names.py` compares the names with those of the package.
 
     Attributes:
       name: a public name, with a dot if it is in a subpackage.
       aliases: other public names of the same object.
+      left_out: tests that do not run for the Row, by their names, and the reason.
     """
 
     name: str = dataclasses.field(kw_only=False)
     aliases: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,31 +88,46 @@ class Public:
 
 @kind
 class Function(Public):
-    """What the rows of functions share.
+    """What the Rows of functions share, and what all of them are tested by.
+
+    With arguments that `tests/makers.py` makes of the names of the parameters:
+    `tests/numpy/test_catalogue.py` (extreme values, weights, the bootstrap, aliases),
+    `tests/numpy/test_interface.py` and `test_missing.py` (arrays of any kind, missing
+    values), `tests/tensors/test_catalogue.py` (both halves agree, bad options),
+    `tests/tensors/test_fuzz.py` (random calls), `tests/keras/test_lowering.py` (no
+    dynamic shapes under XLA), `tests/backends/test_functions.py` (JAX and PyTorch).
+
+    If the Row names a Keras class: `tests/keras/test_catalogue.py` (its values, fit,
+    saving, errors), `test_state.py`, `test_monitored.py`, `test_precision.py`,
+    `test_scale.py`, `test_unknown_sizes.py`, `tests/backends/test_metrics.py` and
+    `test_models.py`. `benchmarks/rows.py` times the functions and the metrics.
 
     Attributes:
       half: "numpy" if both halves have the same object, "tensors" if only tensors have
         the function, None if each half has a function of its own.
-      jumps: whether the value may jump where a prediction is rounded.
-      random: whether the value is random.
+      jumps: whether the value may jump where a prediction is rounded. Random calls then
+        compare only exact predictions, and smoothed labels are those of the largest
+        share.
+      random: whether the value is random, so that other tests check its distribution.
       unbounded: whether a result may be infinite or NaN; the documentation says where.
-      interval: whether the bootstrap returns intervals for it.
-      kernel: graphs of one kernel differ in constants only; one compiles by default.
+        Random calls then accept such results.
+      kernel: graphs of one kernel differ in constants only, so that by default one of
+        them compiles. Functions of the kernel "ranking" are in
+        `tests/numpy/test_ranking.py` too.
       metric: name of the Keras class, if any.
       metric_cases: pairs of options of the Keras class, and of options with which the
         function has the same value for the same data.
       bad_metric_options: options that the Keras class must refuse.
       scale: the size of the values; allowed absolute differences are a share of it.
       precision: the error that a value on tensors may have beyond rounding.
-      sketched: whether the metric counts scores that hardly differ as equal.
-      wide: whether the arithmetic is float64 for float32 arguments as well.
+      sketched: whether the metric counts scores that hardly differ as equal; logits of
+        the tests then differ by more, and large states are updated less often.
     """
 
     half: str | None = None
     jumps: bool = False
     random: bool = False
     unbounded: bool = False
-    interval: bool = True
     kernel: str | None = None
     metric: str = ""
     metric_cases: tuple[tuple[Options, Options], ...] = ()
@@ -108,7 +135,6 @@ class Function(Public):
     scale: float = 1.0
     precision: float = 0.0
     sketched: bool = False
-    wide: bool = False
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -130,7 +156,8 @@ class Function(Public):
     def wrong_values(self, name: str) -> tuple:
         """Returns values of an option that raise; None, or 0 for alpha, may be good."""
         good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
-        good += (None,) if self._default(name) is None else ()
+        is_required = _calibration_spec.is_required(self.parameters[name])
+        good += (None,) if self._default(name) is None and not is_required else ()
         return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)
 
     def _default(self, option):
@@ -172,7 +199,7 @@ class Function(Public):
 
 @kind
 class Swept(Function):
-    """A function with a reference.
+    """A function with a reference, which both halves are compared with.
 
     Attributes:
       reference: a naive, independent function with the arguments of the function.
@@ -192,32 +219,27 @@ class Swept(Function):
             )
 
 
-def bad_keras_data(bad):
-    """Returns (y_true, y_pred, weights or None), and a word of the message."""
-    given, word = bad_data(bad)
-    word = word.replace("labels", "y_true").replace("probabilities", "y_pred")
-    return (given["labels"], given["probabilities"], given.get("sample_weight")), word
-
-
 @kind
 class Row(Swept):
-    """A function of classifier predictions, and its streaming form.
+    """A function of classifier predictions, and its streaming form: `ROWS`.
+
+    Its reference is compared in `tests/numpy/test_catalogue.py`, where the sweeps over
+    `every_case` are for these Rows alone (weights, order, logits, two classes, corners,
+    bad data), as in `tests/tensors/test_catalogue.py` (eager, graphs, XLA, 16 bits,
+    gradients). Groups are in `tests/numpy/test_groups.py`, `tests/tensors/` and
+    `tests/keras/test_groups.py`.
 
     Attributes:
-      array: turns a result into a flat float array.
-      differentiable: whether gradients in the predictions are tested.
+      array: turns a result into a flat float array, which the tests compare.
+      differentiable: whether gradients in the predictions equal finite differences.
       zeros: whether the data have probabilities of 0, where a score may be infinite.
-      scale_free: whether equal weights of any size, or only below 1, have no effect.
-      slow: whether its graphs are so large that only few of them are built.
-      value: a NumPy function with the value of the metric, if another than the row's.
+      value: a NumPy function with the value of the metric, if another than the Row's.
     """
 
     jumps: bool = True
     array: Callable[[Any], np.ndarray] = lambda value: np.atleast_1d(np.asarray(value))
     differentiable: bool = False
     zeros: bool = True
-    scale_free: bool = True
-    slow: bool = False
     value: Callable[..., Any] | None = None
 
     outputs = (3,)
@@ -279,67 +301,12 @@ class Row(Swept):
         return bad_keras_data(bad)
 
 
-class Forecasts:
-    """The data that Keras receives for real-valued forecasts.
-
-    Attributes:
-      units: size of the last axis of the metric's `y_pred`.
-    """
-
-    units: int
-    activation = None
-    keras_shapes = KERAS_SHAPES
-    good_labels = (0.5, 1.0, -1.0, 2.0)
-
-    @property
-    def outputs(self):
-        return (self.units,)
-
-    def labels(self, rng, n):
-        return rng.normal(size=n).astype(np.float32)
-
-    def lattice(self, rng, n=40):
-        """Makes numbers that bfloat16 holds exactly."""
-
-        def draw(*shape):
-            return (rng.integers(-32, 33, shape) / 16).astype(np.float32)
-
-        weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], n)
-        weights[0] = 1.0
-        predictions = np.sort(draw(n, self.units), axis=1)
-        return Data(draw(n), predictions, weights)
-
-    def metric_values(self):
-        return ["label nan", "nan prediction", "negative weight", "nan weight"]
-
-    def bad_keras_data(self, bad):
-        labels = np.array(self.good_labels)
-        forecasts = np.ones([4, self.units]) / 2
-
-        def wrong(array, value):
-            array = array.copy()
-            array.reshape(-1)[2] = value
-            return array
-
-        word, change = {
-            "rank": ("y_pred", {"y_pred": forecasts[None, None]}),
-            "lengths": ("y_true", {"y_true": labels[:3]}),
-            "swapped": ("swapped|y_pred", {"y_true": forecasts, "y_pred": labels}),
-            "empty": ("y_true", {"y_true": labels[:0], "y_pred": forecasts[:0]}),
-            "ragged": ("y_true", {"y_true": [[0.0], [1.0, 2.0], [1.0]]}),
-            "label nan": ("y_true", {"y_true": wrong(labels, np.nan)}),
-            "nan prediction": ("y_pred", {"y_pred": wrong(forecasts, np.nan)}),
-            "weight shape": ("sample_weight", {"weight": np.ones(3)}),
-            "negative weight": ("sample_weight", {"weight": wrong(np.ones(4), -1)}),
-            "nan weight": ("sample_weight", {"weight": wrong(np.ones(4), np.nan)}),
-        }[bad]
-        given = {"y_true": labels, "y_pred": forecasts, "weight": None} | change
-        return tuple(given.values()), word
-
-
 @kind
 class RealRow(Forecasts, Swept):
     """A score of real-valued forecasts, elementwise, and its streaming form.
+
+    These are `REAL_ROWS`. `tests/tensors/test_real_scores.py` compares both halves with
+    the reference, and tests shapes, precision, graphs and bad values.
 
     Attributes:
       make: makes all arguments but the options, from a generator and a shape.
@@ -383,7 +350,11 @@ class RealRow(Forecasts, Swept):
 
 @kind
 class DetectionRow(RealRow):
-    """A metric of scores that tell positive examples from negative ones."""
+    """A metric of scores that tell positive examples from negative ones.
+
+    `tests/numpy/test_detection.py` and `tests/tensors/test_detection.py` sweep over
+    `DETECTION_ROWS`, whose fields are those of a `RealRow`.
+    """
 
     scale: float = 1.0
     sketched: bool = True
@@ -409,21 +380,20 @@ class DetectionRow(RealRow):
 
 @kind
 class FunctionRow(Function):
-    """Any other function; the sweeps know nothing but its parameters.
+    """Any other function: `FUNCTION_ROWS`, and the plots: `PLOTS`.
+
+    The sweeps know nothing but its parameters. Its reference is in a test of its family
+    in `tests/numpy` that names it. `tests/numpy/test_interface.py` draws the plots.
 
     Attributes:
       make: makes the arguments, if the names of the parameters are not enough.
       fixed: options that every call has.
-      by_example: whether the function returns a value for each example.
       words: arguments that may hold strings, and missing values.
-      effective: whether weights give effective sizes.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
-    by_example: bool = False
     fixed: Options = dataclasses.field(default_factory=dict)
     words: tuple[str, ...] = ()
-    effective: bool = False
 
     def draw(self, rng, shape):
         made = self.make(rng, shape) if self.make else super().draw(rng, shape)
@@ -433,6 +403,9 @@ class FunctionRow(Function):
 @kind
 class MembersRow(FunctionRow):
     """A score of each example of an ensemble, and its mean as a streaming metric.
+
+    These Rows are among `FUNCTION_ROWS`; `tests/keras/test_ensemble.py` has in addition
+    the forms of ensembles that Keras receives.
 
     Attributes:
       outputs: shape of the predictions for one example.
@@ -485,10 +458,10 @@ class MembersRow(FunctionRow):
 
 @kind
 class SetRow(FunctionRow):
-    """A score of prediction sets, and its streaming form."""
+    """A score of prediction sets, and its streaming form, among `FUNCTION_ROWS`."""
 
     half: str | None = "numpy"
-    interval: bool = False
+    left_out: Mapping[str, str] = dataclasses.field(default_factory=lambda: NO_INTERVAL)
 
     outputs = (3,)
     keras_shapes = KERAS_SHAPES
@@ -525,7 +498,9 @@ class SetRow(FunctionRow):
 
 @kind
 class ForecastRow(Forecasts, FunctionRow):
-    """A score of predicted means and variances, and its streaming form."""
+    """A score of predicted means and variances, and its streaming form, among
+    `FUNCTION_ROWS`.
+    """
 
     scale: float = 10.0
 
@@ -545,6 +520,11 @@ class ForecastRow(Forecasts, FunctionRow):
 @kind
 class LossRow(Public):
     """A Keras loss: a score for each example, whose mean most often is a metric.
+
+    `tests/keras/losses.py` makes a test case of each of its options, which
+    `test_losses.py`, `test_penalties.py` and `test_trained_losses.py` sweep over;
+    `tests/keras/test_catalogue.py` compares its mean with the metric, and
+    `tests/tensors/test_loss_gradients.py` has the gradients.
 
     Attributes:
       metric: the Keras class of the mean, or else one that takes the same predictions.
@@ -569,21 +549,12 @@ class LossRow(Public):
 
 
 @kind
-class PlotRow(FunctionRow):
-    """A plot: draws into the axes it is given, or into a figure of its own.
-
-    Attributes:
-      figure: whether it makes a whole figure, so that it takes no axes.
-    """
-
-    half: str | None = "numpy"
-    interval: bool = False
-    figure: bool = False
-
-
-@kind
 class ObjectRow(Public):
-    """A class whose objects are made, copied and pickled, or a public module.
+    """A class that is no metric or loss of another Row, or a public module.
+
+    `tests/numpy/test_catalogue.py` and `tests/tensors/test_catalogue.py` copy
+    `OBJECTS`. `tests/keras/test_catalogue.py` makes `KERAS_OBJECTS`, layers, a callback
+    and metrics without a function, again from their configurations.
 
     Attributes:
       make: makes an object, from a half and a generator; None for a module.
@@ -592,14 +563,3 @@ class ObjectRow(Public):
 
     make: Callable[..., Any] | None = None
     halves: tuple[str, ...] = ("numpy", "tensors")
-
-
-@kind
-class KerasRow(Public):
-    """Another object for Keras: a layer, a callback, or a metric without a function.
-
-    Attributes:
-      make: makes an object, from a folder; its configuration, if any, makes it again.
-    """
-
-    make: Callable[..., Any]

@@ -1,5 +1,6 @@
 """Rows of all other functions, and of losses and plots."""
 
+import functools
 import math
 
 import numpy as np
@@ -9,11 +10,11 @@ from tests import penalty_references, references
 from tests.catalogue.classifiers import camel
 from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
+    NO_INTERVAL,
     ForecastRow,
     FunctionRow,
     LossRow,
     MembersRow,
-    PlotRow,
     SetRow,
 )
 
@@ -119,6 +120,11 @@ def _two_scores(rng, shape):
     return _scored(rng, shape, "scores_1", "scores_2")
 
 
+def _two_models(rng, shape):
+    given = {name: rng.random(shape) for name in ("first", "second")}
+    return {"labels": rng.integers(0, 2, shape), **given}
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -184,30 +190,38 @@ def _table_of_groups(rng, shape):
     }
 
 
-_CURVE = {"half": "numpy", "interval": False}
+_CURVE = {"half": "numpy", "left_out": NO_INTERVAL}
+_IN_FLOAT64 = {
+    "test_functions_lower_without_float64": "a small difference of two areas needs it"
+}
+# The sweep that compares weights with repeated examples.
+_WEIGHTS = "test_weights_and_masks_of_other_functions_count_as_repeated_examples"
 _COVERAGE = {"jumps": True, "kernel": "coverage"}
 _PIT = {"jumps": True, "kernel": "pit"}
 
 FUNCTION_ROWS = (
     # Calibration.
-    FunctionRow("bayesian_expected_calibration_error", random=True, interval=False),
+    FunctionRow(
+        "bayesian_expected_calibration_error", random=True, left_out=NO_INTERVAL
+    ),
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
     FunctionRow(
-        "calibrated_negative_log_likelihood",
+        "refined_negative_log_likelihood",
         fixed={"repeats": 1, "seed": 0},
         jumps=True,
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
+    FunctionRow("calibration_error_difference", make=_two_models, jumps=True, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(
         "calibration_by_group",
         make=_in_groups,
         unbounded=True,
         words=("groups",),
-        effective=True,
-        **_CURVE,
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "weights give effective sizes"},
     ),
     FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
     FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
@@ -220,7 +234,9 @@ FUNCTION_ROWS = (
         kernel="smooth",
     ),
     FunctionRow("corp_decomposition", half="numpy", jumps=True, unbounded=True),
-    FunctionRow("spiegelhalter_test", make=_of_an_event, jumps=True, interval=False),
+    FunctionRow(
+        "spiegelhalter_test", make=_of_an_event, jumps=True, left_out=NO_INTERVAL
+    ),
     *(
         FunctionRow(
             name,
@@ -258,7 +274,12 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("d_calibration", make=_at_own_times, half="numpy", jumps=True),
     FunctionRow("concordance_index", make=_risks, half="numpy", jumps=True),
-    FunctionRow("survival_at", make=_until, by_example=True, **_CURVE),
+    FunctionRow(
+        "survival_at",
+        make=_until,
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "it returns a value for each example"},
+    ),
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
@@ -269,7 +290,9 @@ FUNCTION_ROWS = (
     # Scores of distributions.
     *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.
-    FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
+    FunctionRow(
+        "risk_coverage_curve", jumps=True, left_out=NO_INTERVAL, kernel="ranking"
+    ),
     FunctionRow(
         "area_under_accuracy_rejection_curve",
         aliases=("auarc",),
@@ -283,7 +306,7 @@ FUNCTION_ROWS = (
         jumps=True,
         scale=9.0,
         kernel="oracle",
-        wide=True,  # A small difference of two areas.
+        left_out=_IN_FLOAT64,
     ),
     FunctionRow(
         "prediction_rejection_ratio",
@@ -291,7 +314,7 @@ FUNCTION_ROWS = (
         make=_of_losses,
         jumps=True,
         kernel="oracle",
-        wide=True,  # A small difference of two areas.
+        left_out=_IN_FLOAT64,
     ),
     FunctionRow("accuracy_confidence_curve", unbounded=True, **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
@@ -300,7 +323,7 @@ FUNCTION_ROWS = (
     *_functions(
         *("max_softmax", "max_logit", "energy"),
         make=_of_logits,
-        interval=False,
+        left_out=NO_INTERVAL,
         scale=9.0,
         kernel="largest logits",
     ),
@@ -351,7 +374,7 @@ FUNCTION_ROWS = (
         unbounded=True,
         kernel="waic",
     ),
-    FunctionRow("psis_loo", unbounded=True, interval=False),
+    FunctionRow("psis_loo", unbounded=True, left_out=NO_INTERVAL),
     FunctionRow("loo_pit", make=_left_out, **_CURVE),
     FunctionRow("compare_information_criteria", make=_logps, unbounded=True, **_CURVE),
     # Regression.
@@ -451,21 +474,33 @@ def _posteriors(rng, shape):
     return {"samples": {model: rng.gamma(9.0, 0.01, shape) for model in "ab"}}
 
 
+_plot = functools.partial(FunctionRow, half="numpy")
+
 PLOTS = (
-    PlotRow("accuracy_confidence_diagram"),
-    PlotRow("rejection_diagram", make=_rejected),
-    PlotRow("risk_coverage_diagram"),
-    PlotRow("reliability_diagram"),
-    PlotRow("drift_diagram", make=_of_two_periods),
-    PlotRow("decision_curve_diagram", make=_of_an_event),
-    PlotRow("murphy_diagram", make=_of_an_event),
-    PlotRow("posterior_diagram", make=_posteriors),
-    PlotRow("calibration_by_group_diagram", make=_table_of_groups),
-    PlotRow("ensemble_calibration_diagram"),
-    PlotRow("uncertainty_histogram"),
-    PlotRow("regression.plot_pit_histogram"),
-    PlotRow("regression.plot_reliability_diagram"),
-    PlotRow("regression.plot_uncertainty_vs_error"),
-    PlotRow("regression.create_calibration_report", figure=True),
-    PlotRow("regression.plot_calibration_comparison", make=_two_results, figure=True),
+    _plot("accuracy_confidence_diagram"),
+    _plot("rejection_diagram", make=_rejected),
+    _plot("risk_coverage_diagram"),
+    _plot("reliability_diagram"),
+    _plot("drift_diagram", make=_of_two_periods),
+    _plot("decision_curve_diagram", make=_of_an_event),
+    _plot("murphy_diagram", make=_of_an_event),
+    _plot("posterior_diagram", make=_posteriors),
+    _plot("calibration_by_group_diagram", make=_table_of_groups),
+    _plot("ensemble_calibration_diagram"),
+    _plot("uncertainty_histogram"),
+    _plot("regression.pit_diagram", aliases=("regression.plot_pit_histogram",)),
+    _plot(
+        "regression.reliability_diagram",
+        aliases=("regression.plot_reliability_diagram",),
+    ),
+    _plot(
+        "regression.uncertainty_error_diagram",
+        aliases=("regression.plot_uncertainty_vs_error",),
+    ),
+    _plot("regression.create_calibration_report"),
+    _plot(
+        "regression.calibration_comparison_diagram",
+        aliases=("regression.plot_calibration_comparison",),
+        make=_two_results,
+    ),
 )

@@ -89,7 +89,7 @@ def check(name: str, seed: int) -> str | None:
         )
     rtol = 1e-9 if dtype == np.float64 else 3e-4
     precise = 2 * target.precision
-    if name == "calibrated_negative_log_likelihood":
+    if name == "refined_negative_log_likelihood":
         # With gaps of two scales, 1e13 apart, terms of 1e-13 may cancel to 1e-24.
         rtol = max(rtol, 1e-5)
     for room, ours in done.items():

@@ -582,8 +582,8 @@ def test_a_loss_equals_the_mean_of_its_metric(row, rng):
 
 
 @pytest.mark.parametrize("row", catalogue.KERAS_OBJECTS, ids=lambda row: row.name)
-def test_other_objects_derive_from_keras_classes(row, tmp_path):
-    made = row.make(tmp_path)
+def test_other_objects_derive_from_keras_classes(row, rng):
+    made = row.make(um, rng)
     kinds = (keras.metrics.Metric, keras.layers.Layer, keras.callbacks.Callback)
     assert isinstance(made, kinds)
     if hasattr(made, "get_config"):

@@ -202,6 +202,19 @@ def test_certain_outcomes():
     assert (row.p_value, row.gap) == (1, 0)
 
 
+@pytest.mark.parametrize("weight", [None, 0.1, 0.3, 7.7])
+def test_a_group_of_just_the_least_size_is_tested(weight):
+    for size in range(2, 60):
+        data = {"correct": np.arange(size) % 2, "confidences": np.full(size, 0.4)}
+        if weight is not None:
+            data["sample_weight"] = np.full(size, weight)
+        for least, is_tested in ((size, True), (size + 1, False)):
+            table = um.calibration_by_group(
+                **data, groups=np.zeros(size), min_examples=least
+            )
+            assert len(table.tested) == is_tested, (size, least)
+
+
 def test_small_groups_are_listed_but_not_tested(rng):
     groups = ["large"] * 80 + ["small"] * 20
     table = um.calibration_by_group(

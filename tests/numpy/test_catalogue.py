@@ -28,13 +28,11 @@ from tests.fuzz import outcomes
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensors"]
 every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
-# With folds, each example is in a random fold, so repetition matters. With effective
-# sizes or a value for each example, weight 2 is not the same as the example twice.
+# With folds, each example is in a random fold, so repetition matters.
 WEIGHTED = [
     row
     for row in catalogue.FUNCTION_ROWS
-    if row.takes("sample_weight")
-    and not (row.random or row.effective or row.by_example or row.takes("folds"))
+    if row.takes("sample_weight") and not (row.random or row.takes("folds"))
 ]
 
 
@@ -113,21 +111,32 @@ def test_weights_count_as_repeated_examples(row, case, rng):
     )
 
 
-@each_with(
+# With `datapoints_per_bin` the bins depend on the total weight.
+every_scaled_case = each_with(
     "case",
-    # These depend on the total weight by definition.
     lambda row: [case for case in row.cases if "datapoints_per_bin" not in case],
-    [row for row in catalogue.FUNCTIONS if row.name != "bin_statistics"],
 )
-def test_scale_of_equal_weights_does_not_matter(row, case, rng):
+
+
+def check_equal_weights(row, case, rng, weight):
     arguments = row.data(rng).arguments()
-    for scale in (0.1, 1e-12, 1e12) if row.scale_free else (0.1, 1e-12):
-        weights = np.full(len(arguments["labels"]), scale)
-        np.testing.assert_allclose(
-            call(row, case, **arguments, sample_weight=weights),
-            call(row, case, **arguments),
-            atol=1e-12,
-        )
+    weights = np.full(len(arguments["labels"]), weight)
+    np.testing.assert_allclose(
+        call(row, case, **arguments, sample_weight=weights),
+        call(row, case, **arguments),
+        atol=1e-12,
+    )
+
+
+@every_scaled_case
+def test_scale_of_equal_weights_does_not_matter(row, case, rng):
+    for weight in (0.1, 1e-12):
+        check_equal_weights(row, case, rng, weight)
+
+
+@every_scaled_case
+def test_large_equal_weights_do_not_matter(row, case, rng):
+    check_equal_weights(row, case, rng, 1e12)
 
 
 @every_case
@@ -389,7 +398,6 @@ def shapes_to_resample(row):
             marks=[pytest.mark.exhaustive] * (i > 1),
         )
         for row in CALLABLES
-        if row.interval
         for i in range(8)
         for shape in shapes_to_resample(row)
     ],

@@ -11,7 +11,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy.calibrators import temperature_scaling
 from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
     TemperatureScaling,
-    calibrated_negative_log_likelihood,
+    refined_negative_log_likelihood,
 )
 
 
@@ -209,7 +209,7 @@ def test_files_that_are_no_temperature_raise(text, tmp_path):
         TemperatureScaling.load(path)
 
 
-# The calibrated likelihood.
+# The refined likelihood.
 
 
 def numbers(size, folds, seed, repeat):
@@ -254,13 +254,13 @@ def naive(labels, logits, folds=2, repeats=5, seed=0, weights=None):
         {"seed": 12},
     ],
 )
-def test_calibrated_likelihood_equals_a_loop(options, rng):
+def test_refined_likelihood_equals_a_loop(options, rng):
     labels, logits = network(rng, 203)
-    score = calibrated_negative_log_likelihood(labels, logits=logits, **options)
+    score = refined_negative_log_likelihood(labels, logits=logits, **options)
     assert isinstance(score, float)
     np.testing.assert_allclose(score, naive(labels, logits, **options), rtol=1e-7)
     weights = rng.uniform(0.1, 2, 203)
-    score = calibrated_negative_log_likelihood(
+    score = refined_negative_log_likelihood(
         labels, logits=logits, sample_weight=weights, **options
     )
     expected = naive(labels, logits, weights=weights, **options)
@@ -280,31 +280,29 @@ def test_folds_are_balanced_and_random():
     assert np.all(np.abs(shared[apart] - 1 / 3) < 5 * np.sqrt(2 / 9 / 400))
 
 
-def test_calibrated_likelihood_does_not_depend_on_scale_or_form(rng):
+def test_refined_likelihood_does_not_depend_on_scale_or_form(rng):
     labels, logits = network(rng)
-    expected = calibrated_negative_log_likelihood(labels, logits=logits, seed=0)
+    expected = refined_negative_log_likelihood(labels, logits=logits, seed=0)
     for scale in (1e-6, 3.0, 1e6):
-        score = calibrated_negative_log_likelihood(
-            labels, logits=logits * scale, seed=0
-        )
+        score = refined_negative_log_likelihood(labels, logits=logits * scale, seed=0)
         np.testing.assert_allclose(score, expected, rtol=1e-10)
     p = special.softmax(logits, axis=1)
-    score = calibrated_negative_log_likelihood(labels, probabilities=p, seed=0)
+    score = refined_negative_log_likelihood(labels, probabilities=p, seed=0)
     np.testing.assert_allclose(score, expected, rtol=1e-10)
     binary = labels > 1
     margin = logits[:, 2] - logits[:, 0]
-    score = calibrated_negative_log_likelihood(binary, logits=margin, seed=0)
-    other = calibrated_negative_log_likelihood(
+    score = refined_negative_log_likelihood(binary, logits=margin, seed=0)
+    other = refined_negative_log_likelihood(
         binary, probabilities=special.expit(margin), seed=0
     )
     np.testing.assert_allclose(other, score, rtol=1e-10)
 
 
-def test_calibrated_likelihood_is_near_that_at_the_best_temperature(rng):
+def test_refined_likelihood_is_near_that_at_the_best_temperature(rng):
     labels, logits = network(rng, 2000)
     scaling = TemperatureScaling().fit(labels, logits)
     least = um.negative_log_likelihood(labels, logits=scaling.transform(logits))
-    score = calibrated_negative_log_likelihood(labels, logits=logits, seed=0)
+    score = refined_negative_log_likelihood(labels, logits=logits, seed=0)
     assert least < score < least + 0.02
     assert score < um.negative_log_likelihood(labels, logits=logits) - 0.05
 
@@ -312,11 +310,11 @@ def test_calibrated_likelihood_is_near_that_at_the_best_temperature(rng):
 def test_examples_that_do_not_count_are_in_no_fold(rng):
     labels, logits = network(rng)
     kept = (labels != 1) & (rng.uniform(size=500) < 0.7)
-    expected = calibrated_negative_log_likelihood(
+    expected = refined_negative_log_likelihood(
         labels[kept], logits=logits[kept], seed=0
     )
     logits[~kept] = np.nan
-    score = calibrated_negative_log_likelihood(
+    score = refined_negative_log_likelihood(
         labels,
         logits=logits,
         sample_weight=kept | (labels == 1),
@@ -329,13 +327,13 @@ def test_examples_that_do_not_count_are_in_no_fold(rng):
 def test_folds_with_an_infinite_temperature_have_uniform_forecasts():
     logits = np.array([[1.0, 0.0]] * 4)
     # All decisions are wrong, so the best temperature is infinite.
-    score = calibrated_negative_log_likelihood([1] * 4, logits=logits)
+    score = refined_negative_log_likelihood([1] * 4, logits=logits)
     np.testing.assert_allclose(score, np.log(2), rtol=1e-14)
 
 
 def test_labels_of_probability_0_give_an_infinite_score(rng):
     labels, logits = network(rng)
     logits[7, labels[7]] = -np.inf
-    assert calibrated_negative_log_likelihood(labels, logits=logits) == np.inf
+    assert refined_negative_log_likelihood(labels, logits=logits) == np.inf
     p = [[1.0, 0.0], [0.4, 0.6]] * 3
-    assert calibrated_negative_log_likelihood([1, 0] * 3, probabilities=p) == np.inf
+    assert refined_negative_log_likelihood([1, 0] * 3, probabilities=p) == np.inf

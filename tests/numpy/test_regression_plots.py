@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 pytestmark = pytest.mark.usefixtures("close_figures")
 
 # These plots draw one model into one Axes.
-SINGLE = [plots.plot_reliability_diagram, plots.plot_uncertainty_vs_error]
+SINGLE = [plots.reliability_diagram, plots.uncertainty_error_diagram]
 PLOTS = [*SINGLE, plots.create_calibration_report]
 
 
@@ -48,7 +48,7 @@ def line(ax, label):
 
 def test_reliability_line_is_the_coverage(rng, ax):
     data = forecasts(rng, scale=1.5)
-    returned = plots.plot_reliability_diagram(*data, n_bins=7, ax=ax, color="black")
+    returned = plots.reliability_diagram(*data, n_bins=7, ax=ax, color="black")
     assert returned is ax
     levels = np.linspace(0.1, 0.99, 7)
     observed = coverages(*data, levels)
@@ -66,7 +66,7 @@ def test_reliability_line_is_the_coverage(rng, ax):
 def test_shade_shows_whether_forecasts_are_over_or_underconfident(
     rng, ax, scale, shaded, absent
 ):
-    plots.plot_reliability_diagram(*forecasts(rng, 1000, scale), ax=ax, show_ece=False)
+    plots.reliability_diagram(*forecasts(rng, 1000, scale), ax=ax, show_ece=False)
     assert {shaded, "Observed", "Perfect calibration"} == set(legend(ax))
     (area,) = ax.collections
     (polygon,) = area.get_paths()
@@ -79,7 +79,7 @@ def test_shade_shows_whether_forecasts_are_over_or_underconfident(
 def test_calibrated_forecasts_have_no_shade(ax):
     # Central intervals of any level hold that share of these z-scores.
     z = stats.norm.ppf((1 + (np.arange(100) + 0.5) / 100) / 2)
-    plots.plot_reliability_diagram(0 * z, 1 + 0 * z, z, n_bins=1, ax=ax)
+    plots.reliability_diagram(0 * z, 1 + 0 * z, z, n_bins=1, ax=ax)
     assert "ECE = 0.000" in legend(ax)
     assert len(ax.collections) == 0
 
@@ -121,7 +121,7 @@ def test_comparison_draws_every_model(rng):
         "$b$": forecasts(rng, scale=2),
         3: list(forecasts(rng, scale=0.5)),
     }
-    figure = plots.plot_calibration_comparison(results, n_bins=5, figsize=(8, 3))
+    figure = plots.calibration_comparison_diagram(results, n_bins=5, figsize=(8, 3))
     assert isinstance(figure, mpl_figure.Figure)
     assert figure.get_size_inches().tolist() == [8, 3]
     left, right = figure.axes
@@ -152,7 +152,7 @@ def test_comparison_draws_every_model(rng):
 def test_comparison_has_the_colors_of_the_user(rng):
     results = {"a": forecasts(rng), "b": forecasts(rng)}
     colors = {"b": "red", "a": "#00ff00", "c": "blue"}
-    left, right = plots.plot_calibration_comparison(results, colors=colors).axes
+    left, right = plots.calibration_comparison_diagram(results, colors=colors).axes
     assert [drawn.get_color() for drawn in left.lines[:2]] == ["#00ff00", "red"]
     bars = right.containers[0]
     found = [mpl_colors.to_hex(bar.get_facecolor()) for bar in bars]
@@ -160,13 +160,13 @@ def test_comparison_has_the_colors_of_the_user(rng):
 
 
 def test_comparison_of_a_model_without_error_is_drawn():
-    figure = plots.plot_calibration_comparison({"a": ([0] * 10, [1] * 10, [9] * 10)})
+    figure = plots.calibration_comparison_diagram({"a": ([0] * 10, [1] * 10, [9] * 10)})
     observed = figure.axes[0].lines[0].get_ydata()
     np.testing.assert_array_equal(observed, np.zeros(10))
     # At the level 0.1, a tenth of the z-scores is covered: no error.
     z = [0.0] + 9 * [9.0]
     data = np.zeros(10), np.ones(10), z
-    figure = plots.plot_calibration_comparison({"a": np.stack(data)}, n_bins=1)
+    figure = plots.calibration_comparison_diagram({"a": np.stack(data)}, n_bins=1)
     (bar,) = figure.axes[1].containers[0]
     assert bar.get_width() == 0
     figure.draw_without_rendering()
@@ -194,7 +194,7 @@ TRIPLE = ([0.0, 1.0], [1.0, 1.0], [0.5, 0.5])
 )
 def test_bad_comparisons_raise(options, message):
     with pytest.raises(ValueError, match=message):
-        plots.plot_calibration_comparison(**{"results": {"a": TRIPLE}, **options})
+        plots.calibration_comparison_diagram(**{"results": {"a": TRIPLE}, **options})
     assert plt.get_fignums() == []
 
 
@@ -203,7 +203,7 @@ def test_bad_comparisons_raise(options, message):
 
 def test_points_show_deviations_and_errors(rng, ax):
     means, variances, targets = forecasts(rng)
-    returned = plots.plot_uncertainty_vs_error(means, variances, targets, ax=ax)
+    returned = plots.uncertainty_error_diagram(means, variances, targets, ax=ax)
     assert returned is ax
     points, entry = ax.collections
     x, y = np.sqrt(variances), np.abs(targets - means)
@@ -232,20 +232,20 @@ def test_points_show_deviations_and_errors(rng, ax):
 )
 @pytest.mark.filterwarnings("error")
 def test_correlation_of_a_constant_is_undefined(data):
-    ax = plots.plot_uncertainty_vs_error(*data)
+    ax = plots.uncertainty_error_diagram(*data)
     ax.get_figure().draw_without_rendering()
     labels = ax.get_legend_handles_labels()[1]
     assert labels == ["Correlation undefined", "Error = deviation"]
 
 
 def test_correlation_can_be_left_out(rng, ax):
-    plots.plot_uncertainty_vs_error(*forecasts(rng), ax=ax, show_correlation=False)
+    plots.uncertainty_error_diagram(*forecasts(rng), ax=ax, show_correlation=False)
     assert legend(ax) == ["Examples", "Error = deviation"]
 
 
 def test_many_points_are_faint_and_rasterized(rng):
-    few = plots.plot_uncertainty_vs_error(*forecasts(rng, 50)).collections[0]
-    many = plots.plot_uncertainty_vs_error(*forecasts(rng, 20_000)).collections[0]
+    few = plots.uncertainty_error_diagram(*forecasts(rng, 50)).collections[0]
+    many = plots.uncertainty_error_diagram(*forecasts(rng, 20_000)).collections[0]
     assert few.get_alpha() > 5 * many.get_alpha() > 0
     assert many.get_rasterized()
     assert not few.get_rasterized()
@@ -304,7 +304,7 @@ def test_axis_label_tells_the_share_of_far_z_scores():
 def test_pit_bars_are_the_histogram(rng, ax):
     pit = rng.beta(0.7, 0.7, size=300)
     mask = rng.random(300) < 0.5
-    returned = plots.plot_pit_histogram(pit, 12, mask, ax=ax, consistency_band=None)
+    returned = plots.pit_diagram(pit, 12, mask, ax=ax, consistency_band=None)
     assert returned is ax
     counts, edges = np.histogram(pit[mask], np.linspace(0, 1, 13))
     bars = ax.containers[0]
@@ -317,7 +317,7 @@ def test_pit_bars_are_the_histogram(rng, ax):
 
 def test_pit_band_is_of_binomial_counts(rng, ax):
     n, bins = 80, 5
-    plots.plot_pit_histogram(rng.random(n), bins, ax=ax, consistency_band=0.9)
+    plots.pit_diagram(rng.random(n), bins, ax=ax, consistency_band=0.9)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
     low, high = (path.vertices[0, 1] for path in ends.get_paths())
     # Quantiles of the counts of uniform values, by simulation.
@@ -331,7 +331,7 @@ def test_pit_band_is_of_binomial_counts(rng, ax):
 def test_pit_plot_takes_intervals_of_samples(rng, ax):
     draws = rng.normal(size=[700, 7])
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
-    plots.plot_pit_histogram(pit, 10, ax=ax)
+    plots.pit_diagram(pit, 10, ax=ax)
     heights = [bar.get_height() for bar in ax.containers[0]]
     np.testing.assert_allclose(heights, regression.pit_histogram(pit).density)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
@@ -357,5 +357,5 @@ def test_bad_data_raise(plot):
         with pytest.raises(ValueError, match=message):
             plot(*data, **options)
     with pytest.raises(ValueError, match=r"`pit` must be in \[0, 1\]"):
-        plots.plot_pit_histogram([0.5, 1.5])
+        plots.pit_diagram([0.5, 1.5])
     assert plt.get_fignums() == []

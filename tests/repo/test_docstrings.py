@@ -69,6 +69,7 @@ def test_the_same_argument_has_the_same_words():
     assert [texts for texts in wordings.values() if len(texts) > 1] == []
 
 
+@pytest.mark.thorough
 def test_names_exist_without_docstrings():
     code = (
         "import uncertainty_metrics.numpy as um; [getattr(um, n) for n in um.__all__]"

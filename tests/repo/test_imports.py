@@ -197,6 +197,7 @@ def test_unknown_names_raise_attribute_errors():
             module.no_such_metric  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_keras_needs_neither_tensorflow_probability_nor_plots():
     code = """
 import uncertainty_metrics as um

@@ -46,6 +46,7 @@ def share_of_forbidden(row, function_of):
     return (large - small) / (np.dtype(np.float32).itemsize * (forbidden - allowed))
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # On random data estimates warn.
 @pytest.mark.parametrize("row", rows(harness.NUMPY))
 def test_numpy_makes_no_forbidden_array(row):
@@ -61,6 +62,7 @@ def largest(function, arguments):
     return max(math.prod(map(int, shape.split(","))) for shape in shapes)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", rows(harness.XLA))
 @pytest.mark.first(8)
 def test_graphs_make_no_forbidden_array(row):
@@ -70,6 +72,7 @@ def test_graphs_make_no_forbidden_array(row):
     assert found < row.growth.elements(*size)
 
 
+@pytest.mark.thorough
 def test_a_forbidden_array_is_found():
     row = next(row for row in memory.ROWS if row.name == "ece")
 

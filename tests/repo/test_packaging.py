@@ -22,6 +22,7 @@ def built(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_wheel_holds_the_package(built):
     (wheel,) = built.glob("*.whl")
     assert check_wheel.contents(wheel) == check_wheel.shipped()
@@ -38,6 +39,7 @@ def test_wheel_holds_the_package(built):
     assert "Apache-2.0" in text
 
 
+@pytest.mark.thorough
 def test_sdist_holds_the_sources_of_the_wheel(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as file:

@@ -12,7 +12,7 @@ import uncertainty_metrics.numpy as um_np
 from scripts import stubs, write_stubs
 from tests import catalogue
 from tests.catalogue.kinds import Swept
-from uncertainty_metrics.keras import _base, _options
+from uncertainty_metrics.keras import _base
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The page of other words leads to the names, but describes none of them.
@@ -76,6 +76,14 @@ def untested(rows):
     return complaints
 
 
+def test_tests_that_rows_leave_out_exist():
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    names = set(re.findall(r"^def (test_\w+)", "\n".join(texts), re.MULTILINE))
+    for row in catalogue.CATALOGUE:
+        assert row.left_out.keys() <= names, row.name
+        assert all(row.left_out.values()), row.name
+
+
 def test_functions_whose_rows_have_no_reference_have_tests():
     complaints = untested(catalogue.CALLABLES)
     assert not complaints, "\n".join(complaints)
@@ -101,7 +109,7 @@ def test_directions_are_those_of_the_docstrings():
 def test_every_keras_metric_says_which_values_are_better():
     for name, value in public(um).items():
         if inspect.isclass(value) and issubclass(value, _base.SumsMetric):
-            _options.check_direction(value)
+            _base.check_direction(value)
             row = next((r for r in catalogue.METRICS if r.metric == name), None)
             if row is not None and value._has_direction:
                 assert {"up": "larger", "down": "smaller"}[value._direction] == (
@@ -146,6 +154,7 @@ def test_every_public_name_is_in_the_tables_of_the_guide():
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.mark.thorough
 def test_package_catalogue_guide_and_reference_have_the_same_names():
     pytest.importorskip("mkdocs", reason="the reference needs the extra `docs`")
     from scripts import docs_hooks

@@ -75,6 +75,7 @@ def test_values_equal_those_of_class_1(room, name, weighted, rng):
     np.testing.assert_array_equal(value, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ONLY_NUMPY])
 def test_graphs_have_the_eager_values(name, rng):
     correct, confidences = answers(rng)

@@ -43,6 +43,7 @@ def test_names_of_tensors_and_metrics_have_the_default():
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["vector", "column", "columns"])
 def test_none_means_what_the_form_says(name, form, rng):
@@ -67,6 +68,7 @@ def test_none_means_what_the_form_says(name, form, rng):
         assert not np.allclose(found, other)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["ece", "smece", "debiased_calibration_error", "sce"])
 @pytest.mark.parametrize("last", [1, 2, None])
 def test_graphs_tell_the_form_by_static_shapes(name, last, rng):

@@ -67,6 +67,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.first(2, "thorough")
 @table(SMOOTH)
 @pytest.mark.first(4)
 def test_quadrature_equals_scipy(name, parameters):
@@ -81,6 +82,7 @@ def test_quadrature_equals_scipy(name, parameters):
             np.testing.assert_allclose(scores, expected, rtol=rtol)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("dtype", "df"), [(tf.float64, 0.515), (tf.float32, 0.51)])
 @pytest.mark.first(1)
 def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
@@ -152,6 +154,7 @@ WRAPPERS = [
 ]
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("i", range(len(MIXTURES)))
 @pytest.mark.filterwarnings("ignore:overflow encountered in exp")
 @pytest.mark.first(2)
@@ -197,6 +200,7 @@ def narrow(logits, loc):
     return tfd.MixtureSameFamily(categorical, tfd.Laplace(loc, double(0.01)))
 
 
+@pytest.mark.thorough
 def test_gradients_of_mixtures_equal_finite_differences():
     y = np.array([-2.0, 0.0, 0.7, 1.0, 40.0])
 
@@ -232,6 +236,7 @@ def test_a_point_mass_at_the_end_of_the_support_equals_the_integral(zero):
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
+@pytest.mark.thorough
 def test_transformed_distributions_equal_closed_forms():
     labels = np.array([-20.0, -3.0, -0.5, 0.0, 0.7, 4.0])
     shift, scale = tfb.Shift(double(2.0)), tfb.Scale(double(-3.0))

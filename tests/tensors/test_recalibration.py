@@ -12,7 +12,7 @@ from uncertainty_metrics.numpy.calibrators import (
     temperature_scaling as np_recalibration,
 )
 from uncertainty_metrics.ops import _inputs, _temperature
-from uncertainty_metrics.tensors import calibrated_likelihood
+from uncertainty_metrics.tensors import refined_likelihood
 
 ROOMS = (um_np, um)
 RTOL = {np.float32: 2e-5, np.float64: 1e-10}
@@ -30,7 +30,7 @@ def fits(labels, logits=None, **options):
 
 
 def _likelihood(room, labels, logits=None, probabilities=None, **options):
-    return room.calibrated_negative_log_likelihood(
+    return room.refined_negative_log_likelihood(
         labels, probabilities, logits, **options
     )
 
@@ -39,6 +39,7 @@ def likelihoods(*data, **options):
     return [np.asarray(_likelihood(room, *data, **options)) for room in ROOMS]
 
 
+@pytest.mark.first(2, "thorough")
 @every_dtype
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_temperature_equals_numpy(dtype, scale, rng):
@@ -100,11 +101,12 @@ def test_impossible_classes_and_rows_without_weight_equal_numpy(rng):
     np.testing.assert_allclose(found.transform(live), exact.transform(live), rtol=1e-10)
 
 
+@pytest.mark.first(1, "thorough")
 @every_dtype
 @pytest.mark.parametrize(
     "options", [{"seed": 0}, {"folds": 5, "repeats": 3, "seed": 2**31}]
 )
-def test_calibrated_likelihood_equals_numpy(dtype, options, rng):
+def test_refined_likelihood_equals_numpy(dtype, options, rng):
     labels, logits = network(rng, dtype=dtype)
     weights = rng.uniform(0, 2, 400) * (rng.uniform(size=400) < 0.8)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -126,7 +128,7 @@ def test_folds_of_rows_far_smaller_than_the_largest_by_hand():
     # The first row alone has the temperature 3 / ln(2), and the second none.
     expected = (float(logits[1, 0]) * np.log(2) / 3 + np.log(3)) / 2
     for room, rtol in ((um_np, 1e-9), (um, 1e-3)):
-        value = room.calibrated_negative_log_likelihood(
+        value = room.refined_negative_log_likelihood(
             [1, 1], logits=logits, folds=2, repeats=1
         )
         np.testing.assert_allclose(value, expected, rtol=rtol)
@@ -136,7 +138,7 @@ def test_folds_equal_numpy():
     count, keys = np_recalibration.fold_keys(7, 3, 2**32 - 1)
     for key in keys:
         expected = np_recalibration._fold_numbers(1000, count, key)
-        found = calibrated_likelihood._fold_numbers(
+        found = refined_likelihood._fold_numbers(
             tf.range(1000), count, tf.constant(key)
         )
         np.testing.assert_array_equal(found, expected)
@@ -148,11 +150,12 @@ def temperature(labels, logits, weights):
 
 
 def likelihood(labels, logits, weights):
-    return um.calibrated_negative_log_likelihood(
+    return um.refined_negative_log_likelihood(
         labels, logits=logits, sample_weight=weights, seed=0
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "dtype", "jit_compile"),
     [
@@ -177,7 +180,7 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
         if function is temperature:
             scaling = um_np.TemperatureScaling()
             return scaling.fit(labels, logits, sample_weight=weights).temperature
-        return um_np.calibrated_negative_log_likelihood(
+        return um_np.refined_negative_log_likelihood(
             labels, logits=logits, sample_weight=weights, seed=0
         )
 
@@ -205,6 +208,7 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
         np.testing.assert_allclose(compiled(*worst), np.log(3), rtol=1e-6)
 
 
+@pytest.mark.first(1, "thorough")
 @every_dtype
 def test_temperature_of_probabilities_equals_numpy(dtype, rng):
     labels, logits = network(rng)

@@ -158,6 +158,7 @@ GRAPHS = [
 ]
 
 
+@pytest.mark.thorough
 @rows(GRAPHS)
 def test_graphs_of_any_size_equal_eager_values_and_give_nan_for_bad_ones(row, rng):
     case = row.cases[-1]
@@ -497,6 +498,7 @@ def test_temperature_scaling_refuses_bad_data(room):
 Y = np.array([-1.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.5, 7.0])
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize(
     ("distribution", "expected"),
     [

@@ -118,6 +118,7 @@ def test_likelihood_is_precise_where_probabilities_underflow(room):
     assert float(impossible) == np.inf
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", [tf.function, lambda function: function])
 def test_compiled_likelihood_of_large_logits_equals_numpy(run, rng, monkeypatch):
     monkeypatch.setattr(_execution, "_LARGE", 0)
@@ -479,6 +480,7 @@ def test_crossed_bounds_are_scored_as_quantiles(room):
         room.interval_score(y, [9.0, 9.0, 9.0], upper, alpha)
 
 
+@pytest.mark.thorough
 def test_means_of_many_float32_scores_do_not_drift():
     logits = tf.constant([[0.3, 0.1, -0.2]])
     one = um_np.brier_score([0], logits=np.asarray(logits))
@@ -507,7 +509,7 @@ def test_scorers_of_scikit_learn_pass_probabilities_by_position(room):
     np.testing.assert_allclose(-scorer(model, features, labels), expected, rtol=1e-6)
     for name, options in (
         ("negative_log_likelihood", {}),
-        ("calibrated_negative_log_likelihood", {"seed": 0}),
+        ("refined_negative_log_likelihood", {"seed": 0}),
     ):
         of_logits = getattr(room, name)(labels, logits=np.log(p), **options)
         of_p = getattr(room, name)(labels, p, **options)
@@ -529,6 +531,7 @@ def test_compiled_weighted_means_are_precise_in_float64(jit_compile, rng):
     np.testing.assert_allclose(score, um_np.brier_score(**data), rtol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("classes", [1, 3, 8, 19])
 def test_cross_entropy_of_large_logits_equals_that_of_tensorflow(rng, classes):
     logits = rng.normal(scale=5, size=(40, classes)).astype(np.float32)

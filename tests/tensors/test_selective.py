@@ -193,6 +193,7 @@ BAD_VALUES = (
 )
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("name", [*dict(FUNCTIONS), "ause", "risk_coverage_curve"])
 def test_bad_data_raise_and_are_nan_in_a_graph(name):
     for arguments, word in BAD + BAD_VALUES:
@@ -300,6 +301,7 @@ EQUAL = (
 )
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("name", [*LOSS_FUNCTIONS, "risk_coverage_curve"])
 def test_bad_losses_raise_and_are_nan_in_a_graph(name):
     equal = EQUAL if name == "prr" else ()

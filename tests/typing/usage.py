@@ -3,13 +3,13 @@
 from typing import Any, Literal
 
 import numpy as np
-import tensorflow as tf
 from typing_extensions import assert_type
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data._predictions import Model
+from uncertainty_metrics.ops._typing import Tensor
 
 labels = [0, 1, 1]
 probabilities = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
@@ -75,12 +75,12 @@ assert_type(
 assert_type(
     um_np.regression.evaluate_calibration(means, variances, targets), dict[str, float]
 )
-assert_type(um.regression.sharpness(variances), tf.Tensor)
-um.regression.plot_calibration_comparison({"a": (means, variances, targets)})
+assert_type(um.regression.sharpness(variances), Tensor)
+um.regression.calibration_comparison_diagram({"a": (means, variances, targets)})
 
-# The TensorFlow half.
-assert_type(um.ece(labels, probabilities), tf.Tensor)
-assert_type(um.aurc(labels, um.ece(labels, probabilities)), tf.Tensor)
+# The half of tensors.
+assert_type(um.ece(labels, probabilities), Tensor)
+assert_type(um.aurc(labels, um.ece(labels, probabilities)), Tensor)
 assert_type(um.__version__, str)
 metric = um.ExpectedCalibrationError(num_bins=10)
 assert_type(metric, um.ExpectedCalibrationError)
@@ -147,7 +147,7 @@ metric.update_state(labels, probabilities, weights=[1])  # type: ignore[call-arg
 _ = metric.bin_statistics.counts  # type: ignore[union-attr]
 um.regression.ence(means, variances, bins=3)  # type: ignore[call-arg]
 um.ece(labels, object())  # type: ignore[call-overload]
-_ = um.ece(labels, probabilities).value  # type: ignore[attr-defined]
+_ = um.ece(labels, probabilities).value  # type: ignore[union-attr]
 um.BrierLoss(reduction="median")  # type: ignore[arg-type]
 um.CRPSNormalLoss("log")  # type: ignore[arg-type]
 um.GaussianNLLLoss(scale_transform="softmax")  # type: ignore[arg-type]

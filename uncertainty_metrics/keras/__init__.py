@@ -12,6 +12,7 @@ all classes.
 from uncertainty_metrics.keras import layers, losses
 from uncertainty_metrics.keras.metrics import (
     bayesian_calibration,
+    brier_decompositions,
     calibration,
     cell_calibration,
     collection,
@@ -19,7 +20,9 @@ from uncertainty_metrics.keras.metrics import (
     debiased_calibration,
     detection,
     ensemble,
+    forecast_scores,
     named_calibration_errors,
+    refined_likelihood,
     regression,
     scoring_rules,
     selective,
@@ -27,6 +30,7 @@ from uncertainty_metrics.keras.metrics import (
 
 __all__ = [
     "bayesian_calibration",
+    "brier_decompositions",
     "calibration",
     "cell_calibration",
     "collection",
@@ -34,9 +38,11 @@ __all__ = [
     "debiased_calibration",
     "detection",
     "ensemble",
+    "forecast_scores",
     "layers",
     "losses",
     "named_calibration_errors",
+    "refined_likelihood",
     "regression",
     "scoring_rules",
     "selective",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import math
 import threading
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -39,7 +40,42 @@ from uncertainty_metrics.ops import (
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-register = _family.register
+_Metric = TypeVar("_Metric", bound="type[SumsMetric]")
+
+
+def register(metric: _Metric) -> _Metric:
+    """Registers a public metric, so that Keras can save it and load it.
+
+    Raises:
+      TypeError: the class does not say which of its values are better.
+    """
+    return _family.register(_checked(metric))
+
+
+def register_in(room: str) -> Callable[[_Metric], _Metric]:
+    """Returns a decorator that does the same, under the name `room.name`."""
+    return lambda metric: _family.register_in(room)(_checked(metric))
+
+
+def _checked(metric: _Metric) -> _Metric:
+    """Checks the direction of a class, and remembers the names of its arguments."""
+    check_direction(metric)
+    metric._arguments = tuple(inspect.signature(metric.__init__).parameters)[1:]
+    return metric
+
+
+def check_direction(metric: type[SumsMetric]) -> None:
+    """Raises TypeError unless a metric says which of its values are better."""
+    direction = getattr(metric, "_direction", None)
+    if direction in (("up", "down") if metric._has_direction else (None,)):
+        return
+    raise TypeError(
+        f"{metric.__module__.replace('.', '/')}.py: the class {metric.__name__} must "
+        'say which values are better. Write `_direction = "down"` into it for smaller '
+        'ones, `_direction = "up"` for larger ones, or `_has_direction = False` if '
+        f"neither is better. Received: _direction={direction!r}, "
+        f"_has_direction={metric._has_direction}"
+    )
 
 
 def _restored(
@@ -62,6 +98,8 @@ class SumsMetric(keras.metrics.Metric):
     # The examples without which the result is NaN, for a warning; None if it is always
     # defined.
     _needs: str | None = None
+    # The arguments of the constructor of the public class, for `get_config`.
+    _arguments: tuple[str, ...]
     # Whether a collection holds the metric.
     _is_member = False
 
@@ -89,6 +127,15 @@ class SumsMetric(keras.metrics.Metric):
             initializer="zeros",
             dtype=_sums.STATE_TYPE,
         )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        own = (name for name in self._arguments if name not in ("name", "dtype"))
+        return {**super().get_config(), **{name: self._option(name) for name in own}}
+
+    def _option(self, name: str) -> Any:
+        """Returns the value of an argument of the constructor."""
+        return getattr(self, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.get_config(), self.get_state())

@@ -9,6 +9,11 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import _classifier_scores, xp
 
 
+def checked_number(num_groups: Any) -> int | None:
+    """Returns the number of groups; raises ValueError unless it is one, or None."""
+    return None if num_groups is None else _checks.bins("num_groups", num_groups)
+
+
 def labels_and_groups(y_true: Any, num_groups: int | None) -> tuple[Any, Any]:
     """Returns the labels, and for a metric of groups the groups, else None.
 

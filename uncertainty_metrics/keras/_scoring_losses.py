@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics.keras import _family, _labels, _loss, _scorers
@@ -16,14 +15,17 @@ if TYPE_CHECKING:
 
 
 class ScoringLoss(_loss.Loss):
-    """A loss with a scorer, whose options are the arguments of the constructor."""
+    """The mean of the scores of a scorer, which is a dataclass of the options."""
 
-    _scorer_type: Callable[..., Any]
-
-    def _set_up(
-        self, reduction: _loss.Reduction, name: str | None, dtype: Any, **options: Any
+    def __init__(
+        self,
+        scorer: Any,
+        *,
+        reduction: _loss.Reduction,
+        name: str | None,
+        dtype: Any,
     ) -> None:
-        self._scorer = self._scorer_type(**options)
+        self._scorer = scorer
         super().__init__(reduction, name, dtype)
 
     @_execution.not_converted

@@ -18,8 +18,8 @@ from uncertainty_metrics.keras._family import keras
 from uncertainty_metrics.keras.metrics.bayesian_calibration import (
     BayesianExpectedCalibrationError,
 )
+from uncertainty_metrics.keras.metrics.brier_decompositions import BrierDecomposition
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
-from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
 from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy
 
 if TYPE_CHECKING:

@@ -10,16 +10,15 @@ checked, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from uncertainty_metrics.keras import _penalties, _scorers
-from uncertainty_metrics.keras._options import Option, flag, with_options
-from uncertainty_metrics.keras._penalties import ProperLoss, SoftNorm
+from uncertainty_metrics.keras import _family, _loss, _penalties, _scorers
 from uncertainty_metrics.keras._scoring_losses import (
     NormalLoss,
     PenalizedLoss,
     ScoringLoss,
 )
-from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
+from uncertainty_metrics.numpy.scoring.forecast_scores import SpreadEstimator
 
 __all__ = [
     "BrierLoss",
@@ -34,11 +33,7 @@ __all__ = [
 ]
 
 
-@with_options(
-    "from_logits, *, reduction, name, dtype, zero_based, ignore_index, sparse_labels",
-    "brier_loss",
-    zero_based=flag(),
-)
+@_family.register
 class BrierLoss(ScoringLoss):
     """Brier score of class probabilities: `sum_k p_k^2 - 2 p_y`.
 
@@ -52,9 +47,22 @@ class BrierLoss(ScoringLoss):
     class 1 of two.
 
     Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
       zero_based: whether to add 1, so that a certain and right forecast scores 0.
+      ignore_index: examples with this label are left out, and do not count in the mean.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.BrierLoss(from_logits=True)
       >>> float(loss([0, 1], [[0.0, 0.0], [0.0, 0.0]]))
       -0.5
@@ -76,16 +84,34 @@ class BrierLoss(ScoringLoss):
       >>> losses = [step() for _ in range(50)]
       >>> losses[-1] < -0.8 < losses[0]
       True
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
     """
 
-    _function = "brier_score"
-    _scorer_type = _scorers.Brier
+    def __init__(
+        self,
+        from_logits: bool = False,
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "brier_loss",
+        dtype: Any = None,
+        zero_based: bool = False,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None:
+        scorer = _scorers.Brier(
+            from_logits=from_logits,
+            zero_based=zero_based,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options(
-    "from_logits, *, reduction, name, dtype, ignore_index, sparse_labels",
-    "ranked_probability_loss",
-)
+@_family.register
 class RankedProbabilityLoss(ScoringLoss):
     """Ranked probability score of ordered classes: see `ranked_probability_score`.
 
@@ -93,17 +119,50 @@ class RankedProbabilityLoss(ScoringLoss):
     it depends on how close the classes are. Labels and predictions are as for
     `BrierLoss`; the classes are in ascending order.
 
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.RankedProbabilityLoss()
       >>> round(float(loss([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])), 6)
       0.67
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
     """
 
-    _function = "ranked_probability_score"
-    _scorer_type = _scorers.RankedProbability
+    def __init__(
+        self,
+        from_logits: bool = False,
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "ranked_probability_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None:
+        scorer = _scorers.RankedProbability(
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options("scale_transform, *, reduction, name, dtype", "crps_normal_loss")
+@_family.register
 class CRPSNormalLoss(NormalLoss):
     """Continuous ranked probability score of Normal forecasts.
 
@@ -115,17 +174,45 @@ class CRPSNormalLoss(NormalLoss):
     (from a `DistributionLambda` layer in tf_keras, or passed to the loss directly),
     whose scale is not transformed.
 
+    Args:
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.CRPSNormalLoss(scale_transform="identity")
       >>> round(float(loss([0.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])), 4)
       1.1168
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
 
-    _function = "crps_normal_score"
-    _scorer_type = _scorers.NormalCRPS
+    def __init__(
+        self,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "crps_normal_loss",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _scorers.NormalCRPS(
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options("scale_transform, *, reduction, name, dtype", "gaussian_nll_loss")
+@_family.register
 class GaussianNLLLoss(NormalLoss):
     """Negative log-likelihood of Normal forecasts, constant included.
 
@@ -137,7 +224,21 @@ class GaussianNLLLoss(NormalLoss):
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
     parameter [..., 2], or is a TFP Normal, as for `CRPSNormalLoss`.
 
+    Args:
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.GaussianNLLLoss(scale_transform="exp")
       >>> round(float(loss([1.0], [[0.0, 0.0]])), 6)
       1.418939
@@ -147,15 +248,21 @@ class GaussianNLLLoss(NormalLoss):
       Distribution.
     """
 
-    _scorer_type = _scorers.GaussianNLL
+    def __init__(
+        self,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "gaussian_nll_loss",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _scorers.GaussianNLL(
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options(
-    "estimator, *, reduction, name, dtype, alpha",
-    "crps_sample_loss",
-    estimator=Option(SpreadEstimator, "fair"),
-    alpha=Option(float, ALPHA),
-)
+@_family.register
 class CRPSSampleLoss(ScoringLoss):
     """Continuous ranked probability score of samples: the mean of `crps_score`.
 
@@ -164,25 +271,48 @@ class CRPSSampleLoss(ScoringLoss):
     differentiable in the parameters of a model. Equal samples have equal gradients.
 
     Args:
-      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to
-        train few members) or "roll".
+      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to train
+        few members) or "roll".
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.CRPSSampleLoss(estimator="nrg")
       >>> float(loss([0.0], [[-1.0, 1.0]]))
       0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
 
-    _function = "crps_score"
-    _scorer_type = _scorers.TrainedSampleCRPS
+    def __init__(
+        self,
+        estimator: SpreadEstimator = "fair",
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "crps_sample_loss",
+        dtype: Any = None,
+        alpha: float = 0.95,
+    ) -> None:
+        scorer = _scorers.TrainedSampleCRPS(
+            estimator=estimator,
+            alpha=alpha,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options(
-    "quantiles, *, reduction, name, dtype",
-    "pinball_loss",
-    quantiles=Option(float | Sequence[float]),
-)
+@_family.register
 class PinballLoss(ScoringLoss):
     """Pinball (quantile) loss, the mean over the quantiles: see `pinball_loss`.
 
@@ -191,17 +321,40 @@ class PinballLoss(ScoringLoss):
 
     Args:
       quantiles: levels in (0, 1), a sequence of Q, or a number.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.PinballLoss([0.5, 0.75])
       >>> float(loss([1.0], [[0.0, 3.0]]))
       0.5
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
     """
 
-    _scorer_type = _scorers.MeanPinball
+    def __init__(
+        self,
+        quantiles: float | Sequence[float],
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "pinball_loss",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _scorers.MeanPinball(
+            quantiles=quantiles,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options("alpha, *, reduction, name, dtype", "interval_loss", alpha=Option(float))
+@_family.register
 class IntervalLoss(ScoringLoss):
     """Interval (Winkler) score of central prediction intervals: see `interval_score`.
 
@@ -211,39 +364,41 @@ class IntervalLoss(ScoringLoss):
 
     Args:
       alpha: in (0, 1); 0.1 for 90% intervals.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> loss = um.IntervalLoss(alpha=0.1)
       >>> float(loss([0.5, 3.0], [[0.0, 1.0], [0.0, 1.0]]))
       21.0
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
     """
 
-    _function = "interval_score"
-    _scorer_type = _scorers.Interval
+    def __init__(
+        self,
+        alpha: float,
+        *,
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "interval_loss",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _scorers.Interval(
+            alpha=alpha,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-_PENALIZED = {
-    "weight": Option(float, prose="factor of the penalty, >= 0."),
-    "proper_loss": Option(
-        ProperLoss,
-        "nll",
-        prose='the loss to which the penalty is added: "nll", the negative '
-        "log-likelihood (probabilities below 1e-7 count as 1e-7); "
-        '"brier", the Brier score; or None, for the penalty alone. It is smallest if '
-        "all examples have the same confidence, the accuracy.",
-    ),
-}
-
-
-@with_options(
-    "weight, from_logits, *, num_bins, temperature, norm, proper_loss, reduction, "
-    "name, dtype, ignore_index, sparse_labels",
-    "soft_calibration_loss",
-    **_PENALIZED,
-    num_bins=Option(int, 15),
-    temperature=Option(float, 0.01),
-    norm=Option(SoftNorm, "l2"),
-)
+@_family.register
 class SoftCalibrationLoss(PenalizedLoss):
     """A proper loss plus the soft-binned calibration error of the batch.
 
@@ -260,12 +415,30 @@ class SoftCalibrationLoss(PenalizedLoss):
     as they do in the mean. Each replica takes the error of its own part of a batch.
 
     Args:
+      weight: factor of the penalty, >= 0.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
       num_bins: number of bins B.
       temperature: T, at least 1e-6. Shares fall with the distance like a Normal density
         of standard deviation (T / 2)^(1/2).
       norm: "l1" (p = 1) or "l2" (p = 2).
+      proper_loss: the loss to which the penalty is added: "nll", the negative log-
+        likelihood (probabilities below 1e-7 count as 1e-7); "brier", the Brier score;
+        or None, for the penalty alone. It is smallest if all examples have the same
+        confidence, the accuracy.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> y_true, y_pred = [0, 1], [[0.75, 0.25], [0.75, 0.25]]
       >>> loss = um.SoftCalibrationLoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
@@ -278,16 +451,35 @@ class SoftCalibrationLoss(PenalizedLoss):
       Calibration Objectives for Neural Networks.
     """
 
-    _scorer_type = _penalties.SoftCalibration
+    def __init__(
+        self,
+        weight: float,
+        from_logits: bool = False,
+        *,
+        num_bins: int = 15,
+        temperature: float = 0.01,
+        norm: _penalties.SoftNorm = "l2",
+        proper_loss: _penalties.ProperLoss = "nll",
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "soft_calibration_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None:
+        scorer = _penalties.SoftCalibration(
+            weight=weight,
+            from_logits=from_logits,
+            num_bins=num_bins,
+            temperature=temperature,
+            norm=norm,
+            proper_loss=proper_loss,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 
 
-@with_options(
-    "weight, from_logits, *, bandwidth, proper_loss, reduction, name, dtype, "
-    "ignore_index, sparse_labels",
-    "mmce_loss",
-    **_PENALIZED,
-    bandwidth=Option(float, 0.2),
-)
+@_family.register
 class MMCELoss(PenalizedLoss):
     """A proper loss plus the squared maximum mean calibration error of the batch.
 
@@ -305,9 +497,27 @@ class MMCELoss(PenalizedLoss):
     replica takes the error of its own part of a batch.
 
     Args:
+      weight: factor of the penalty, >= 0.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
       bandwidth: h, at least 0.02.
+      proper_loss: the loss to which the penalty is added: "nll", the negative log-
+        likelihood (probabilities below 1e-7 count as 1e-7); "brier", the Brier score;
+        or None, for the penalty alone. It is smallest if all examples have the same
+        confidence, the accuracy.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: type of the arithmetic; under Keras 3, "float64" keeps the precision of
+        float64 predictions.
+      ignore_index: examples with this label are left out, and do not count in the mean.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+
+    Raises:
+      ValueError: an argument is not as described; for wrong labels and predictions only
+        in eager execution.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> y_true, y_pred = [0, 1, 0], [[0.75, 0.25], [0.75, 0.25], [1.0, 0.0]]
       >>> loss = um.MMCELoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
@@ -320,4 +530,25 @@ class MMCELoss(PenalizedLoss):
       Networks from Kernel Mean Embeddings.
     """
 
-    _scorer_type = _penalties.KernelCalibration
+    def __init__(
+        self,
+        weight: float,
+        from_logits: bool = False,
+        *,
+        bandwidth: float = 0.2,
+        proper_loss: _penalties.ProperLoss = "nll",
+        reduction: _loss.Reduction = "sum_over_batch_size",
+        name: str | None = "mmce_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None:
+        scorer = _penalties.KernelCalibration(
+            weight=weight,
+            from_logits=from_logits,
+            bandwidth=bandwidth,
+            proper_loss=proper_loss,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)

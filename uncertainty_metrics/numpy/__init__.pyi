@@ -36,6 +36,7 @@ from .calibration.bins.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
+from .calibration.bins.error_difference import (calibration_error_difference as calibration_error_difference)
 from .calibration.watching.calibration_by_group import (calibration_by_group as calibration_by_group)
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
 from .summaries.summary import Summary as Summary
@@ -214,7 +215,7 @@ from .information.leave_one_out import loo_pit as loo_pit
 # Recalibration.
 from .calibrators.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
-    calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
+    refined_negative_log_likelihood as refined_negative_log_likelihood,
 )
 from .calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,

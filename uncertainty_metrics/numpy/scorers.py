@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks, _directions
-from uncertainty_metrics._calibration_spec import REQUIRED
+from uncertainty_metrics._calibration_spec import is_required
 from uncertainty_metrics.numpy import _missing
 
 __all__ = ["make_scorers"]
@@ -99,7 +99,7 @@ def _is_metric(name: str) -> bool:
     return (
         first.name == "labels"
         and [option.name for option in options[:1]] == ["probabilities"]
-        and all(option.default not in (option.empty, REQUIRED) for option in options)
+        and not any(map(is_required, options))
         and str(signature.return_annotation).startswith("float")
     )
 

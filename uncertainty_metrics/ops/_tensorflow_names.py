@@ -24,6 +24,8 @@ import numpy as np
 from keras import ops
 
 _IS_JAX = keras.backend.backend() == "jax"
+_native: Any
+_tensor_type: Any
 if _IS_JAX:
     import jax
     import jax.numpy as jnp
@@ -32,7 +34,7 @@ if _IS_JAX:
     _native, _tensor_type = jnp, jax.Array
 else:
     import torch
-    from torch import special as _special
+    import torch.special as _special
 
     _native, _tensor_type = torch, torch.Tensor
 

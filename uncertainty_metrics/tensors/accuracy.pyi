@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import GroupValues
 
 @overload
@@ -16,7 +15,7 @@ def accuracy(
     labels_predicted: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Accuracy: the share of right decisions.
 
     Args:

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def bayesian_expected_calibration_error(
     num_bins: int,
@@ -22,7 +21,7 @@ def bayesian_expected_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
     The ECE of a finite data set does not tell how far it may be from the truth; its
@@ -101,7 +100,7 @@ def bayesian_expected_calibration_error(
 def probability_of_lower_calibration_error(
     samples_a: TensorLike,
     samples_b: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Probability that model a has a lower calibration error than model b.
 
     Over all pairs of a draw a_i and a draw b_j of the two posteriors, taken as
@@ -118,9 +117,9 @@ def probability_of_lower_calibration_error(
     makes an ECE larger in each bin that is filled. For true probabilities spread evenly
     over [0, 1] and 10 bins, a constant forecast of 0.5 is preferred to the true
     probabilities with a probability of about 0.93, for 500 examples as for 20,000,
-    although both are calibrated. So do not choose between models by this number alone:
-    compare the intervals of `calibration_error_interval`, which take the noise into
-    account.
+    although both are calibrated. So do not choose between models by this number:
+    `calibration_error_difference` takes the noise out of both errors, and tests the
+    difference on the same examples.
 
     Args:
       samples_a: draws of the error of model a, finite, shape [S_a], such as the result

@@ -15,7 +15,7 @@ from typing import Any
 
 from uncertainty_metrics import _calibration_spec
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import CalibrationSpec, given
+from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy.calibration.bins import binned_errors as np_binned_errors
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
@@ -74,10 +74,10 @@ def general_calibration_error(
     positive_class,
 ):
     spec = CalibrationSpec(
-        binning_scheme=given(binning_scheme),
-        max_prob=given(max_prob),
-        class_conditional=given(class_conditional),
-        norm=given(norm),
+        binning_scheme=binning_scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        norm=norm,
         num_bins=num_bins,
         threshold=threshold,
         datapoints_per_bin=datapoints_per_bin,

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._calibration_spec import CalibrationKey
 from uncertainty_metrics.ops._binning import BinStatistics
 from uncertainty_metrics._results import GroupValues
@@ -85,7 +84,7 @@ def compute_all_metrics(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool | None = None,
-) -> dict[CalibrationKey, tf.Tensor]:
+) -> dict[CalibrationKey, Tensor]:
     """The general calibration error for every combination of its four choices.
 
     Args:
@@ -143,7 +142,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """General calibration error: every choice is an argument. Alias `gce`.
 
     With `max_prob` the score of an example is the probability of its decided class, and
@@ -265,7 +264,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor: ...
+) -> Tensor: ...
 
 @overload
 def general_calibration_error(

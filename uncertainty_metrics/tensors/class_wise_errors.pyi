@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import GroupValues
 
 @overload
@@ -22,7 +21,7 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
-) -> tf.Tensor:
+) -> Tensor:
     """Adaptive calibration error (ACE). Alias `ace`.
 
     Adaptive bins of the probability of every class, l1 norm, mean over the K classes,
@@ -108,7 +107,7 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
-) -> tf.Tensor:
+) -> Tensor:
     """Static calibration error (SCE). Alias `sce`.
 
     Even bins of the probability of every class, l1 norm, mean over the K classes:
@@ -195,7 +194,7 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
-) -> tf.Tensor:
+) -> Tensor:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
     ACE of the scores above `threshold`; n is the weight of these scores. Without the

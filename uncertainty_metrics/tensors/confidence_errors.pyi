@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import GroupValues
 
 @overload
@@ -23,7 +22,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Expected calibration error (ECE). Alias `ece`.
 
     Even bins of the probability of the decided class, l1 norm:
@@ -129,7 +128,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Maximum calibration error (MCE). Alias `mce`.
 
     Even bins of the probability of the decided class, largest gap of a non-empty bin,
@@ -224,7 +223,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
     Adaptive bins of the probability of the decided class, l2 norm, in the symbols of

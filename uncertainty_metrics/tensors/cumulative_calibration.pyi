@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import SpiegelhalterTest
 
 def averaged_two_bin_calibration_error(
@@ -19,7 +18,7 @@ def averaged_two_bin_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
     A threshold t divides n scores p_i in [0, 1] with outcomes y_i in {0, 1} into two
@@ -91,7 +90,7 @@ def kolmogorov_smirnov_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
     The largest gap between the cumulative outcomes and the cumulative scores, for n
@@ -158,7 +157,7 @@ def kuiper_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
     For n scores p_i in [0, 1] with outcomes y_i in {0, 1}, with the cumulative gap

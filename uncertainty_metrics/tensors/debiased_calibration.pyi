@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import ConfidenceInterval
 
 def calibration_error_interval(
@@ -152,7 +151,7 @@ def debiased_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     clusters: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
     The noise of the mean outcome of a bin adds its variance to the squared gap. Here an

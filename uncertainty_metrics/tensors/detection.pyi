@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def aupr(
     labels: TensorLike,
@@ -13,7 +12,7 @@ def aupr(
     positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the precision-recall curve, as the average precision.
 
     Over the distinct scores t_1 > t_2 > ..., with recall R_i and precision P_i of the
@@ -62,7 +61,7 @@ def auroc(
     positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the receiver operating characteristic curve.
 
     The probability that a positive example has a larger score than a negative one:
@@ -106,7 +105,7 @@ def fpr_at_tpr(
     positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """False positive rate at a true positive rate.
 
     The smallest share of the negative examples with score >= t, over the thresholds t

@@ -3,15 +3,14 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def crps_normal_score(
     labels: TensorLike,
     means: TensorLike,
     stddevs: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Continuous ranked probability score (CRPS) of Normal forecasts.
 
     With z = (y - mean) / stddev, and Phi and phi the Normal CDF and density:
@@ -50,7 +49,7 @@ def crps_score(
     estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
     alpha: float = 0.95,
     member_weights: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Continuous ranked probability score (CRPS) of samples of a forecast.
 
       CRPS = mean_i |x_i - y| - spread / 2
@@ -109,7 +108,7 @@ def energy_score(
     *,
     estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
     alpha: float = 0.95,
-) -> tf.Tensor:
+) -> Tensor:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
       ES = mean_i ||x_i - y|| - spread / 2
@@ -155,7 +154,7 @@ def interval_score(
     lower: TensorLike,
     upper: TensorLike,
     alpha: float,
-) -> tf.Tensor:
+) -> Tensor:
     """Interval (Winkler) score of central prediction intervals of level 1 - alpha.
 
       score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
@@ -193,7 +192,7 @@ def pinball_loss(
     labels: TensorLike,
     quantile_predictions: TensorLike,
     quantiles: float | Sequence[float] | np.ndarray,
-) -> tf.Tensor:
+) -> Tensor:
     """Pinball (quantile) loss of predicted quantiles.
 
     For the quantile q of level t:
@@ -235,7 +234,7 @@ def threshold_weighted_crps(
     *,
     estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
     alpha: float = 0.95,
-) -> tf.Tensor:
+) -> Tensor:
     """CRPS of samples, restricted to thresholds from `lower` to `upper`.
 
       twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
@@ -280,7 +279,7 @@ def weighted_interval_score(
     lower: TensorLike,
     upper: TensorLike,
     alphas: Sequence[float] | np.ndarray,
-) -> tf.Tensor:
+) -> Tensor:
     """Weighted interval score (WIS) of a median and K central prediction intervals.
 
       WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)

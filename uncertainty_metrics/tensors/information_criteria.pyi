@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
 
 def importance_sampling_cross_validation(

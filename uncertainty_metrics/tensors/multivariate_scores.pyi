@@ -2,14 +2,13 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def dawid_sebastiani_score(
     labels: TensorLike,
     predictive_samples: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Dawid-Sebastiani score of the mean and covariance of a multivariate forecast.
 
       DSS = log det S + (y - mean)^T S^-1 (y - mean)
@@ -48,7 +47,7 @@ def variogram_score(
     predictive_samples: TensorLike,
     p: float = 0.5,
     weights: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Variogram score of samples of a multivariate forecast.
 
     Over all ordered pairs (i, j) of the d coordinates, with x_k the m samples:

@@ -2,15 +2,14 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def energy(
     logits: TensorLike,
     *,
     temperature: float = 1.0,
-) -> tf.Tensor:
+) -> Tensor:
     """Free energy of logits: a score of being out of distribution.
 
       E = -T log sum_k exp(z_k / T)
@@ -43,7 +42,7 @@ def energy(
 
 def max_logit(
     logits: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Maximum logit: a score of being in distribution.
 
       max_k z_k
@@ -75,7 +74,7 @@ def max_logit(
 
 def max_softmax(
     logits: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Maximum softmax probability (MSP): a score of being in distribution.
 
       max_k exp(z_k) / sum_j exp(z_j)

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def area_under_accuracy_rejection_curve(
     labels: TensorLike | None = None,
@@ -16,7 +15,7 @@ def area_under_accuracy_rejection_curve(
     losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the accuracy-rejection curve (AUARC).
 
     The mean accuracy over all shares of rejected examples, the least confident first:
@@ -70,7 +69,7 @@ def area_under_sparsification_error_curve(
     losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the sparsification error curve (AUSE).
 
     The area under the risk-coverage curve less the area of an oracle, whose confidence
@@ -128,7 +127,7 @@ def prediction_rejection_ratio(
     losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Prediction rejection ratio (PRR): how near a confidence comes to an oracle.
 
     With A the area under the risk-coverage curve (`aurc`), A_oracle the area in the

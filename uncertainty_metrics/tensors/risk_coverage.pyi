@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import RiskCoverageCurve
 
 def area_under_generalized_risk_coverage_curve(
@@ -16,7 +15,7 @@ def area_under_generalized_risk_coverage_curve(
     correct: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the generalized risk-coverage curve (AUGRC).
 
     The generalized risk of a threshold is the share of all n examples that are decided
@@ -69,7 +68,7 @@ def area_under_risk_coverage_curve(
     losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Area under the risk-coverage curve (AURC): the mean risk over all coverages.
 
     The mean over k = 1, ..., n of the share of errors among the k most confident of n
@@ -130,7 +129,7 @@ def coverage_at_risk(
     risk: float = 0.05,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Largest coverage whose risk is at most `risk`.
 
     The coverages are those of `risk_coverage_curve`, which decides examples of equal
@@ -177,7 +176,7 @@ def excess_aurc(
     correct: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Excess AURC: the AURC less the AURC of the best order of the same examples.
 
     The best order has all right decisions first. With e errors among n examples:
@@ -232,7 +231,7 @@ def oracle_collaborative_accuracy(
     fraction: float = 0.01,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Accuracy if an oracle decides the least confident `fraction` of the examples.
 
     The oracle is always right and decides exactly this share. It may decide a part of a
@@ -280,7 +279,7 @@ def risk_at_coverage(
     coverage: float = 0.8,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Risk at the smallest coverage that is at least `coverage`.
 
     The coverages are those of `risk_coverage_curve`, which decides examples of equal

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 
 def brier_decomposition(
@@ -122,7 +121,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Brier score: the squared distance of the forecast from the outcome.
 
       Brier = sum_k p_k^2 - 2 p_y
@@ -191,7 +190,7 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
     Args:
@@ -254,7 +253,7 @@ def ranked_probability_score(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
 
     With F_k = p_0 + ... + p_k:

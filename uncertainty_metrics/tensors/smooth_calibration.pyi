@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def smooth_calibration_error(
     labels: TensorLike | None = None,
@@ -19,7 +18,7 @@ def smooth_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Smooth calibration error (smECE). Alias `smece`.
 
     For n scores p_i in [0, 1] with outcomes y_i in {0, 1}, and the Gaussian kernel K_s

@@ -21,11 +21,15 @@ from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
 __all__ = [
+    "calibration_comparison_diagram",
     "create_calibration_report",
+    "pit_diagram",
     "plot_calibration_comparison",
     "plot_pit_histogram",
     "plot_reliability_diagram",
     "plot_uncertainty_vs_error",
+    "reliability_diagram",
+    "uncertainty_error_diagram",
 ]
 
 PitPlot = Literal["histogram", "ecdf"]
@@ -42,7 +46,7 @@ _MAX_Z = 6.0
 _NUM_Z_BINS = 40
 
 
-def plot_reliability_diagram(
+def reliability_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
     targets: ArrayLike | None = None,
@@ -85,7 +89,7 @@ def plot_reliability_diagram(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
-      >>> ax = um.regression.plot_reliability_diagram(
+      >>> ax = um.regression.reliability_diagram(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
       ... )
       >>> ax.get_xlabel(), ax.get_ylabel()
@@ -173,7 +177,7 @@ def _figure(figsize: Any) -> Any:
     return _axes.new_figure(width, height)
 
 
-def plot_calibration_comparison(
+def calibration_comparison_diagram(
     results: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
     n_bins: int = 10,
     figsize: tuple[float, float] = (12, 5),
@@ -183,7 +187,7 @@ def plot_calibration_comparison(
 
     Args:
       results: a dict from the name of each model to (predictions, uncertainties,
-        targets), as `plot_reliability_diagram` takes them.
+        targets), as `reliability_diagram` takes them.
       n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       figsize: width and height of the figure in inches.
       colors: a dict from the name of each model to its color; by default colors that
@@ -204,7 +208,7 @@ def plot_calibration_comparison(
       ...     "small": ([0.0, 1.0, 2.0], [1.0, 1.0, 4.0], targets),
       ...     "large": ([0.4, 1.0, 4.0], [0.1, 0.1, 0.3], targets),
       ... }
-      >>> figure = um.regression.plot_calibration_comparison(results)
+      >>> figure = um.regression.calibration_comparison_diagram(results)
       >>> [tick.get_text() for tick in figure.axes[1].get_yticklabels()]
       ['small', 'large']
       >>> plt.close(figure)
@@ -279,7 +283,7 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
     return [given[name] for name in names]
 
 
-def plot_uncertainty_vs_error(
+def uncertainty_error_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
     targets: ArrayLike | None = None,
@@ -319,7 +323,7 @@ def plot_uncertainty_vs_error(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
-      >>> ax = um.regression.plot_uncertainty_vs_error(
+      >>> ax = um.regression.uncertainty_error_diagram(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
       ... )
       >>> ax.get_legend().get_texts()[0].get_text()
@@ -420,8 +424,8 @@ def create_calibration_report(
     figure = _figure(figsize)
     panels = figure.subplots(2, 2)
     color = _series.color(0)
-    plot_reliability_diagram(*data, **options, ax=panels[0, 0], color=color)
-    plot_uncertainty_vs_error(*data, **options, ax=panels[0, 1], color=color)
+    reliability_diagram(*data, **options, ax=panels[0, 0], color=color)
+    uncertainty_error_diagram(*data, **options, ax=panels[0, 1], color=color)
     ensemble.uncertainty_histogram(
         np.sqrt(forecasts.variances),
         density=False,
@@ -460,7 +464,7 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     _series.finish(ax, False, "z-scores")
 
 
-def plot_pit_histogram(
+def pit_diagram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
@@ -510,7 +514,7 @@ def plot_pit_histogram(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
-      >>> ax = um.regression.plot_pit_histogram(
+      >>> ax = um.regression.pit_diagram(
       ...     [0.1, 0.3, 0.4, 0.9], n_bins=2, ax=Figure().subplots()
       ... )
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
@@ -598,3 +602,9 @@ def _chance(counts: np.ndarray, level: float) -> np.ndarray:
     total, share = np.rint(np.sum(counts)), 1 / len(counts)  # Intervals split mass.
     tail = (1 - level) / 2
     return stats.binom.ppf([tail, 1 - tail], total, share) / (total * share)
+
+
+plot_reliability_diagram = reliability_diagram
+plot_calibration_comparison = calibration_comparison_diagram
+plot_uncertainty_vs_error = uncertainty_error_diagram
+plot_pit_histogram = pit_diagram

@@ -397,7 +397,7 @@ def draw_pit_histograms(models: dict[str, Regression], num_bins: int) -> Any:
     """Draws a histogram of the PIT values for each model."""
     return _panels(
         4.0,
-        lambda triple, **options: um.regression.plot_pit_histogram(
+        lambda triple, **options: um.regression.pit_diagram(
             um.regression.probability_integral_transform(*triple),
             num_bins,
             consistency_band=INTERVAL_LEVEL,
@@ -412,7 +412,7 @@ def draw_errors(models: dict[str, Regression]) -> Any:
     """Draws errors against predicted standard deviations, a panel for each model."""
     return _panels(
         4.4,
-        lambda triple, **options: um.regression.plot_uncertainty_vs_error(
+        lambda triple, **options: um.regression.uncertainty_error_diagram(
             *triple, **options
         ),
         _triples(models),

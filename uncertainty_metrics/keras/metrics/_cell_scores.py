@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.ops import _pooled_errors, _sums, xp
 
 
-class CellMetric(CalibrationMetric):
-    """A calibration error of the residuals, in the order of the scores of one group.
-
-    Subclasses define `_value`, which takes the residuals and the options of the class
-    alone.
-    """
+class CellMetric(GeneralCalibrationError):
+    """A calibration error of the residuals, in the order of the scores of one group."""
 
     _by_form = True
-    _value: Callable[..., xp.Tensor]
 
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        # The state has the same sums as for adaptive bins.
-        super()._set_up(name, dtype, binning_scheme="adaptive", **options)
+    def __init__(
+        self,
+        *,
+        num_classes: int | None,
+        from_logits: bool,
+        ignore_index: int | None,
+        name: str | None,
+        dtype: Any,
+        positive_class: bool | None,
+        sparse_labels: bool | None,
+        sketch_bits: int | None,
+    ) -> None:
+        super().__init__(
+            binning_scheme="adaptive",  # The state has the same sums.
+            max_prob=True,
+            class_conditional=False,
+            norm="l1",
+            num_classes=num_classes,
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            name=name,
+            dtype=dtype,
+            positive_class=positive_class,
+            sparse_labels=sparse_labels,
+            sketch_bits=sketch_bits,
+        )
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
-        residuals = _pooled_errors.of_sums(sums, dtype)
-        return self._value(residuals, *(getattr(self, name) for name in self._own))
+        return self._value(_pooled_errors.of_sums(sums, dtype))
+
+    def _value(self, residuals: _pooled_errors.Residuals) -> xp.Tensor:
+        """Returns the error of the residuals."""
+        raise NotImplementedError

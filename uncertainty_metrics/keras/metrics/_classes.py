@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _batches, _groups, _labels, _variables
-from uncertainty_metrics.keras._options import Metric
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base, _batches, _groups, _labels, _variables
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
-
 
 # The options on which the sums depend, besides the arguments in `_first_options`.
 _OF_SUMS = (
@@ -19,7 +18,7 @@ _OF_SUMS = (
 )
 
 
-class ClassMetric(Metric):
+class ClassMetric(_base.SumsMetric):
     """A metric of labels and class probabilities.
 
     Subclasses define `_batch_sums`, which adds up a batch, and `_explain`, a NumPy
@@ -28,11 +27,25 @@ class ClassMetric(Metric):
 
     _batch_sums: _variables.BatchSums
     _explain: Callable[..., object]
-    from_logits: bool
-    ignore_index: int | None
-    sparse_labels: bool | None
-    num_groups: int | None = None
-    multilabel: bool = False
+    multilabel = False
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        dtype: Any,
+        from_logits: bool,
+        ignore_index: int | None,
+        sparse_labels: bool | None,
+        num_groups: int | None = None,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        _checks.boolean("from_logits", from_logits)
+        _checks.one_of("sparse_labels", sparse_labels, (None, True, False))
+        self.from_logits = from_logits
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
+        self.sparse_labels = sparse_labels
+        self.num_groups = _groups.checked_number(num_groups)
 
     def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
         """Returns the first arguments of `_batch_sums`, for a number of classes, and

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _batches, _labels, _scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.numpy.ensemble import (
-    _predictions,
-    cross_entropy,
-    uncertainty,
-)
+from uncertainty_metrics.numpy.ensemble import _predictions, uncertainty
 from uncertainty_metrics.ops import _inputs, _members, to_numpy, xp
 from uncertainty_metrics.ops._members import Members
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
-
-_Scorer = TypeVar("_Scorer")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,15 +73,20 @@ class UncertaintyScorer:
 
 @dataclasses.dataclass(frozen=True)
 class MembersScorer(UncertaintyScorer):
-    """A scorer whose scores are a function of `Members`."""
+    """A scorer whose scores are a function of `Members`.
 
-    function: ClassVar[str]
-    value: ClassVar[Callable[..., xp.Tensor]]
+    Attributes:
+      value: this function.
+      numpy_function: has the same checks, and raises the error.
+    """
+
     ensemble_axis: int | None = 1
+    value: Callable[..., xp.Tensor] = dataclasses.field(kw_only=True)
+    numpy_function: Callable[..., object] = dataclasses.field(kw_only=True)
 
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         members = Members(batch.predictions, self.from_logits)
-        return _scorers.ExampleScores(type(self).value(members), members.right)
+        return _scorers.ExampleScores(self.value(members), members.right)
 
     def mistaken(self, batch: _scorers.Batch, counted: xp.Tensor) -> xp.Tensor:
         return Members(batch.predictions, self.from_logits).mistaken(counted)
@@ -103,7 +102,7 @@ class MembersScorer(UncertaintyScorer):
         return _members.flat_members(predictions), xp.shape(predictions)[:-2]
 
     def _explain(self, rows: np.ndarray) -> None:
-        getattr(uncertainty, self.function)(**{self._name: rows})
+        self.numpy_function(**{self._name: rows})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,11 +126,16 @@ class Knowledge(UncertaintyScorer):
 
 @dataclasses.dataclass(frozen=True)
 class CrossEntropyScorer(_scorers.ClassScorer):
-    """A score of the label, under the predictions of all members."""
+    """A score of the label, under the predictions of all members.
 
-    function: ClassVar[str]
-    value: ClassVar[Callable[..., xp.Tensor]]
+    Attributes:
+      value: a function of `Members` and labels, the scores.
+      numpy_function: has the same checks, and raises the error.
+    """
+
     ensemble_axis: int = 1
+    value: Callable[..., xp.Tensor] = dataclasses.field(kw_only=True)
+    numpy_function: Callable[..., object] = dataclasses.field(kw_only=True)
 
     def flatten(
         self, y_true: xp.Tensor, y_pred: xp.Tensor
@@ -153,7 +157,7 @@ class CrossEntropyScorer(_scorers.ClassScorer):
         )
         not_ignored = None if examples.weights is None else examples.weights > 0
         return _scorers.ExampleScores(
-            type(self).value(members, examples.labels),
+            self.value(members, examples.labels),
             members.right & examples.right & examples.usable,
             not_ignored,
         )
@@ -167,17 +171,12 @@ class CrossEntropyScorer(_scorers.ClassScorer):
         batch, labels = self.flatten(y_true, y_pred)
         _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
-            getattr(cross_entropy, self.function)(
+            self.numpy_function(
                 to_numpy(batch.labels),
                 **{self._predictions: to_numpy(batch.predictions)},
                 sample_weight=to_numpy(counted).reshape(-1),
                 ignore_index=self.ignore_index,
             )
-
-
-def scorer(kind: type[_Scorer], function: str, value: Any) -> type[_Scorer]:
-    """Returns the scorer class of a function, which computes scores by `value`."""
-    return type(function, (kind,), {"function": function, "value": staticmethod(value)})
 
 
 class UncertaintyMetric(MeanScore):

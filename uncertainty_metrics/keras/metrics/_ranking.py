@@ -7,12 +7,11 @@ takes the scores in a cell as equal, so it is the exact metric of rounded scores
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _batches, _computed, _family, _labels, _options
+from uncertainty_metrics.keras import _base, _batches, _computed, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy.selective import detection as np_detection
@@ -30,19 +29,6 @@ from uncertainty_metrics.ops import (
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
-
-with_options = functools.partial(
-    _options.with_options,
-    sketch_bits=_options.SHARED["sketch_bits"]._replace(
-        prose="log2 of the cells for each factor of 2 in the score, of a grid that is "
-        "equally fine everywhere, instead of the default grid."
-    ),
-)
-
-
-def positive_share(name: str, value: Any) -> float:
-    """Returns the value as a float; raises ValueError unless it is in (0, 1]."""
-    return _checks.share(name, value, zero=False)
 
 
 def _num_cells(bits: tuple[int, ...], real: bool) -> int:
@@ -79,20 +65,12 @@ def cell_sums(
     return _sums.Sums(None, hi, lo), batch.valid
 
 
-class RankingMetric(_options.Metric):
-    """A metric that is a function of a ranking.
+class RankingMetric(_base.SumsMetric):
+    """A metric that is a function of a ranking, `_value`."""
 
-    Subclasses define this function, `_value`, which also takes the options of the class
-    alone.
-    """
-
-    _value: Callable[..., xp.Tensor]
-    ignore_index: int | None
-    sketch_bits: int | None
-
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
-        bits = self.sketch_bits
+    def _make_cells(self, sketch_bits: int | None) -> None:
+        """Makes the state; `sketch_bits` is an argument of the constructor."""
+        self.sketch_bits = bits = _checks.sketch_bits(sketch_bits)
         default = _grid.RANKING_BITS[self._is_real]
         self._bits = default if bits is None else (bits,)
         cells = _num_cells(self._bits, self._is_real) + 1
@@ -123,13 +101,16 @@ class RankingMetric(_options.Metric):
         and NaN for examples for which it is not defined.
         """
         ranking, valid = self._read_ranking()
-        levels = (getattr(self, name) for name in self._own if name != "positive")
-        value = self._value(ranking, *levels)
+        value = self._value(ranking)
         nan = xp.constant(float("nan"), value.dtype)
         value = xp.where(self._is_defined(ranking), value, nan)
         if _execution.is_eager() and valid:
             self._warn_if_undefined(value)
         return xp.where(valid, value, nan)
+
+    def _value(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        """Returns the value of a ranking."""
+        raise NotImplementedError
 
     def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
         """Returns whether the value is defined for these examples, or none."""
@@ -153,6 +134,25 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
 
     _batch_sums = staticmethod(_selective_sums)
     _explain = staticmethod(np_risk_coverage.risk_coverage_curve)
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        dtype: Any,
+        from_logits: bool,
+        ignore_index: int | None,
+        sparse_labels: bool | None,
+        sketch_bits: int | None,
+    ) -> None:
+        super().__init__(
+            name=name,
+            dtype=dtype,
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        self._make_cells(sketch_bits)
 
     @property
     def _is_real(self) -> bool:
@@ -180,11 +180,25 @@ class DetectionMetric(RankingMetric):
     `_has_needed`, a function of a ranking.
     """
 
-    positive: np_detection.Positive
     _needs = "examples of both labels"
     _has_needed: Callable[[_ranking.Ranking], xp.Tensor] = staticmethod(
         _ranking.has_both
     )
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        dtype: Any,
+        ignore_index: int | None,
+        sketch_bits: int | None,
+        positive: np_detection.Positive,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype)
+        _checks.one_of("positive", positive, get_args(np_detection.Positive))
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
+        self.positive = positive
+        self._make_cells(sketch_bits)
 
     def _is_defined(self, ranking: _ranking.Ranking) -> xp.Tensor:
         return self._has_needed(ranking) | (ranking.total == 0)

@@ -76,8 +76,8 @@ class CoverageMetric(ForecastMetric):
 
     _reduce = staticmethod(_cell_sums)
 
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
+    def __init__(self, scorer: Any, *, name: str | None, dtype: Any) -> None:
+        super().__init__(scorer, name=name, dtype=dtype)
         self._build_sums((1, len(self._scorer.levels) + 1))
 
     @_computed.in_one_call

@@ -1,13 +1,12 @@
 """The base classes of streaming scoring rules.
 
-All but the decomposition are weighted means of the score of each example. The state is
-a sum of scores and a sum of weights, with the rounding errors of both, so that neither
-sum drifts.
+They are weighted means of the score of each example. The state is a sum of scores and a
+sum of weights, with the rounding errors of both, so that neither sum drifts.
 """
 
 from __future__ import annotations
 
-import warnings
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +20,12 @@ from uncertainty_metrics.keras import (
     _groups,
     _labels,
     _scorers,
-    _variables,
 )
-from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy._examples import Partition
-from uncertainty_metrics.numpy.scoring import (
-    brier_decompositions as np_brier_decompositions,
-)
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
-    _refined_likelihood,
     _sums,
     to_numpy,
     xp,
@@ -114,32 +107,32 @@ def _batch_sums(
     return _sums.Sums(None, hi, lo), valid
 
 
-def _decomposition_sums(
-    predictions: str,
-    ignore_index: int | None,
-    *data: xp.Tensor,
-) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns the sums of `decomposition_sums`, and whether the batch is valid."""
-    examples = _labels.examples(predictions, ignore_index, *data)
-    return _classifier_scores.decomposition_sums(examples)[:2]
-
-
 class ScoreMetric(_base.SumsMetric):
-    """A metric with a scorer, whose options are the arguments of the constructor.
+    """A metric of the scores of examples.
 
-    Subclasses set `_scorer_type` and make the state. A metric that is not a mean also
-    sets `_reduce`, which adds up the scores.
+    Subclasses make the state. A metric that is not a mean also sets `_reduce`, which
+    adds up the scores.
+
+    Args:
+      scorer: computes the scores; it has the options as attributes.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      num_groups: number of groups of examples, or None.
     """
 
-    _options: dict[str, Any]
     _reduce: _Reduce | None = None
-    _scorer_type: Callable[..., Any]
-    num_groups: int | None = None
 
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        self.num_groups = options.pop("num_groups", None)
-        self._scorer = scorer = self._scorer_type(**options)
-        super().__init__(name=name or getattr(scorer, "function", None), dtype=dtype)
+    def __init__(
+        self,
+        scorer: Any,
+        *,
+        name: str | None,
+        dtype: Any,
+        num_groups: int | None = None,
+    ) -> None:
+        self._scorer = scorer
+        self.num_groups = _groups.checked_number(num_groups)
+        super().__init__(name=name, dtype=dtype)
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
@@ -203,13 +196,8 @@ class ScoreMetric(_base.SumsMetric):
             joinable=self._reduce is None,
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        options = self._options.keys() - {"name", "dtype", "num_groups"}
-        own = {name: getattr(self._scorer, name) for name in sorted(options)}
-        if "num_groups" in self._options:
-            own["num_groups"] = self.num_groups
-        return {**super().get_config(), **own}
+    def _option(self, name: str) -> Any:
+        return getattr(self if name == "num_groups" else self._scorer, name)
 
 
 class MeanScore(ScoreMetric, _base.MeanMetric):
@@ -259,115 +247,6 @@ class NormalScore(MeanScore):
         normal = _scorers.as_normal(y_pred)
         scorer = self._scorer
         if normal is not None:
-            scorer = self._scorer_type("identity")
+            scorer = dataclasses.replace(scorer, scale_transform="identity")
             y_pred = xp.stack(normal, axis=-1)
         return self._read_by(scorer, y_true, y_pred, sample_weight)
-
-
-def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
-    del scorer
-    return _sums.Sums(None, *_refined_likelihood.node_sums(margins, weights))
-
-
-class RefinedMetric(ScoreMetric):
-    """The likelihood at the best temperature, from sums at some temperatures."""
-
-    _reduce = staticmethod(_node_sums)
-    _scorer_type = _scorers.Margins
-    _warned_of_end = ""
-
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
-        self._build_sums((_refined_likelihood.SIZE,))
-
-    def _minimum(self) -> _refined_likelihood.Minimum:
-        sums, valid = self._read_sums()
-        minimum = _refined_likelihood.minimum(sums, self._result_dtype)
-        nan = xp.constant(float("nan"), self._result_dtype)
-        return _refined_likelihood.Minimum(
-            *(xp.where(valid, part, nan) for part in minimum)
-        )
-
-    @_computed.in_one_call
-    def result(self) -> xp.Tensor:
-        """Returns the least negative log-likelihood; 0.0 before the first example that
-        counts.
-        """
-        return self._minimum().value
-
-    @property
-    @_computed.in_64_bits
-    def temperature(self) -> xp.Tensor:
-        """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
-        return self._minimum().temperature
-
-    @property
-    @_computed.in_64_bits
-    def calibration_part(self) -> xp.Tensor:
-        """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
-        return self._minimum().calibration_part
-
-    def _warn_if_nan(self, invalid: int, exact: bool) -> None:
-        super()._warn_if_nan(invalid, exact)
-        if invalid or not exact:
-            return
-        _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
-        beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
-        if beyond not in ("", self._warned_of_end):
-            self._warned_of_end = beyond
-            warnings.warn(
-                f"The best temperature of {type(self).__name__} {self.name!r} is "
-                f"{beyond}.",
-                RuntimeWarning,
-                stacklevel=5,
-            )
-
-    def _set_all(self, variables: list[Any], values: list[Any]) -> None:
-        super()._set_all(variables, values)
-        self._warned_of_end = ""
-
-
-class DecompositionMetric(ClassMetric):
-    """The parts of the Brier score, from exact sums."""
-
-    _has_direction = False
-    _batch_sums = staticmethod(_decomposition_sums)
-    _explain = staticmethod(np_brier_decompositions.brier_decomposition)
-    num_classes: int | None
-    exact: bool
-
-    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super()._set_up(name, dtype, **options)
-        if self.num_classes is not None:
-            self._build(self.num_classes)
-
-    def _build(self, num_classes: int) -> None:
-        # A row for each decision: a batch changes only the rows of its decisions.
-        self._build_sums((num_classes, 2 * num_classes + 2))
-        self._classes = num_classes
-
-    @property
-    def _num_results(self) -> int:
-        return 5 if self.exact else 3
-
-    def _swap_layout(self, array: np.ndarray) -> np.ndarray:
-        return array.T  # Saved states have a column for each decision.
-
-    def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
-        return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
-
-    @_computed.in_one_call
-    def result(self) -> dict[str, xp.Tensor]:
-        """Returns the parts by name; all 0.0 before the first example that counts."""
-        dtype = self._result_dtype
-        if not self._has_sums:
-            totals, valid = xp.zeros([1, 4], dtype), self._read_valid()
-        else:
-            sums, valid = self._read_sums()
-            totals = _sums.totals(sums, dtype)
-        vertices = xp.eye(totals.shape[0], dtype=xp.bool)
-        parts = _classifier_scores.decomposition_parts(totals, vertices)[self.exact]
-        nan = xp.constant(float("nan"), dtype)
-        return {
-            name: xp.where(valid, part, nan) for name, part in parts._asdict().items()
-        }

@@ -552,8 +552,7 @@ class MetricCollection(_base.SumsMetric):
             metrics: Any = {name: deserialize(each) for name, each in configs.items()}
         else:
             metrics = [deserialize(each) for each in configs]
-        every = config.get("result_every", 1)  # Earlier versions have none.
-        return cls(metrics, name=config["name"], result_every=every)
+        return cls(metrics, **{k: v for k, v in config.items() if k != "metrics"})
 
     def _usual_causes(self) -> list[str]:
         causes = (cause for metric in self._members for cause in metric._usual_causes())

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras import _computed
-from uncertainty_metrics.keras._options import Option, one_of
-from uncertainty_metrics.keras.metrics._ranking import (
-    DetectionMetric,
-    positive_share,
-    with_options,
-)
+from typing import Any
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base, _computed
+from uncertainty_metrics.keras.metrics._ranking import DetectionMetric
 from uncertainty_metrics.numpy.selective.detection import Positive
 from uncertainty_metrics.ops import _ranking, xp
 
 __all__ = ["AUPR", "AUROC", "FPRAtTPR"]
 
-_COMMON = "ignore_index, name, dtype, *, sketch_bits, positive"
-_POSITIVE = one_of(Positive)._replace(
-    default="out",
-    prose='the positive class: "out" (label 1, with the larger scores) or "in" (label '
-    "0, with the smaller scores).",
-)
 
-
-@with_options(_COMMON, positive=_POSITIVE)
+@_base.register
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
@@ -43,25 +34,58 @@ class AUROC(DetectionMetric):
     as long as all labels are the same.
 
     Args:
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
       sketch_bits: log2 of the cells for each doubling of the size of the score, and in
         [0, 1] for each halving of its distance to 1, instead of the default grid.
         Memory is 32 bytes for each of the 1728 + 122 * 2^sketch_bits cells; 0.6 MB by
         default.
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
 
     Attributes:
       error_bound: the largest possible difference from the exact value.
 
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.AUROC()
       >>> metric.update_state([0, 1, 1], [-2.0, 5.0, -2.0])
       >>> metric.update_state([0], [3.0])
       >>> float(metric.result())
       0.625
+
+    References:
+      Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+      Operating Characteristic (ROC) Curve.
     """
 
     _direction = "up"
-    _function = "auroc"
-    _value = staticmethod(_ranking.roc_area)
+
+    def __init__(
+        self,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        sketch_bits: int | None = None,
+        positive: Positive = "out",
+    ) -> None:
+        super().__init__(
+            name=name or "auroc",
+            dtype=dtype,
+            ignore_index=ignore_index,
+            sketch_bits=sketch_bits,
+            positive=positive,
+        )
+
+    def _value(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        return _ranking.roc_area(ranking)
 
     @property
     @_computed.in_64_bits
@@ -75,7 +99,7 @@ class AUROC(DetectionMetric):
         return xp.where(self._is_defined(ranking), bound, nan)
 
 
-@with_options(_COMMON, positive=_POSITIVE)
+@_base.register
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
@@ -88,23 +112,58 @@ class AUPR(DetectionMetric):
 
     The value depends on which class is positive.
 
+    Args:
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.AUPR()
       >>> metric.update_state([0, 1, 1, 0], [-2.0, 5.0, 1.0, 3.0])
       >>> round(float(metric.result()), 6)
       0.833333
+
+    References:
+      Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
+      Curves.
     """
 
     _direction = "up"
-    _function = "aupr"
-    _value = staticmethod(_ranking.average_precision)
     _needs = "a positive example"
     _has_needed = staticmethod(_ranking.has_hits)
 
+    def __init__(
+        self,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        sketch_bits: int | None = None,
+        positive: Positive = "out",
+    ) -> None:
+        super().__init__(
+            name=name or "aupr",
+            dtype=dtype,
+            ignore_index=ignore_index,
+            sketch_bits=sketch_bits,
+            positive=positive,
+        )
 
-@with_options(
-    f"tpr, {_COMMON}", tpr=Option(float, 0.95, positive_share), positive=_POSITIVE
-)
+    def _value(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        return _ranking.average_precision(ranking)
+
+
+@_base.register
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
@@ -119,8 +178,21 @@ class FPRAtTPR(DetectionMetric):
 
     Args:
       tpr: in (0, 1].
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sketch_bits: log2 of the cells for each factor of 2 in the score, of a grid that
+        is equally fine everywhere, instead of the default grid.
+      positive: the positive class: "out" (label 1, with the larger scores) or "in"
+        (label 0, with the smaller scores).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.FPRAtTPR(tpr=0.95)
       >>> metric.update_state([0, 1, 1, 0], [-2.0, 5.0, 1.0, 3.0])
       >>> float(metric.result())
@@ -132,5 +204,25 @@ class FPRAtTPR(DetectionMetric):
     """
 
     _direction = "down"
-    _function = "fpr_at_tpr"
-    _value = staticmethod(_ranking.miss_rate_at_hit_rate)
+
+    def __init__(
+        self,
+        tpr: float = 0.95,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        sketch_bits: int | None = None,
+        positive: Positive = "out",
+    ) -> None:
+        super().__init__(
+            name=name or "fpr_at_tpr",
+            dtype=dtype,
+            ignore_index=ignore_index,
+            sketch_bits=sketch_bits,
+            positive=positive,
+        )
+        self.tpr = _checks.share("tpr", tpr, zero=False)
+
+    def _value(self, ranking: _ranking.Ranking) -> xp.Tensor:
+        return _ranking.miss_rate_at_hit_rate(ranking, self.tpr)

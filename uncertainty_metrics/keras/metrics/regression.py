@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
-import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.keras import _computed, _family, _options, _regression_scorers
-from uncertainty_metrics.keras._options import Option
+from uncertainty_metrics.keras import _base, _computed, _regression_scorers, _scorers
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
 from uncertainty_metrics.ops import xp
 
@@ -19,20 +17,8 @@ __all__ = [
     "Sharpness",
 ]
 
-_SCALE = _options.SHARED["scale_transform"]
-with_options = functools.partial(
-    _options.with_options,
-    register=_family.register_in("regression"),
-    functions=um_np.regression,
-    scale_transform=_SCALE._replace(prose=_SCALE.prose.replace(">= 0", "> 0")),
-)
 
-
-@with_options(
-    "n_bins, name, dtype, *, scale_transform",
-    "expected_calibration_error",
-    n_bins=Option(int, 10),
-)
+@_base.register_in("regression")
 class ExpectedCalibrationError(CoverageMetric):
     """Expected calibration error of regression, of all batches.
 
@@ -47,8 +33,19 @@ class ExpectedCalibrationError(CoverageMetric):
 
     Args:
       n_bins: number of levels.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.ExpectedCalibrationError(
       ...     n_bins=3, scale_transform="variance"
       ... )
@@ -56,21 +53,34 @@ class ExpectedCalibrationError(CoverageMetric):
       >>> metric.update_state([1.0], [[0.0, 4.0]])
       >>> round(float(metric.result()), 6)
       0.051667
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
     """
 
     _direction = "down"
-    _scorer_type = _regression_scorers.Curve
+
+    def __init__(
+        self,
+        n_bins: int = 10,
+        name: str | None = "expected_calibration_error",
+        dtype: Any = None,
+        *,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+    ) -> None:
+        scorer = _regression_scorers.Curve(
+            n_bins=n_bins,
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, name=name, dtype=dtype)
 
     def _value(self, coverage: xp.Tensor) -> xp.Tensor:
         levels = xp.constant(self._scorer.levels, coverage.dtype)
         return xp.reduce_mean(xp.abs(coverage - levels))
 
 
-@with_options(
-    "level, name, dtype, *, scale_transform",
-    "interval_coverage",
-    level=Option(float, 0.95),
-)
+@_base.register_in("regression")
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
 
@@ -79,26 +89,50 @@ class IntervalCoverage(CoverageMetric):
 
     Args:
       level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.IntervalCoverage(0.95, scale_transform="identity")
       >>> metric.update_state([1.9, 2.0], [[0.0, 1.0], [0.0, 1.0]])
       >>> float(metric.result())
       0.5
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
     """
 
     _has_direction = False  # Closer to the level is better.
-    _scorer_type = _regression_scorers.Coverage
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_coverage",
+        dtype: Any = None,
+        *,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+    ) -> None:
+        scorer = _regression_scorers.Coverage(
+            level=level,
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, name=name, dtype=dtype)
 
     def _value(self, coverage: xp.Tensor) -> xp.Tensor:
         return coverage[0]
 
 
-@with_options(
-    "level, name, dtype, *, scale_transform",
-    "interval_width",
-    level=Option(float, 0.95),
-)
+@_base.register_in("regression")
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
 
@@ -108,37 +142,93 @@ class IntervalWidth(MeanForecast):
 
     Args:
       level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.IntervalWidth(0.95, scale_transform="variance")
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> round(float(metric.result()), 5)
       5.87989
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
     """
 
     _direction = "down"
-    _scorer_type = _regression_scorers.Width
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_width",
+        dtype: Any = None,
+        *,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+    ) -> None:
+        scorer = _regression_scorers.Width(
+            level=level,
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, name=name, dtype=dtype)
 
 
-@with_options("name, dtype, *, scale_transform", "sharpness")
+@_base.register_in("regression")
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
     See `um.regression.sharpness`; predictions are as for `ExpectedCalibrationError`.
     The value is in the unit of the targets; smaller is sharper.
 
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.Sharpness(scale_transform="variance")
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> float(metric.result())
       1.5
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness.
     """
 
     _direction = "down"
-    _scorer_type = _regression_scorers.Deviation
+
+    def __init__(
+        self,
+        name: str | None = "sharpness",
+        dtype: Any = None,
+        *,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+    ) -> None:
+        scorer = _regression_scorers.Deviation(
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, name=name, dtype=dtype)
 
 
-@with_options("name, dtype, *, scale_transform", "negative_log_likelihood")
+@_base.register_in("regression")
 class NegativeLogLikelihood(MeanForecast):
     """Negative log-likelihood of the targets, mean of all batches, in nats.
 
@@ -148,18 +238,45 @@ class NegativeLogLikelihood(MeanForecast):
     its `-log_prob`. Targets and predictions are as for `ExpectedCalibrationError`.
     Smaller is better.
 
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.NegativeLogLikelihood(scale_transform="exp")
       >>> metric.update_state([1.0], [[0.0, 0.0]])
       >>> round(float(metric.result()), 6)
       1.418939
+
+    References:
+      Good (1952), Rational Decisions.
     """
 
     _direction = "down"
-    _scorer_type = _regression_scorers.NormalLikelihood
+
+    def __init__(
+        self,
+        name: str | None = "negative_log_likelihood",
+        dtype: Any = None,
+        *,
+        scale_transform: _scorers.ScaleTransform = "softplus",
+    ) -> None:
+        scorer = _regression_scorers.NormalLikelihood(
+            scale_transform=scale_transform,
+        )
+        super().__init__(scorer, name=name, dtype=dtype)
 
 
-@with_options("name, dtype", "root_mean_squared_error")
+@_base.register_in("regression")
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 
@@ -167,7 +284,17 @@ class RootMeanSquaredError(MeanForecast):
     `ExpectedCalibrationError`, but the scales are not read. The value is in the unit of
     the targets; smaller is better.
 
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.regression.RootMeanSquaredError()
       >>> metric.update_state([1.0, 7.0], [[0.0, 1.0], [0.0, 1.0]])
       >>> float(metric.result())
@@ -175,7 +302,14 @@ class RootMeanSquaredError(MeanForecast):
     """
 
     _direction = "down"
-    _scorer_type = _regression_scorers.SquaredError
+
+    def __init__(
+        self,
+        name: str | None = "root_mean_squared_error",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _regression_scorers.SquaredError()
+        super().__init__(scorer, name=name, dtype=dtype)
 
     @_computed.in_one_call
     def result(self) -> xp.Tensor:

@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.calibrators import _calibrator
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
+__all__ = ["TemperatureScaling", "refined_negative_log_likelihood"]
 
 MAX_STEPS = 100
 # A sum that cancels counts as 0 below this multiple of the rounding of its terms.
@@ -360,9 +360,7 @@ def log_probabilities(examples: _examples.Examples) -> np.ndarray:
         return np.log(p.astype(np.float64))
 
 
-def _calibrated_likelihood(
-    rows: Rows, name: str, folds: int, keys: np.ndarray
-) -> float:
+def _refined_likelihood(rows: Rows, name: str, folds: int, keys: np.ndarray) -> float:
     if np.any(np.isneginf(rows.at_label)):
         return np.inf
     whole = inverse_temperature(rows)
@@ -382,7 +380,7 @@ def _calibrated_likelihood(
     return rows.mean(scores) / len(keys)
 
 
-def calibrated_negative_log_likelihood(
+def refined_negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
@@ -399,7 +397,8 @@ def calibrated_negative_log_likelihood(
     `TemperatureScaling` finds on the other folds. The result is the mean over all
     examples, and over repeated splits. Unlike the likelihood itself it does not depend
     on the scale of the logits, so that it ranks models by errors that a recalibration
-    cannot correct.
+    cannot correct. The Keras metric `RefinedNegativeLogLikelihood` needs one pass: it
+    takes the best temperature of the examples that it scores, so it is a little lower.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -426,10 +425,8 @@ def calibrated_negative_log_likelihood(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
-      >>> score = um.calibrated_negative_log_likelihood(
-      ...     labels, logits=logits, seed=0
-      ... )
-      >>> doubled = um.calibrated_negative_log_likelihood(
+      >>> score = um.refined_negative_log_likelihood(labels, logits=logits, seed=0)
+      >>> doubled = um.refined_negative_log_likelihood(
       ...     labels, logits=2 * logits, seed=0
       ... )
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
@@ -453,4 +450,4 @@ def calibrated_negative_log_likelihood(
     if folds > size:
         raise _checks.error("folds", f"at most the number of examples, {size}", folds)
     rows, _ = rows_of(examples, log_probabilities(examples))
-    return _calibrated_likelihood(rows, examples.name, folds, keys)
+    return _refined_likelihood(rows, examples.name, folds, keys)

@@ -35,7 +35,7 @@ def loo_pit(
 
     The value of `arviz.loo_pit`, sum_j w_ij [x_ij <= y_i], is in this interval; here
     draws of equal logp have equal weights. The intervals of a calibrated model look
-    uniform in `regression.pit_histogram` and `regression.plot_pit_histogram`.
+    uniform in `regression.pit_histogram` and `regression.pit_diagram`.
 
     Args:
       labels: real, shape [n] or [n, 1].

@@ -39,13 +39,12 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
     Raises:
       ValueError: there is no threshold, or a threshold is out of range.
     """
-    passed = None if thresholds is REQUIRED else thresholds
-    array = _inputs.as_array("thresholds", () if passed is None else passed)
+    array = _inputs.as_array("thresholds", () if thresholds is None else thresholds)
     expected = (
         "numbers in " + ("[0, 1]" if one else "[0, 1)") + ", at least one, of shape [T]"
     )
     if array.ndim != 1 or array.size == 0:
-        raise _checks.error("thresholds", expected, repr(passed))
+        raise _checks.error("thresholds", expected, repr(thresholds))
     array = array.astype(np.float64)
     bad = ~((array >= 0) & ((array <= 1) if one else (array < 1)))
     if np.any(bad):

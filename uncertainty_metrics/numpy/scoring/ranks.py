@@ -28,7 +28,7 @@ def rank_histogram(
     other, hill-shaped if they are too far apart, and sloped if they are biased.
 
     `regression.pit_histogram(regression.sample_pit(...), n_bins=m + 1)` is the same;
-    `regression.plot_pit_histogram` draws it.
+    `regression.pit_diagram` draws it.
 
     Args:
       labels: real, shape [...] or [..., 1].

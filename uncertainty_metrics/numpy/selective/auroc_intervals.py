@@ -167,7 +167,7 @@ class _Placements:
         if min(positive.number, negative.number) <= 1:
             return 0.0
         variance = sum(self.variances)
-        if self.clusters is not None:
+        if self.clusters and positive.sums is not None and negative.sums is not None:
             products = float(positive.sums @ negative.sums) / (self.clusters.number - 1)
             masses = positive.mass * negative.mass
             variance += 2 * products * (self.clusters.number / masses)
@@ -189,7 +189,8 @@ class _Placements:
             return self.masses
         if self.design_effect is None:
             return self.effective
-        return tuple(mass / self.design_effect for mass in self.masses)
+        positive, negative = self.masses
+        return positive / self.design_effect, negative / self.design_effect
 
 
 def _placements(

@@ -138,7 +138,7 @@ def threshold_at_risk(
         shape, counted = examples.counted.shape, examples.counted
     else:
         scores, outcomes, weights = _ranked_decisions.examples_of(data)
-        shape, counted = np.shape(correct), None
+        shape, counted = np.asarray(correct).shape, None
     if delta is None:
         if clusters is not None:
             raise _checks.error("clusters", "None without `delta`", "clusters")

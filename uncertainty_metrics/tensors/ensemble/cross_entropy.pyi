@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def ensemble_cross_entropy(
     labels: TensorLike,
@@ -15,7 +14,7 @@ def ensemble_cross_entropy(
     ensemble_axis: int = 1,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Negative log-likelihood of an ensemble: `-log mean_m p_m(y)` in nats.
 
     It is at most `gibbs_cross_entropy`; the difference is the gain of averaging.
@@ -74,7 +73,7 @@ def gibbs_cross_entropy(
     ensemble_axis: int = 1,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Mean of the members' negative log-likelihoods: `mean_m -log p_m(y)` in nats.
 
     It is the mean score of a member drawn at random (a Gibbs predictor).
@@ -122,7 +121,7 @@ def variance_bound(
     probs: TensorLike,
     labels: TensorLike,
     num_models: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Variance term of a bound on the ensemble's cross-entropy (Masegosa, 2020).
 
       mean over examples of var_m(p_m(y)) / (2 max_m p_m(y)^2)

@@ -2,16 +2,15 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def cosine_distance(
     x: TensorLike,
     y: TensorLike,
     *,
     aggregate: bool = True,
-) -> tf.Tensor:
+) -> Tensor:
     """Cosine distance of vectors, over the last axis: 1 - x.y / (|x| |y|).
 
     Args:
@@ -39,7 +38,7 @@ def cosine_similarity(
     y: TensorLike,
     *,
     aggregate: bool = True,
-) -> tf.Tensor:
+) -> Tensor:
     """Cosine of the angle between vectors, over the last axis: x.y / (|x| |y|).
 
     Args:
@@ -68,7 +67,7 @@ def kl_divergence(
     q: TensorLike,
     *,
     aggregate: bool = False,
-) -> tf.Tensor:
+) -> Tensor:
     """Generalised Kullback-Leibler divergence of q from p over the last axis.
 
       KL(p || q) = sum_k p_k log(p_k / q_k) - p_k + q_k
@@ -106,7 +105,7 @@ def logit_kl_divergence(
     logits_2: TensorLike,
     *,
     aggregate: bool = True,
-) -> tf.Tensor:
+) -> Tensor:
     """Kullback-Leibler divergence of the softmax of two logits: KL(p_1 || p_2).
 
     Args:
@@ -141,7 +140,7 @@ def lp_distance(
     p: float = 1,
     *,
     aggregate: bool = True,
-) -> tf.Tensor:
+) -> Tensor:
     """Distance in the norm of order p over the last axis.
 
       distance = (sum_k |x_k - y_k|^p)^(1/p), max_k |x_k - y_k| for p = inf

@@ -2,15 +2,14 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def average_pairwise_diversity(
     probs: TensorLike,
     num_models: int | None = None,
     error: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> dict[str, Tensor]:
     """Diversity of an ensemble: means over its M (M - 1) / 2 pairs of members.
 
       disagreement: share of the examples for which the decisions differ
@@ -50,7 +49,7 @@ def average_pairwise_diversity(
 def disagreement(
     logits_1: TensorLike,
     logits_2: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Share of the examples that two models decide differently.
 
     Args:
@@ -80,7 +79,7 @@ def double_fault(
     logits_1: TensorLike,
     logits_2: TensorLike,
     labels: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Share of the examples that two models both decide wrong.
 
     Args:

@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
 
 def ensemble_disagreement(
@@ -13,7 +12,7 @@ def ensemble_disagreement(
     *,
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
     Args:
@@ -48,7 +47,7 @@ def expected_entropy(
     *,
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
     Args:
@@ -123,7 +122,7 @@ def mean_member_uncertainty(
     *,
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Mean uncertainty of the members: `1 - mean_m max_k p_mk`.
 
     Args:
@@ -207,7 +206,7 @@ def mutual_information(
     *,
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
 
     The first part of `model_uncertainty`: the epistemic uncertainty of an ensemble.
@@ -250,7 +249,7 @@ def predictive_entropy(
     *,
     ensemble_axis: int | None = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
     Args:
@@ -288,7 +287,7 @@ def variation_ratio(
     *,
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Share of the members that do not vote for the class with most votes.
 
     The `VariationRatio` of torch-uncertainty takes the class of the largest mean

@@ -3,9 +3,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def calibration_error(
     predictions: TensorLike,
@@ -16,7 +15,7 @@ def calibration_error(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Calibration error at one level, or at each of several.
 
       error = |coverage - level|
@@ -62,7 +61,7 @@ def compute_calibration_curve(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> dict[str, Tensor]:
     """Observed against expected coverage of central Normal intervals.
 
     With z = (y - mean) / stddev, and z_p the limit that |z| does not exceed with
@@ -114,7 +113,7 @@ def expected_calibration_error(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Expected calibration error (ECE) of regression: how far coverage is from its
     level.
 
@@ -162,7 +161,7 @@ def interval_coverage(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Share of the targets in their central Normal intervals (PICP).
 
       coverage = share of examples with |y - mean| <= z_p stddev

@@ -3,9 +3,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
 def evaluate_calibration(
     predictions: TensorLike,
@@ -16,7 +15,7 @@ def evaluate_calibration(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> dict[str, Tensor]:
     """Several metrics of Normal forecasts at once.
 
     Args:
@@ -57,7 +56,7 @@ def expected_normalized_calibration_error(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Expected normalized calibration error (ENCE): relative error of the variances.
 
     Examples are sorted by variance into bins of equal mass; equal variances share a
@@ -107,7 +106,7 @@ def interval_width(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Mean width of the central Normal intervals (MPIW).
 
       width = mean of 2 z_p stddev
@@ -147,7 +146,7 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Negative log-likelihood of Normal forecasts, a proper scoring rule.
 
       NLL = mean of 1/2 (log(2 pi var) + (y - mean)^2 / var)
@@ -185,7 +184,7 @@ def root_mean_squared_error(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Root mean squared error (RMSE) of the predicted means.
 
       RMSE = sqrt(mean of (y - mean)^2)
@@ -217,7 +216,7 @@ def sharpness(
     *,
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Sharpness: the mean predicted standard deviation.
 
     It says how confident the forecasts are, not how good: compare it between calibrated

@@ -3,9 +3,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import PITInterval
 
 def probability_integral_transform(
@@ -14,7 +13,7 @@ def probability_integral_transform(
     targets: TensorLike | None = None,
     *,
     stddevs: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Probability integral transform (PIT) of the targets of Normal forecasts.
 
       PIT = Phi((y - mean) / stddev)
@@ -52,7 +51,7 @@ def quantile_pit(
     quantile_predictions: TensorLike,
     quantiles: Sequence[float] | np.ndarray,
     targets: TensorLike,
-) -> tf.Tensor:
+) -> Tensor:
     """Probability integral transform (PIT) of the targets, by predicted quantiles.
 
     The CDF is linear between the quantiles x_1 <= ... <= x_Q of levels t_1 < ... < t_Q.

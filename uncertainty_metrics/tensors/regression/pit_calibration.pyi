@@ -2,9 +2,8 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import PITHistogram, PITInterval
 
 def pit_calibration_curve(
@@ -13,7 +12,7 @@ def pit_calibration_curve(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> dict[str, tf.Tensor]:
+) -> dict[str, Tensor]:
     """Observed against expected coverage of central intervals, by PIT values.
 
       observed(p) = share of examples with |2 PIT - 1| <= p
@@ -54,7 +53,7 @@ def pit_calibration_error(
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Expected calibration error of any forecasts, by their PIT values.
 
       ECE = mean over p of |observed(p) - p|

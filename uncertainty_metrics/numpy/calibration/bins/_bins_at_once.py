@@ -57,7 +57,7 @@ def _sums_of_groups(
     firsts, counts = starts[:, :-1], np.diff(starts)
     is_filled = counts > 0
 
-    def add(values):
+    def add(values: np.ndarray) -> np.ndarray:
         added = np.zeros(counts.shape)
         added[is_filled] = np.add.reduceat(values, firsts[is_filled], dtype=np.float64)
         return added

@@ -278,9 +278,9 @@ def probability_of_lower_calibration_error(
     makes an ECE larger in each bin that is filled. For true probabilities spread evenly
     over [0, 1] and 10 bins, a constant forecast of 0.5 is preferred to the true
     probabilities with a probability of about 0.93, for 500 examples as for 20,000,
-    although both are calibrated. So do not choose between models by this number alone:
-    compare the intervals of `calibration_error_interval`, which take the noise into
-    account.
+    although both are calibrated. So do not choose between models by this number:
+    `calibration_error_difference` takes the noise out of both errors, and tests the
+    difference on the same examples.
 
     Args:
       samples_a: draws of the error of model a, finite, shape [S_a], such as the result

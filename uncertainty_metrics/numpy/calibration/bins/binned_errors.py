@@ -28,7 +28,6 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationKey,
     CalibrationSpec,
     Norm,
-    given,
 )
 from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy import _examples
@@ -360,10 +359,10 @@ def general_calibration_error(
         ),
         dataclasses.replace(
             _BASE,
-            binning_scheme=given(binning_scheme),
-            max_prob=given(max_prob),
-            class_conditional=given(class_conditional),
-            norm=given(norm),
+            binning_scheme=binning_scheme,
+            max_prob=max_prob,
+            class_conditional=class_conditional,
+            norm=norm,
             num_bins=num_bins,
             threshold=threshold,
             datapoints_per_bin=datapoints_per_bin,

@@ -32,7 +32,12 @@ def intercept(cells: Cells, rows: Rows, level: float) -> TestedInterval:
     """Returns the a of logit q = a + logit p, its interval and the p-value of a = 0."""
     z = _likelihood_intervals.log_odds(rows.scores)
     best = _likelihood_intervals.best_intercept(cells)
-    return _interval(lambda a: _score(rows, z, a, 1.0, False), best, 0.0, level)
+
+    @functools.cache
+    def score(a: float) -> Score:
+        return _score(rows, z, a, 1.0, of_slope=False)
+
+    return _interval(score, best, 0.0, level, _standard_error(score, best))
 
 
 def slope(cells: Cells, rows: Rows, level: float) -> TestedInterval:
@@ -44,10 +49,11 @@ def slope(cells: Cells, rows: Rows, level: float) -> TestedInterval:
     best, _ = _likelihood_intervals.best_slope(cells, profile)
     x = (_likelihood_intervals.log_odds(rows.scores) - middle) / unit
 
+    @functools.cache
     def score(b: float) -> Score:
-        return _score(rows, x, profile.best_intercept(b), b, True)
+        return _score(rows, x, profile.best_intercept(b), b, of_slope=True)
 
-    interval = _interval(score, best, unit, level)
+    interval = _interval(score, best, unit, level, _standard_error(score, best))
     lower, best, upper, p_value = interval
     scaled = TestedInterval(lower / unit, best / unit, upper / unit, p_value)
     scaled.design_effect = interval.design_effect
@@ -70,6 +76,7 @@ def ratio(rows: Rows, level: float) -> ConfidenceInterval:
         )
     ]
 
+    @functools.cache
     def score(ratio: float) -> Score:
         squares = products[0] - 2 * ratio * products[1] + ratio**2 * products[2]
         number = min(ratio * sum_expected, total)
@@ -77,7 +84,9 @@ def ratio(rows: Rows, level: float) -> ConfidenceInterval:
         return Score(events - ratio * expected, squares, binomial, leverages)
 
     best, most = sum_of_events / sum_expected, total / sum_expected
-    lower, _, upper, _ = interval = _interval(score, best, 1.0, level)
+    # One event more or less, if no two clusters differ.
+    step = math.sqrt(max(score(best).variance, 1.0)) / sum_expected
+    lower, _, upper, _ = interval = _interval(score, best, 1.0, level, step)
     ratios = ConfidenceInterval(max(lower, 0.0), best, max(min(upper, most), best))
     ratios.design_effect = interval.design_effect
     return ratios
@@ -125,7 +134,11 @@ def _score(rows: Rows, x: np.ndarray, a: float, b: float, of_slope: bool) -> Sco
 
 
 def _interval(
-    score: Callable[[float], Score], best: float, tested: float, level: float
+    score: Callable[[float], Score],
+    best: float,
+    tested: float,
+    level: float,
+    step: float,
 ) -> TestedInterval:
     """Returns the interval of the values that a score test does not reject, and the
     p-value of one value.
@@ -135,13 +148,10 @@ def _interval(
       best: the estimate, at which the score is 0; or inf or -inf.
       tested: the value of the p-value.
       level: level of the interval.
+      step: about the standard error.
     """
-    score = functools.cache(score)
     at_tested = score(tested)
-    here, start, step = at_tested, tested, 1.0
-    if math.isfinite(best):
-        here, start = score(best), best
-        step = math.sqrt(max(here.variance, _LAST_STEP * here.model)) / here.model
+    start = best if math.isfinite(best) else tested
     quantile = at_tested.quantile(level)
     ends = []
     for sign, end in ((1.0, -math.inf), (-1.0, math.inf)):
@@ -156,8 +166,17 @@ def _interval(
         ends.append(start - sign * distance)
     lower, upper = min(ends[0], best), max(ends[1], best)
     interval = TestedInterval(lower, best, upper, at_tested.p_value)
-    interval.design_effect = here.design_effect
+    interval.design_effect = score(start).design_effect
     return interval
+
+
+def _standard_error(score: Callable[[float], Score], best: float) -> float:
+    """Returns the standard error of a coefficient; 1 if the estimate is infinite."""
+    if not math.isfinite(best):
+        return 1.0
+    there = score(best)
+    # If no two clusters differ, it is only small.
+    return math.sqrt(max(there.variance, _LAST_STEP * there.model)) / there.model
 
 
 def _root(excess: Callable[[float], float], step: float, starts_inside: bool) -> float:

@@ -28,6 +28,9 @@ from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import (
 
 __all__ = ["calibration_by_group"]
 
+# Rounding of effective sizes: those of equal weights are numbers of examples.
+_ROUNDING = 1e-9
+
 
 class GroupCalibration(NamedTuple):
     """The calibration of one group.
@@ -361,7 +364,7 @@ def _rows(
     effective = mass**2 / np.bincount(index, weights**2, number)
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.bincount(index, weights * scored.outcomes, number) / mass
-    tested = effective >= min_examples
+    tested = effective >= min_examples * (1 - _ROUNDING)
     if scored.clusters is None:
         lower, upper = _wilson.interval(outcome, effective, level)
         lower, upper = lower - score, upper - score

@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy.calibrators import (
 from uncertainty_metrics.ops import _execution, _inputs, _sums, _temperature, xp
 from uncertainty_metrics.tensors._twin import twin
 
-__all__ = ["calibrated_negative_log_likelihood"]
+__all__ = ["refined_negative_log_likelihood"]
 
 
 def _mix(words: xp.Tensor) -> xp.Tensor:
@@ -42,7 +42,7 @@ def _fold_numbers(index: xp.Tensor, folds: int, key: xp.Tensor) -> xp.Tensor:
 
 
 @functools.partial(_execution.compiled, any_size=True)
-def _calibrated_likelihood(
+def _refined_likelihood(
     rows: _temperature.Rows, weights: xp.Tensor | None, folds: int, keys: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the likelihood, and whether each fold has one; each repeat has a key."""
@@ -74,13 +74,13 @@ def _calibrated_likelihood(
     return xp.where(impossible, infinity, score), (valid | impossible) & enough
 
 
-@twin(np_temperature_scaling.calibrated_negative_log_likelihood, data=ClassifierData)
-def calibrated_negative_log_likelihood(data, folds, repeats, seed):
+@twin(np_temperature_scaling.refined_negative_log_likelihood, data=ClassifierData)
+def refined_negative_log_likelihood(data, folds, repeats, seed):
     count, keys = np_temperature_scaling.fold_keys(folds, repeats, seed)
     examples = _inputs.examples_of(data)
     values, in_range = _temperature.logits_of(examples)
     rows, _, valid = _temperature.rows_of(examples, values)
-    score, possible = _calibrated_likelihood(
+    score, possible = _refined_likelihood(
         rows, examples.weights, count, xp.constant(keys)
     )
     return score, valid & possible & in_range

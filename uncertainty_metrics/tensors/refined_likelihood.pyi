@@ -2,11 +2,10 @@
 from typing import Any, Literal, overload
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics.ops._typing import Tensor, TensorLike
 
-def calibrated_negative_log_likelihood(
+def refined_negative_log_likelihood(
     labels: TensorLike,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
@@ -16,14 +15,15 @@ def calibrated_negative_log_likelihood(
     seed: int | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-) -> tf.Tensor:
+) -> Tensor:
     """Negative log-likelihood after temperature scaling, cross-validated.
 
     The examples are split into folds; each fold is scored at the temperature that
     `TemperatureScaling` finds on the other folds. The result is the mean over all
     examples, and over repeated splits. Unlike the likelihood itself it does not depend
     on the scale of the logits, so that it ranks models by errors that a recalibration
-    cannot correct.
+    cannot correct. The Keras metric `RefinedNegativeLogLikelihood` needs one pass: it
+    takes the best temperature of the examples that it scores, so it is a little lower.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -52,10 +52,8 @@ def calibrated_negative_log_likelihood(
     Example:
       >>> import uncertainty_metrics as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
-      >>> score = um.calibrated_negative_log_likelihood(
-      ...     labels, logits=logits, seed=0
-      ... )
-      >>> doubled = um.calibrated_negative_log_likelihood(
+      >>> score = um.refined_negative_log_likelihood(labels, logits=logits, seed=0)
+      >>> doubled = um.refined_negative_log_likelihood(
       ...     labels, logits=2 * logits, seed=0
       ... )
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)

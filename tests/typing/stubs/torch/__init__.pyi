@@ -1,0 +1,13 @@
+# PyTorch need not be installed: a tensor, for type checkers; the rest of it is Any.
+from typing import Any
+
+import numpy as np
+
+def __getattr__(name: str) -> Any: ...
+
+class Tensor:
+    dtype: Any
+    shape: Any
+    def numpy(self) -> Any: ...
+    def __array__(self, dtype: Any = ...) -> np.ndarray: ...
+    def __float__(self) -> float: ...
