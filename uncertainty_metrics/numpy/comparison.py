@@ -273,7 +273,7 @@ def compare(
     block: int | None = None,
     level: float = 0.95,
     num_resamples: int = 1000,
-    seed: Any = 0,
+    seed: Any = None,
 ) -> Comparison:
     """Compares any number of models in any metrics, on the same examples.
 
@@ -414,7 +414,7 @@ def _models(labels: Any, predictions: Any, correct: Any) -> dict[str, dict[str, 
                 [key for key in ("correct", "confidences") if key in model],
             )
         models[str(name)] = {
-            key: _inputs.as_array(key, value) if np.ndim(value) else value
+            key: value if np.isscalar(value) else _inputs.as_array(key, value)
             for key, value in model.items()
         }
     return models

@@ -114,9 +114,8 @@ def calibration_error_difference(
         labels. A weight counts as a number of examples; if the positive weights are
         less than 1 on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       clusters: id of the cluster of each example, integers or strings of the shape of
         the labels: examples of a cluster may depend on each other in any way.
 
