@@ -15,7 +15,11 @@ from scipy import optimize, special
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, BinningScheme
+from uncertainty_metrics._calibration_spec import (
+    BINNING_SCHEMES,
+    DEFAULT_NUM_BINS,
+    BinningScheme,
+)
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
@@ -120,6 +124,10 @@ def _forecasts(
         )
     [(name, values)] = given.items()
     shape = np.shape(_inputs.as_array(name, values))
+    if 0 in shape:
+        raise _checks.error(
+            name, "at least one example", f"shape {list(shape)}", verb="hold"
+        )
     if len(shape) > 1 and name != "confidences":
         shape = shape[:-1]
     outcomes = "correct" if name == "confidences" else "labels"
@@ -284,6 +292,9 @@ def examples_needed(
     """
     power = _checks.open_unit("power", power)
     level = _checks.open_unit("level", level)
+    num_bins = _checks.bins("num_bins", num_bins)
+    _checks.one_of("binning_scheme", binning_scheme, BINNING_SCHEMES)
+    _checks.boolean_or_none("positive_class", positive_class)
     aims = {
         "error": error,
         "ratio_width": ratio_width,
@@ -308,8 +319,7 @@ def examples_needed(
     forecasts = probabilities, logits, confidences
     if aim == "error":
         if all(given is None for given in forecasts):
-            number = _checks.bins("num_bins", num_bins)
-            bins = _Bins(np.full(number, 1 / number), np.full(number, 0.25))
+            bins = _Bins(np.full(num_bins, 1 / num_bins), np.full(num_bins, 0.25))
         else:
             options = num_bins, binning_scheme, positive_class
             bins = _forecasts(*forecasts, *options).bins
