@@ -498,7 +498,7 @@ def pit_diagram(
       pit: values in [0, 1] of any shape, as `probability_integral_transform` or
         `quantile_pit` return them; or intervals, as `sample_pit` returns them: a
         `PITInterval` or a tuple `(lower, upper)` of two arrays.
-      n_bins: number of bins of equal width, for "histogram".
+      n_bins: Only for "histogram": number of bins of equal width.
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.

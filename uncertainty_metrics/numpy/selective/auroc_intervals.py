@@ -31,7 +31,7 @@ __all__ = ["auroc_difference", "auroc_interval"]
 
 # If a standard error is 0, the longer side of the interval of this level replaces it.
 _LEVEL = 0.95
-# DeLong's variance counts as much as Hanley and McNeil's if so many examples of the
+# DeLong's variance counts as much as Hanley and McNeil's if this many examples of the
 # smaller class are on the wrong side.
 _WRONG_SIDE = 10.0
 
@@ -360,9 +360,7 @@ def auroc_interval(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `AUROCInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate <=
@@ -486,9 +484,7 @@ def auroc_difference(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `AUROCDifference(lower, estimate, upper, p_value)`, floats with -1 <= lower <=

@@ -26,7 +26,7 @@ __all__ = ["threshold_at_risk"]
 
 # With `delta`, tests of larger and larger coverages start at each of these.
 _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
-# At most so many clusters choose the starts.
+# At most this many clusters choose the starts.
 _MOST_OF_STARTS = 50
 
 
@@ -85,15 +85,13 @@ def threshold_at_risk(
       delta: largest probability that the risk on new examples is above `risk`, in
         (0, 1); None for no guarantee.
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: with `delta`, for examples that depend on each other, such as several
-        answers to one question, the id of the cluster of each example: integers or
-        strings, broadcastable to the labels. Only equality of ids matters.
+      clusters: Only for `delta`: cluster of each example, integers or strings
+        (conventions.md#clusters).
 
     Returns:
       The threshold: decide examples with at least this confidence. It is +inf if none
@@ -222,7 +220,7 @@ def _guaranteed_in_clusters(
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     logs = _log_capitals(~correct[order], codes[order], clusters.number, number, risk)
-    last = np.append(ordered[1:] != ordered[:-1], True)  # Of equal scores.
+    last = np.append(ordered[1:] != ordered[:-1], True)  # The last of equal scores.
     steps, logs = ordered[last], logs[last]
     fails = np.append(logs < math.log(len(_STARTS) / delta), True)
     failures, best = np.flatnonzero(fails), -1

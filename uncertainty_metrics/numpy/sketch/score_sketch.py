@@ -79,11 +79,9 @@ class ScoreSketch(
     `clusters`, because it does not know which scores belong together.
 
     Args:
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions of the first batch are one column, P(class 1), and no
-        `labels_predicted` are given, else False; batches of the other form are then
-        refused.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True if the first batch has one column
+        (conventions.md#two-classes); batches of the other form are then refused.
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own. Errors in

@@ -155,9 +155,7 @@ def calibration_intercept(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -249,9 +247,7 @@ def calibration_slope(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
@@ -372,9 +368,7 @@ def observed_expected_ratio(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated. With
@@ -490,12 +484,9 @@ def integrated_calibration_index(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
