@@ -21,7 +21,9 @@ SCRIPT = "scripts/write_stubs.py"
 
 
 class Edit(NamedTuple):
-    """A change that the page asks for: of a line, or without one at the end."""
+    """A change that the page asks for: of a line, or without one at the end of a file,
+    which may be new.
+    """
 
     path: str
     how: str
@@ -54,7 +56,8 @@ class Walk(NamedTuple):
         return [
             Edit(*groups)
             for groups in re.findall(
-                r"In\s`(\S+)`, (?:(after|instead of)\s`(.+?)`|at the end):\n\n"
+                r"In(?:\sthe\snew\sfile)?\s`(\S+)`"
+                r"(?:, (?:(after|instead of)\s`(.+?)`|at the end))?:\n\n"
                 r"```\w+\n(.*?)```",
                 self.section,
                 re.DOTALL,
@@ -73,10 +76,10 @@ class Walk(NamedTuple):
         return list(dict.fromkeys(edit.path for edit in self.edits))
 
 
-def of_metric(function, metric, guide, messages):
+def of_metric(module, metric, guide, messages):
     """Returns the messages of the steps that the walks of metrics share."""
     return messages | {
-        "uncertainty_metrics/keras/metrics/scoring_rules.py": (
+        f"uncertainty_metrics/keras/metrics/{module}.py": (
             rf'names `{metric}`.*: write `"{metric}",` into `__all__`'
         ),
         guide: rf"docs/guide/.*write a line for `{metric}`",
@@ -86,13 +89,13 @@ def of_metric(function, metric, guide, messages):
 
 
 NUMPY = "uncertainty_metrics/numpy"
-REPORT = "uncertainty_metrics/_report"
+SECTIONS = "uncertainty_metrics/_report/sections"
 WALKS = [
     Walk(
         "a metric of classes",
         7,
         of_metric(
-            *("spherical_score", "SphericalScore", "docs/guide/scoring_rules.md"),
+            *("scoring_rules", "SphericalScore", "docs/guide/scoring_rules.md"),
             {
                 f"{NUMPY}/scoring/scoring_rules.py": (
                     r"numpy\.scoring\.scoring_rules' has no attribute 'spherical_score'"
@@ -111,7 +114,7 @@ WALKS = [
         "a metric of forecasts",
         7,
         of_metric(
-            *("crps_laplace_score", "CRPSLaplace", "docs/guide/scoring_rules.md"),
+            *("forecast_scores", "CRPSLaplace", "docs/guide/scoring_rules.md"),
             {
                 f"{NUMPY}/scoring/forecast_scores.py": (
                     r"scoring\.forecast_scores' has no attribute 'crps_laplace_score'"
@@ -142,14 +145,11 @@ WALKS = [
         },
     ),
     Walk(
-        "a picture of the report",
-        5,
+        "a section of the report",
+        4,
         {
-            f"{REPORT}/page/_drawings.py": r"has no attribute 'draw_confident'",
-            f"{REPORT}/page/_picture_list.py": r"_report/page/_picture_list\.py",
-            f"{REPORT}/page/_document.py": (
-                r"page/_document\.py: show the picture accuracy_confidence_diagram"
-            ),
+            f"{SECTIONS}/_sure_decisions.py": r"No module named '.*_sure_decisions'",
+            f"{SECTIONS}/_list.py": r"sections/_list\.py: write `SureDecisions,`",
             "docs/report.md": r"write these rows into docs/report\.md",
         },
     ),
@@ -192,6 +192,9 @@ def write(copy, walk, left_out=None):
     for edit in walk.edits:
         if edit.path != left_out:
             path = copy / edit.path
+            if not path.exists():
+                path.write_text(edit.block)
+                continue
             lines = path.read_text().splitlines(keepends=True)
             stripped = [line.strip() for line in lines]
             if edit.line:
@@ -211,7 +214,7 @@ def test_the_page_names_what_is_there():
     for command in re.findall(r"`python (\S+\.py)", PAGE):
         assert (ROOT / command).exists(), command
     for path in re.findall(r"`((?:uncertainty_metrics|tests|docs)/[\w./]+)`", PAGE):
-        assert (ROOT / path).exists(), path
+        assert (ROOT / path).exists() or f"In the new file `{path}`" in PAGE, path
     titles = re.findall(r"\n## How to add (.*)\n", PAGE)
     assert titles == ["something", *(walk.title for walk in WALKS)]
 

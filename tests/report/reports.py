@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -148,6 +149,19 @@ def shown(first, other=None, num_bins=15):
     found = report.build(read(first), num_bins, other)
     text = report.as_json(found)
     return json.loads(text, parse_constant=strict), report.render(found)
+
+
+def changed(found, kind, **fields):
+    """Returns a report with other numbers in the section of a kind."""
+    section = dataclasses.replace(found[kind], **fields)
+    sections = [section if one is found[kind] else one for one in found.sections]
+    return dataclasses.replace(found, sections=tuple(sections))
+
+
+def tiles_again(found):
+    """Returns the tiles of the sections of a report as they are now, by title."""
+    every = (tile for section in found.sections for tile in section.tiles(found))
+    return {tile.title: tile for tile in every}
 
 
 def without_progress(text):

@@ -1,5 +1,6 @@
 """`um.report`: its arguments, its result, and its verdict."""
 
+import dataclasses
 import html
 import json
 import math
@@ -13,6 +14,7 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from tests.report.reports import (
     calibrated,
+    changed,
     each_kind,
     examples,
     forecasts,
@@ -20,12 +22,18 @@ from tests.report.reports import (
     members,
     of_kind,
     run,
+    tiles_again,
     weighted_or_not,
     without_progress,
 )
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report import calibration_report
-from uncertainty_metrics._report.sections import _bootstrap_intervals, _verdict
+from uncertainty_metrics._report.sections import _bootstrap_intervals
+from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
+from uncertainty_metrics._report.sections._intervals import Intervals
+from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
+from uncertainty_metrics._report.sections._posterior import Posterior
+from uncertainty_metrics._report.sections._scoring_rules import ScoringRules
 from uncertainty_metrics.numpy import _examples, _inputs
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -74,9 +82,7 @@ def test_arrays_equal_files(undrawn):
     files = {path.name: path.read_bytes() for path in written}
     assert files == {p.name: p.read_bytes() for p in pathlib.Path("of_file").iterdir()}
     assert out.startswith(f"{found.summary()}\n\nWrote of_file")
-    assert json.loads(files["report.json"]) == json.loads(
-        report.as_json(found.to_dict())
-    )
+    assert json.loads(files["report.json"]) == json.loads(report.as_json(found._report))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_members_and_forecasts_are_reported_too():
     assert squares["tiles"] == found["tiles"]
     np.savez("r.npz", **made, sample_weight=weights)
     of_file = report.build(report.read_predictions("r.npz"))
-    assert of_file["tiles"] == found["tiles"]
+    assert of_file.to_dict()["tiles"] == found["tiles"]
 
 
 def test_comparison_has_the_numbers_of_both_models():
@@ -385,10 +391,11 @@ def test_tiles_of_good_and_bad_models():
 )
 def test_error_is_judged_by_its_interval(low, high, level):
     mean, stddev, target = forecasts(np.random.default_rng(1), n=60).values()
-    found = um.report(target, means=mean, stddevs=stddev).to_dict()
-    found["scoring_rules"]["constant"]["stddev"] = 2.0
-    found["intervals"]["metrics"]["rmse"] |= {"low": low, "high": high}
-    assert _verdict.tiles(found, "regression")[0]["level"] == level
+    found = um.report(target, means=mean, stddevs=stddev)._report
+    constant = dataclasses.replace(found[ForecastScores].constant, stddev=2.0)
+    found = changed(found, ForecastScores, constant=constant)
+    found = changed(found, Intervals, metrics={"rmse": Interval(low, 1.7, high)})
+    assert tiles_again(found)["Error"].level == level
 
 
 @pytest.mark.parametrize(
@@ -401,13 +408,14 @@ def test_error_is_judged_by_its_interval(low, high, level):
     ],
 )
 def test_p_values_from_1_to_5_percent_are_borderline(p, value, level):
-    found = um.report(**in_two_columns(calibrated(200, 0.5, 1, gap=0.2))).to_dict()
-    found["bayesian_ece"]["p_value"] = p
-    found["scoring_rules"]["constant"]["p_value"] = p
-    _, calibration, constant, *_ = _verdict.tiles(found, "classification")
-    assert (calibration["value"], calibration["level"]) == (value, level)
+    found = um.report(**in_two_columns(calibrated(200, 0.5, 1, gap=0.2)))._report
+    found = changed(found, Posterior, p_value=p)
+    constant = dataclasses.replace(found[ScoringRules].constant, p_value=p)
+    said = tiles_again(changed(found, ScoringRules, constant=constant))
+    calibration, constant = said["Calibration"], said["Against a constant forecast"]
+    assert (calibration.value, calibration.level) == (value, level)
     expected = value if value == "Borderline" else "Not clearly better"
-    assert p <= 0.0104 or constant["value"] == expected
+    assert p <= 0.0104 or constant.value == expected
 
 
 def test_p_values_hold_where_hardly_any_is_wrong():
@@ -502,6 +510,7 @@ def test_tile_of_recalibrating_a_regression(p, value, level, side):
     assert (tile["value"], tile["level"]) == (value, level)
 
 
+@pytest.mark.first(1, "thorough")
 @each_kind
 def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     found = []

@@ -26,7 +26,8 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections._posterior import POSTERIORS
+from uncertainty_metrics._report.sections._selective_prediction import RISK_COVERAGE
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -272,9 +273,7 @@ def test_compare_models_of_the_same_examples():
     # Pictures show one model, or both.
     blue, red = [0x00, 0x44, 0x88], [0xCC, 0x55, 0x66]
     for directory, colors in ((alone, [blue]), (both, [blue, red])):
-        picture = matplotlib.image.imread(directory / _picture_list.POSTERIORS.file)[
-            ..., :3
-        ]
+        picture = matplotlib.image.imread(directory / POSTERIORS.file)[..., :3]
         assert min(picture.shape[:2]) > 400
         for color in (blue, red):
             there = np.abs(picture - np.array(color) / 255).max(-1) < 0.02
@@ -414,6 +413,7 @@ def test_compare_with_the_shipped_predictions():
     assert numbers()["comparison"]["examples"] == expected
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
@@ -430,11 +430,12 @@ def test_names_in_legends(first, second, expected):
         15,
         report.Predictions(second, labels, "probabilities", p),
     )
-    for picture in (_picture_list.POSTERIORS, _picture_list.RISK_COVERAGE):
+    for picture in (POSTERIORS, RISK_COVERAGE):
         texts = figures[picture.file].legends[0].get_texts()
         assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("names", [("$x_1$", "日本"), ("a b", "%s{0}")])
 @pytest.mark.first(1)
 def test_names_of_files(names, recwarn):

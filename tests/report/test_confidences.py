@@ -24,8 +24,8 @@ from tests.report.reports import (
 )
 from tests.report.test_arrays import Frame, Series
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.sections import _recalibration
+from uncertainty_metrics._report.sections import _recalibrated_forecasts
+from uncertainty_metrics._report.sections._list import pictures_of
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 def built(**arguments):
     """Returns the numbers of a report as strict JSON gives them."""
     found = um.report(**arguments)
-    return json.loads(report.as_json(found.to_dict()), parse_constant=strict)
+    return json.loads(report.as_json(found._report), parse_constant=strict)
 
 
 # The numbers are those of the functions.
@@ -143,7 +143,7 @@ def test_maps_equal_the_maps_for_two_classes():
     correct, confidences = data.values()
     found = built(**data)
     section = found["recalibration"]
-    folds = _recalibration.folds_of(300)
+    folds = _recalibrated_forecasts.folds_of(300)
     maps = {
         "platt": um.PlattScaling,
         "beta": um.BetaCalibration,
@@ -220,6 +220,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_answers_have_a_report(case, recwarn):
     correct, confidences = DEGENERATE[case]
@@ -381,14 +382,14 @@ def test_agreement_is_shown_beside_confidences():
         for right, sure, of_one in zip(*data.values(), samples, strict=True)
     ]
     pathlib.Path("a.jsonl").write_text("\n".join(map(json.dumps, records)))
-    assert (
-        report.build(report.read_predictions("a.jsonl"))["sampled_answers"] == section
-    )
+    of_file = report.build(report.read_predictions("a.jsonl")).to_dict()
+    assert of_file["sampled_answers"] == section
 
 
 # Two models.
 
 
+@pytest.mark.thorough
 def test_comparison_of_answers_to_the_same_questions():
     data, groups = unfair()
     other = answers(2000, low=0.4, seed=9)
@@ -443,6 +444,7 @@ def written(name, questions, correct, confidences):
     pathlib.Path(name).write_text(text)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_questions_of_two_files_are_compared():
     data = answers(60).values()
@@ -481,6 +483,7 @@ def test_answers_are_not_compared_with_a_classifier():
 # Files.
 
 
+@pytest.mark.thorough
 def test_files_equal_arrays():
     data, groups = unfair(300)
     rows = zip(*data.values(), *groups.values(), strict=True)
@@ -499,6 +502,6 @@ def test_files_equal_arrays():
         assert path.read_bytes() == same.read_bytes(), path.name
     assert out.startswith(f"{found.summary()}\n\nWrote of_file")
     files = [path.name for path in written]
-    pictures = [picture.file for picture in _picture_list.PICTURES["confidences"]]
+    pictures = [picture.file for picture in pictures_of("confidences")]
     pictures.remove("drift_diagram.png")  # It needs two sets of examples.
     assert files == ["report.html", *pictures, "report.json"]

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from uncertainty_metrics._report.data._risks import Risks
-from uncertainty_metrics._report.page import _drawings
+from uncertainty_metrics._report.sections import _risk
 
 
 @pytest.mark.parametrize("weight", [None, 10.0, 0.1])
@@ -16,7 +16,7 @@ def test_drawn_groups_have_wilson_intervals_of_the_numbers_of_examples(weight):
     p = np.linspace(0.01, 0.99, 200)
     weights = None if weight is None else np.full(200, weight)
     ax = figure.Figure().subplots()
-    _drawings._draw_grouped(ax, Risks(labels, p, p, weights), "black", "o")
+    _risk._draw_grouped(ax, Risks(labels, p, p, weights), "black", "o")
     lines = np.array(ax.collections[0].get_segments())
     z, rate = special.ndtri(0.975), np.arange(10) / 10
     middle = (rate + z**2 / 40) / (1 + z**2 / 20)

@@ -22,7 +22,7 @@ def test_the_numbers_of_class_0_if_that_is_the_event(weighted):
         sample_weight=w if weighted else None,
         groups={"half": np.arange(400) // 200},
     )
-    found = report.build(model, 15)
+    found = report.build(model, 15).to_dict()
     came, q = 1 - labels, 1 - p
     rows = {row["name"]: row for row in found["groups"]["rows"]}
     for name, half in (("half=0", slice(200)), ("half=1", slice(200, 400))):
@@ -46,7 +46,7 @@ def test_members_of_an_ensemble_are_judged_by_class_0():
     members = np.clip(p[:, None] + noise, 0, 1)
     two = np.stack([1 - members, members], -1)
     model = report.Predictions("", labels, "probabilities", two, event_class=0)
-    found = report.build(model, 15)["ensemble"]["metrics"]["ece"]
+    found = report.build(model, 15).to_dict()["ensemble"]["metrics"]["ece"]
     came = 1 - labels
     expected = [um.ece(correct=came, confidences=1 - members[:, i]) for i in range(3)]
     assert found["members"] == pytest.approx(expected, rel=1e-9)
@@ -62,7 +62,7 @@ def test_drift_is_that_of_class_0():
         models.append(
             report.Predictions("", labels, "probabilities", two, event_class=0)
         )
-    found = report.build(models[0], 5, models[1])["comparison"]["drift"]
+    found = report.build(models[0], 5, models[1]).to_dict()["comparison"]["drift"]
     for row in found["bins"]:
         for name, model in zip(("first", "second"), models, strict=True):
             q, came = model.arguments["probabilities"][:, 0], 1 - model.labels

@@ -24,7 +24,7 @@ from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data import _decided
 from uncertainty_metrics._report.data._predictions import Stream
 from uncertainty_metrics._report.reading import _column_names, _large_files
-from uncertainty_metrics._report.sections import _posterior
+from uncertainty_metrics._report.sections._posterior import Posterior
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -207,6 +207,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.first(6)
 def test_a_probability_that_is_too_low_everywhere_is_found(form, monkeypatch):
@@ -292,7 +293,7 @@ def test_the_named_event_is_judged(event):
     model = report.Predictions(
         "", labels, "probabilities", np.stack([1 - p, p], 1), event_class=event
     )
-    found = report.build(model)
+    found = report.build(model).to_dict()
     section = found["calibration"]
     of_event = p if event else 1 - p
     assert section["event"] == f"class {event}"
@@ -379,8 +380,8 @@ def test_a_weighted_stream_has_the_noise_of_the_whole(by, monkeypatch):
         accumulator.add(report.Predictions("", *data))
     stream = accumulator.result()
     assert isinstance(stream, Stream)
-    sections = [_posterior.bayesian_ece(model, 0.02, 15) for model in (whole, stream)]
-    chance = [section["ece_by_chance"] for section in sections]
+    sections = [Posterior.of_ece(model, 0.02, 15) for model in (whole, stream)]
+    chance = [section.ece_by_chance for section in sections]
     assert chance[1] == pytest.approx(chance[0], rel=0.03)
     judged = [_decided.judged_of(model) for model in (whole, stream)]
     for each in (*judged, *(one.with_small_weights() for one in judged)):
@@ -394,7 +395,7 @@ def test_drift_of_a_class_that_decisions_do_not_see():
     np.savez("a.npz", labels=labels, probabilities=p)
     np.savez("b.npz", labels=others, probabilities=q)
     a, b = (report.read_predictions(name) for name in ("a.npz", "b.npz"))
-    section = report.build(a, 15, b)["comparison"]["drift"]
+    section = report.build(a, 15, b).to_dict()["comparison"]["drift"]
     assert section["p_value"] < 1e-4
     assert section["verdict"].startswith("Calibration differs between both sets")
     assert "Share of class 1 less P(class 1) differs" in section["verdict"] or (
@@ -412,7 +413,7 @@ def test_drift_is_of_the_same_class_in_both():
     others, q = too_low(3000, by=0.0, seed=6)
     other.update(others, q)
     second = Stream("b", other)
-    section = report.build(first, 15, second)["comparison"]["drift"]
+    section = report.build(first, 15, second).to_dict()["comparison"]["drift"]
     assert section["p_value"] > 0.001
     assert "P(class 0)" in report.render(report.build(first, 15, second))
 

@@ -8,7 +8,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import answers, examples, numbers, run, tiles, unfair, words
-from uncertainty_metrics._report.page import _picture_list
+from uncertainty_metrics._report.sections._groups import GROUPS
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -50,7 +50,7 @@ def test_groups_of_a_classifier():
     np.savez("p.npz", labels=labels, probabilities=p, group=groups)
     run("p.npz", "--group", "group", "--out", "there")
     assert numbers("there")["groups"] == json.loads(json.dumps(found["groups"]))
-    assert (pathlib.Path("there") / _picture_list.GROUPS.file).exists()
+    assert (pathlib.Path("there") / GROUPS.file).exists()
     without = um.report(labels, p).to_dict()
     assert "groups" not in without
     assert "Groups" not in tiles(without)
@@ -75,10 +75,11 @@ def test_many_groups_are_shown_in_part():
     found = um.report(**data, groups={"g": np.arange(600) % 60})
     assert len(found.to_dict()["groups"]["rows"]) == 60
     assert "20 more groups are in report.json." in found.summary()
-    figure = found._figures[_picture_list.GROUPS.file]
+    figure = found._figures[GROUPS.file]
     assert len(figure.subfigs[0].axes[0].get_yticklabels()) == 40
 
 
+@pytest.mark.thorough
 def test_names_of_groups_leave_room_for_their_gaps():
     name, value = "a long name of an attribute", ["value"] * 100
     for groups, title, labels in (
@@ -91,7 +92,7 @@ def test_names_of_groups_leave_room_for_their_gaps():
         ),
     ):
         found = um.report(**answers(100), groups=groups)
-        ax = found._figures[_picture_list.GROUPS.file].subfigs[0].axes[0]
+        ax = found._figures[GROUPS.file].subfigs[0].axes[0]
         assert [label.get_text() for label in ax.get_yticklabels()] == labels
         assert ax.get_title() == title
         assert ax.yaxis_inverted()

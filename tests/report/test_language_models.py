@@ -64,7 +64,7 @@ def test_likelihoods_of_options_are_confidences(as_text):
     assert (found.questions.name, found.questions.values) == ("doc_id", [*range(60)])
     assert "takes the largest probability of an option" in found.notes[0]
     assert {"acc_norm", "target", "resps"} <= {*found.left_out}
-    ece = report.build(found)["calibration"]["metrics"]["ece"]["value"]
+    ece = report.build(found).to_dict()["calibration"]["metrics"]["ece"]["value"]
     assert ece == pytest.approx(um.ece(labels, logits=logits))
 
 
@@ -172,6 +172,7 @@ def test_report_of_samples_answers_the_questions():
 # Which of two prompts is better calibrated?
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("by", ["script", "harness"])
 def test_prompts_are_compared_on_the_same_questions(by):

@@ -8,12 +8,23 @@ import pytest
 from scipy import special
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import fails, numbers, run, tiles, words, write_csv
+from tests.report.reports import (
+    changed,
+    fails,
+    numbers,
+    run,
+    tiles,
+    tiles_again,
+    words,
+    write_csv,
+)
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data import _suspicious_rows
 from uncertainty_metrics._report.data._predictions import Confidences
 from uncertainty_metrics._report.data._risks import risks_of
-from uncertainty_metrics._report.sections import _comparison, _risk, _survival, _verdict
+from uncertainty_metrics._report.sections import _comparison, _risk, _survival
+from uncertainty_metrics._report.sections._posterior import Posterior
+from uncertainty_metrics._report.sections._recalibration import Recalibration
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -28,12 +39,12 @@ def test_a_decision_curve_of_noise_is_not_called_useful(request):
         p = rng.uniform(0.1, 0.5, 200)
         labels = (rng.random(200) < 0.3).astype(int)  # Without regard to the risks.
         model = report.Predictions("", labels, "probabilities", p, event_class=1)
-        section = _risk.risk(model)
-        curve = {name: np.array(x) for name, x in section["decision_curve"].items()}
-        others = np.maximum(curve["treat_all"], curve["treat_none"])
-        above += bool(np.any(curve["net_benefit"] > others))
-        assert "better" not in section["verdict"]
-        assert "It has no interval" in section["verdict"]
+        section = _risk.risk_of(model)
+        curve = section.decision_curve
+        others = np.maximum(curve.treat_all, curve.treat_none)
+        above += bool(np.any(curve.net_benefit > others))
+        assert "better" not in section.verdict
+        assert "It has no interval" in section.verdict
     # The curve of noise is above both others somewhere in most draws.
     assert above > 30
 
@@ -58,8 +69,8 @@ def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
 
 
 def test_each_test_of_two_models_is_told():
-    tests = {"first": {"p_value": 0.3}, "second": {"p_value": 0.001}}
-    assert _comparison._verdict_of_two(tests).startswith(
+    p_values = {"first": 0.3, "second": 0.001}
+    assert _comparison._verdict_of_two(p_values).startswith(
         "By the test of its calibration error, the first model may be calibrated (p = "
         "0.300) and the second model is miscalibrated (p ≤ 0.001)."
     )
@@ -349,10 +360,10 @@ def test_the_smaller_class_of_all_weights():
 
 
 def test_no_map_helps_risks_that_either_test_finds_miscalibrated():
-    found = um.report(*with_events(200)).to_dict()
-    found["recalibration"]["needs_recalibration"] = False
+    found = um.report(*with_events(200))._report
+    found = changed(found, Recalibration, needs_recalibration=False)
     for of_ece, of_risks in ((0.5, 0.001), (0.001, 0.5)):
-        found["bayesian_ece"]["p_value"] = of_ece
-        found["risk"]["p_value"] = of_risks
-        said = {tile.title: tile for tile in _verdict._of_risks(found)}["Recalibration"]
+        found = changed(found, Posterior, p_value=of_ece)
+        found = changed(found, _risk.Risk, p_value=of_risks)
+        said = tiles_again(found)["Recalibration"]
         assert (said.value, said.level) == ("No map clearly helps", "unclear")

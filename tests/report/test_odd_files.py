@@ -449,7 +449,7 @@ def test_class_names_are_shown():
     choice = Choice(classes=("ant", "cat", "owl"))
     found = report.read_predictions("p.csv", choice)
     built = report.build(found)
-    assert list(built["calibration"]["classes"]) == ["ant", "cat", "owl"]
+    assert list(built.to_dict()["calibration"]["classes"]) == ["ant", "cat", "owl"]
     assert "owl" in report.render(built)
     found = report.read_predictions("p.csv")
     assert found.left_out == ("owl",)
@@ -472,7 +472,7 @@ def test_classes_of_booleans(order):
 
 def noted(**given):
     found = report.build(Predictions(kind="probabilities", source="it", **given))
-    return found["notes"]
+    return list(found.notes)
 
 
 def test_labels_that_start_at_1_are_noted(rng):
@@ -510,7 +510,7 @@ def test_columns_left_out_are_noted():
     name, content = GOOD["columns left out"]
     with open(name, "w") as file:
         file.write(content)
-    note, *_ = report.build(report.read_predictions(name))["notes"]
+    note, *_ = report.build(report.read_predictions(name)).to_dict()["notes"]
     assert note == "Left out, because the names are not known: (no name), image."
 
 

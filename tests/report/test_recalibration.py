@@ -19,8 +19,12 @@ from tests.report.reports import (
     words,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report.page import _picture_list
-from uncertainty_metrics._report.sections import _recalibration
+from uncertainty_metrics._report.sections import _recalibrated_forecasts
+from uncertainty_metrics._report.sections._model_report import ModelReport
+from uncertainty_metrics._report.sections._recalibration import (
+    RECALIBRATED,
+    Recalibration,
+)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -59,7 +63,7 @@ def with_one_more(p, labels, weights, rest, i, label):
 
 def naive(labels, p, weights, num_bins):
     """The section by a loop over folds, with other people's fits, of two classes."""
-    folds = _recalibration.folds_of(len(labels))
+    folds = _recalibrated_forecasts.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
     found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS_OF_TWO_CLASSES}}
@@ -167,12 +171,12 @@ def test_code_in_the_report_recalibrates_a_miscalibrated_model():
 
 def test_a_calibrated_model_needs_no_recalibration():
     # By chance the best of three maps gains two standard errors in a few of 100.
-    clear = [
-        _recalibration.recalibrated(read(forecasts(200, seed=seed)), 15).section
+    found = [
+        Recalibration.of(ModelReport(read(forecasts(200, seed=seed)), 15))
         for seed in range(20)
     ]
-    assert sum(section["needs_recalibration"] for section in clear) <= 3
-    verdict = next(row["verdict"] for row in clear if not row["needs_recalibration"])
+    assert sum(section.needs_recalibration for section in found) <= 3
+    verdict = next(each.verdict for each in found if not each.needs_recalibration)
     assert verdict.startswith("No map clearly helps: the best one, ")
     assert "and chance alone may do the same" in verdict
 
@@ -185,19 +189,15 @@ def test_a_clear_gain_comes_before_a_larger_one_by_chance():
         "isotonic": 3.8 + 2 * sign,
     }
     each = {name: {"negative_log_likelihood": nll} for name, nll in found.items()}
-    scores = {
-        name: {"negative_log_likelihood": nll.mean()} for name, nll in found.items()
-    }
-    section = {"scores": scores}
-    _recalibration._judge(section, each, None, "labels")
+    best = _recalibrated_forecasts.best_map(each, None, "labels")
     gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
-    assert section["gains"]["isotonic"] == pytest.approx(gain)
-    assert (section["best"], section["needs_recalibration"]) == ("vector", True)
+    assert vars(best.gains["isotonic"]) == pytest.approx(gain)
+    assert (best.name, best.is_clear) == ("vector", True)
     # Among clear gains the largest comes first, even if it is the least precise.
     each["isotonic"]["negative_log_likelihood"] = 3.8 + 0.8 * sign
-    _recalibration._judge(section, each, None, "labels")
-    assert section["gains"]["isotonic"]["low"] == pytest.approx(0.04)
-    assert (section["best"], section["needs_recalibration"]) == ("isotonic", True)
+    best = _recalibrated_forecasts.best_map(each, None, "labels")
+    assert best.gains["isotonic"].low == pytest.approx(0.04)
+    assert (best.name, best.is_clear) == ("isotonic", True)
 
 
 def test_with_infinite_likelihoods_the_brier_score_decides():
@@ -235,7 +235,7 @@ def test_too_few_to_say(arrays, reason):
     assert f"Too few to say: {reason}" in words(out)
     assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
     assert section["sets"]["metrics"] == {}
-    assert _picture_list.RECALIBRATED.file not in report.draw(read(arrays))
+    assert RECALIBRATED.file not in report.draw(read(arrays))
 
 
 def test_maps_that_cannot_be_fitted_are_noted():
@@ -254,7 +254,7 @@ def test_maps_that_cannot_be_fitted_are_noted():
 
 def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
-    monkeypatch.setattr(_recalibration, "_MAX_EXAMPLES", 100)
+    monkeypatch.setattr(_recalibrated_forecasts, "_MAX_EXAMPLES", 100)
     section = built(arrays)["recalibration"]
     note = "This section uses 100 of the 500 examples, drawn at random."
     assert section.pop("notes") == [note]
@@ -268,7 +268,7 @@ def test_many_examples_are_sampled(monkeypatch):
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    (legend,) = figures[_picture_list.RECALIBRATED.file].subfigs[0].legends
+    (legend,) = figures[RECALIBRATED.file].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
     best = built(forecasts(factor=3))["recalibration"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"

@@ -14,6 +14,7 @@ from tests.report.test_inputs import hide
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data._predictions import Confidences
 from uncertainty_metrics._report.reading._column_names import Choice
+from uncertainty_metrics._report.sections._groups import Groups
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -483,7 +484,7 @@ def test_a_lone_surrogate_is_escaped():
     found = report.read_predictions("a.jsonl", Choice(groups=("language",)))
     built = report.build(found)
     assert report.as_json(built).encode()
-    assert built["groups"]["rows"][0]["name"] == "language=\\ud800"
+    assert built.to_dict()["groups"]["rows"][0]["name"] == "language=\\ud800"
 
 
 def test_groups_may_be_of_any_type_and_missing():
@@ -498,7 +499,7 @@ def test_groups_may_be_of_any_type_and_missing():
         report.build(found)
     pathlib.Path("a.csv").write_text("correct,conf,g\n1,0.5,a\n0,0.25, \n")
     found = report.build(report.read_predictions("a.csv", Choice(groups=("g",))))
-    assert {row["name"] for row in found["groups"]["rows"]} == {"g=a", "g=(missing)"}
+    assert {row.name for row in found[Groups].rows} == {"g=a", "g=(missing)"}
 
 
 # Classifiers and regressions have the same formats.

@@ -10,11 +10,11 @@ from scipy import stats
 
 from tests.report.reports import fails, forecasts, lines_of, numbers, run, values, words
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report.page import _picture_list
 from uncertainty_metrics._report.sections import _bootstrap_intervals
+from uncertainty_metrics._report.sections._list import pictures_of
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
-PICTURES = [picture.file for picture in _picture_list.PICTURES["regression"]]
+PICTURES = [picture.file for picture in pictures_of("regression")]
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -34,7 +34,13 @@ def built(arrays, other=None, num_bins=15):
     """Returns the numbers of a report as strict JSON gives them."""
     other = None if other is None else model(other, "there")
     found = report.build(model(arrays), num_bins, other)
-    return json.loads(json.dumps(found, allow_nan=False))
+    return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+def rendered(arrays, other=None):
+    """Returns the text of a report."""
+    other = None if other is None else model(other, "there")
+    return report.render(report.build(model(arrays), 15, other))
 
 
 # Numbers against SciPy and properscoring.
@@ -174,7 +180,7 @@ def test_calibrated_models_are_rarely_called_miscalibrated(monkeypatch):
 def test_any_unit(unit, rng):
     arrays = {name: unit * array for name, array in forecasts(rng).items()}
     found = built(arrays)
-    text = report.render(found)
+    text = rendered(arrays)
     rmse = found["scoring_rules"]["metrics"]["rmse"]["value"]
     assert f"{rmse:.4g}" in text.split()
     assert "0.0000" not in text
@@ -221,7 +227,7 @@ def test_shapes_and_types(rng):
     )
     squared = {**arrays, "variance": arrays["stddev"] ** 2}
     of_variance = report.build(model(squared, kind="variance"))
-    assert of_variance["scoring_rules"] == expected["scoring_rules"]
+    assert of_variance.to_dict()["scoring_rules"] == expected["scoring_rules"]
 
 
 # Two models.
@@ -246,7 +252,7 @@ def test_comparison(rng):
     swapped = built(second, first)["comparison"]
     assert swapped["verdict"] == "The second model has the lower calibration error."
     assert swapped["quality"].endswith("are lower for the second.")
-    text = words(report.render(found))
+    text = words(rendered(first, second))
     assert section["verdict"] in text
     assert section["quality"] in text
 

@@ -38,13 +38,18 @@ from tests.report.reports import (
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._calibration_spec import CalibrationSpec, grid
-from uncertainty_metrics._report.page import _picture_list
 from uncertainty_metrics._report.sections import (
     _bootstrap_intervals,
-    _calibration_errors,
+    _mean_gap,
     _posterior,
     _selective_prediction,
 )
+from uncertainty_metrics._report.sections._comparison import DRIFT
+from uncertainty_metrics._report.sections._ensemble import ENSEMBLE
+from uncertainty_metrics._report.sections._groups import GROUPS
+from uncertainty_metrics._report.sections._list import pictures_of
+from uncertainty_metrics._report.sections._model_report import ModelReport
+from uncertainty_metrics._report.sections._risk import DECISIONS, RISK_CURVE
 from uncertainty_metrics.numpy import _examples, resampling
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
@@ -58,11 +63,11 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 # risks, and are not compared with other examples.
 PICTURES = tuple(
     picture.file
-    for picture in _picture_list.PICTURES["classification"]
+    for picture in pictures_of("classification")
     if picture
     not in (
-        *(_picture_list.ENSEMBLE, _picture_list.GROUPS, _picture_list.DRIFT),
-        *(_picture_list.RISK_CURVE, _picture_list.DECISIONS),
+        *(ENSEMBLE, GROUPS, DRIFT),
+        *(RISK_CURVE, DECISIONS),
     )
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
@@ -333,7 +338,7 @@ def test_ece_by_chance(weighted):
         for _ in range(1000)
     ]
     here = report.Predictions("", np.ones(400), "probabilities", p, weight)
-    level = report.build(here)["bayesian_ece"]["ece_by_chance"]
+    level = report.build(here).to_dict()["bayesian_ece"]["ece_by_chance"]
     assert level == pytest.approx(np.mean(eces) + 2 * np.std(eces), rel=0.05)
 
 
@@ -365,9 +370,9 @@ def test_verdicts_on_chance_agree_with_their_numbers():
     found = []
     for right in range(120_000, 120_600, 20):
         here = report.Predictions("", np.arange(n) < right, "probabilities", p)
-        section = _posterior.bayesian_ece(here, right / n - 0.75, 10)
-        ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
-        level = section["p_value"]
+        section = _posterior.Posterior.of_ece(here, right / n - 0.75, 10)
+        ece, chance, shown, verdict = CHANCE.search(section.verdict).groups()
+        level = section.p_value
         # By chance the ECE is |N(0, v)|; 10,000 draws give p up to an error.
         z = (right / n - 0.75) / (0.75 * 0.25 / n) ** 0.5
         assert level == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
@@ -386,14 +391,15 @@ def test_values_that_look_like_chance_count_as_chance(auroc, monkeypatch):
     monkeypatch.setattr(_selective_prediction, "_auroc", lambda curve: auroc)
     monkeypatch.setattr(_selective_prediction, "_auroc_by_chance", lambda *_: 0.5324)
     model = read(calibrated(100, 0.5, 1))
-    verdict = _selective_prediction.selective_prediction(model)["verdict"]
+    here = ModelReport(model, 15)
+    verdict = _selective_prediction.SelectivePrediction.of(here).verdict
     assert verdict.startswith("Confidence does not clearly tell")
     # Neither is a gap of 0.0304 clearly above a limit of 0.0303.
     accuracy = 0.75
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
     assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
-    side, verdict = _calibration_errors.verdict_on_gap(accuracy, accuracy + gap, 800.0)
+    side, verdict = _mean_gap.verdict_on_gap(accuracy, accuracy + gap, 800.0)
     assert side == ""
     assert verdict.startswith("Neither clearly")
 
@@ -401,7 +407,8 @@ def test_values_that_look_like_chance_count_as_chance(auroc, monkeypatch):
 def test_large_data_take_fewer_draws():
     predictions = read(calibrated(50, 0.5, 1))
     for bins, draws in ((200, 5000), (1000, 1000), (10_000, 100)):
-        assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
+        found = report.build(predictions, bins)
+        assert found.options["num_ece_samples"] == draws
     for n, resamples in ((2, 1000), (20_000, 1000), (40_000, 500), (10**6, 200)):
         assert _bootstrap_intervals.options(n)["num_resamples"] == resamples
 
@@ -459,16 +466,16 @@ def test_intervals_of_many_examples_are_close_to_the_bootstrap(weighted, monkeyp
     weights = np.arange(2000) % 5 / 4 if weighted else None
     labels, p = examples(2000).values()
     model = report.Predictions("", labels, "probabilities", p, weights)
-    drawn = _bootstrap_intervals.intervals(model, 15)["metrics"]
+    drawn = _bootstrap_intervals.intervals_of(model, 15)
     monkeypatch.setattr(_bootstrap_intervals, "_MOST_DRAWN", 100)
-    normal = _bootstrap_intervals.intervals(model, 15)["metrics"]
+    normal = _bootstrap_intervals.intervals_of(model, 15)
     assert list(normal) == list(drawn)
     for name, row in normal.items():
-        assert row["estimate"] == pytest.approx(drawn[name]["estimate"], rel=1e-9)
-        width = row["high"] - row["low"]
+        assert row.estimate == pytest.approx(drawn[name].estimate, rel=1e-9)
+        width = row.high - row.low
         # The ends of 1000 resamples are off by a few percent.
-        for end in ("low", "high"):
-            assert row[end] == pytest.approx(drawn[name][end], abs=0.12 * width)
+        assert row.low == pytest.approx(drawn[name].low, abs=0.12 * width)
+        assert row.high == pytest.approx(drawn[name].high, abs=0.12 * width)
 
 
 def test_a_single_example_has_no_intervals():
@@ -562,6 +569,7 @@ def own_process(*arguments):
     return ran.returncode, ran.stdout, said
 
 
+@pytest.mark.thorough
 def test_a_new_process_is_quiet_and_needs_no_tensorflow(shipped):
     np.savez("p.npz", **calibrated(100, 0.5, 1))
     compare = ("--compare", "p.npz", "--out", "compared")

@@ -84,5 +84,5 @@ def test_auroc_by_chance(weighted):
         um.auroc(labels, rng.permutation(p), sample_weight=weight) for _ in range(1000)
     ]
     here = report.Predictions("", labels, "probabilities", p, weight)
-    level = report.build(here)["selective_prediction"]["auroc_by_chance"]
+    level = report.build(here).to_dict()["selective_prediction"]["auroc_by_chance"]
     assert level - 0.5 == pytest.approx(2 * np.std(aurocs), rel=0.12)

@@ -32,6 +32,7 @@ def check(report, times):
     assert texts[0].count(ESCAPED) >= times
 
 
+@pytest.mark.thorough
 def test_page_and_pictures_show_odd_names_escaped(monkeypatch):
     drawn = []
 
@@ -42,8 +43,8 @@ def test_page_and_pictures_show_odd_names_escaped(monkeypatch):
     real = _svg.svg
     monkeypatch.setattr(_svg, "svg", svg)
     files = ("reliability_diagram.png", "calibration_by_group_diagram.png")
-    few = [p for p in _picture_files.PICTURES["confidences"] if p.file in files]
-    monkeypatch.setattr(_picture_files, "PICTURES", {"confidences": few})
+    few = [p for p in _picture_files.pictures_of("confidences") if p.file in files]
+    monkeypatch.setattr(_picture_files, "pictures_of", lambda task: few)
     data = answers(150)
     group = np.array([ODD, ESCAPED, "$x"], object)
     report = um.report(

@@ -18,10 +18,14 @@ from collections.abc import Callable
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
-from uncertainty_metrics._report.data._predictions import Model, ReportError, visible
+from uncertainty_metrics._report.data._predictions import (
+    TASKS,
+    Model,
+    ReportError,
+    visible,
+)
 from uncertainty_metrics._report.page import _target_paths
 from uncertainty_metrics._report.page._picture_files import SHIPPED_REMARK
-from uncertainty_metrics._report.page._picture_list import PICTURES
 from uncertainty_metrics._report.page._writing import write_files
 from uncertainty_metrics._report.reading import _large_files
 from uncertainty_metrics._report.reading._column_names import Choice, listed
@@ -30,6 +34,7 @@ from uncertainty_metrics._report.reading._files import (
     errors_of,
     read_predictions,
 )
+from uncertainty_metrics._report.sections._list import pictures_of
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
 SHIPPED = "digits_predictions.npz"
@@ -45,7 +50,7 @@ _FILES = (
 _WRITTEN = (
     "report.html",
     "report.json",
-    *(picture.file for pictures in PICTURES.values() for picture in pictures),
+    *(picture.file for task in TASKS for picture in pictures_of(task)),
 )
 # Seconds between messages on the progress, where stderr is no terminal.
 _PATIENCE = 5.0
@@ -98,7 +103,7 @@ def _listed(task: str) -> str:
             initial_indent=f"  {picture.file:<25}  ",
             subsequent_indent=29 * " ",
         )
-        for picture in PICTURES[task]
+        for picture in pictures_of(task)
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import html
 import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,13 +13,12 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._predictions import Model, Stream, silent
-from uncertainty_metrics._report.page import _writing
+from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._picture_files import draw
 from uncertainty_metrics._report.page._text import render
 from uncertainty_metrics._report.page._visible_names import shown
 from uncertainty_metrics._report.reading._arrays import model_of, of_other
 from uncertainty_metrics._report.reading._large_files import of_batches
-from uncertainty_metrics._report.sections import _verdict
 from uncertainty_metrics._report.sections._build import build
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
@@ -64,7 +62,7 @@ class Report:
         The dict has the content of `report.json`, except that infinite numbers are
         floats. A number that is not defined, such as the mean of nothing, is None.
         """
-        return copy.deepcopy(self._report)
+        return self._report.to_dict()
 
     def save(
         self, directory: str | pathlib.Path = DEFAULT_DIRECTORY

@@ -21,6 +21,7 @@ from uncertainty_metrics._report.data._averaged_members import averaged
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
+    Predictions,
     Rows,
     Stream,
     is_of_answers,
@@ -266,3 +267,18 @@ def _mean_weights(
 def words_of(model: Decided) -> Words:
     """Returns the words of a report for the decisions of a model."""
     return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS
+
+
+def class_shares(model: Predictions) -> np.ndarray:
+    """Returns the share of each class in the labels, [K]."""
+    examples = examples_of(model)
+    weights = decisions_of(model).with_small_weights().weights
+    counts = np.bincount(examples.labels, weights, examples.num_classes)
+    return counts / counts.sum()
+
+
+def largest_share(model: Predictions | Stream) -> float:
+    """Returns the share of the most frequent class in the labels."""
+    if isinstance(model, Stream):
+        return float(model.summary.shares.max())
+    return float(class_shares(model).max())

@@ -53,3 +53,9 @@ def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
         "targets": forecasts.errors,
         "sample_weight": None if weights is None else weights / weights.max(),
     }
+
+
+def triples_of(models: dict[str, Regression]) -> dict[str, tuple[Any, ...]]:
+    """Returns predictions, variances and targets by the names of the models."""
+    data = {name: normal_arguments(forecasts_of(it)) for name, it in models.items()}
+    return {name: tuple(of_model.values())[:3] for name, of_model in data.items()}

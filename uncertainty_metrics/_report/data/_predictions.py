@@ -16,6 +16,7 @@ from uncertainty_metrics.numpy.summaries.summary import Summary
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
+TASKS = ("classification", "confidences", "regression", "survival")
 
 
 def silent(text: str) -> None:
@@ -224,6 +225,15 @@ def is_of_answers(model: Decided) -> bool:
     if isinstance(model, Stream):
         return bool(model.summary.of_answers)
     return isinstance(model, Confidences)
+
+
+def task_of(model: Model) -> str:
+    """Returns the task of a model, as the report names it."""
+    if isinstance(model, Regression):
+        return "regression"
+    if isinstance(model, Survival):
+        return "survival"
+    return "confidences" if is_of_answers(model) else "classification"
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,8 +6,10 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from uncertainty_metrics._report.page import _document
-from uncertainty_metrics._report.sections import _blocks, _verdict
+from uncertainty_metrics._report.page import _document, _verdict
+from uncertainty_metrics._report.sections import _blocks
+from uncertainty_metrics._report.sections._model_report import PACKAGE, ModelReport
+from uncertainty_metrics.version import __version__
 
 # The browser lets the page load nothing: the pictures are part of the page.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -118,14 +120,14 @@ footer { margin-top: 3rem; font-size: .85rem; }
 }"""
 
 
-def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
+def page(report: ModelReport, pictures: Mapping[str, str]) -> str:
     """Returns the page.
 
     Args:
-      report: the dict of a report.
+      report: the report.
       pictures: the pictures as SVG, by the names of their files.
     """
-    title = f"Calibration report: {_blocks.model(report)}"
+    title = f"Calibration report: {report.title}"
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -145,7 +147,7 @@ def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
     )
 
 
-def _body(report: dict[str, Any], pictures: Mapping[str, str]) -> Iterator[str]:
+def _body(report: ModelReport, pictures: Mapping[str, str]) -> Iterator[str]:
     chapters = {
         chapter.title.lower().replace(" ", "-"): chapter
         for chapter in _document.chapters(report)
@@ -164,9 +166,9 @@ def _body(report: dict[str, Any], pictures: Mapping[str, str]) -> Iterator[str]:
         for block in chapter.blocks:
             yield from _block(block, pictures)
         yield "</section>"
-    options = ", ".join(f"{name} {value}" for name, value in report["options"].items())
+    options = ", ".join(f"{name} {value}" for name, value in report.options.items())
     yield (
-        f"</main>\n<footer>\n<p>Made by {report['package']} {report['version']} with "
+        f"</main>\n<footer>\n<p>Made by {PACKAGE} {__version__} with "
         f"{html.escape(options)}. All numbers are in report.json beside this page."
         "</p>\n</footer>"
     )

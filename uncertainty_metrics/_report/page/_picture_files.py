@@ -6,11 +6,11 @@ import pathlib
 from typing import Any
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
-from uncertainty_metrics._report.data._predictions import Model
-from uncertainty_metrics._report.page._picture_list import PICTURES
+from uncertainty_metrics._report.data._predictions import Model, task_of
 from uncertainty_metrics._report.page._svg import style
 from uncertainty_metrics._report.sections._blocks import SIDES
-from uncertainty_metrics._report.sections._build import errors_naming, task_of
+from uncertainty_metrics._report.sections._build import errors_naming
+from uncertainty_metrics._report.sections._list import pictures_of
 
 SHIPPED_REMARK = " (shipped with the package)"
 
@@ -36,7 +36,7 @@ def draw(
     with errors_naming(predictions.source), style():
         figures = {
             picture.file: picture.draw(models, num_bins)
-            for picture in PICTURES[task_of(predictions)]
+            for picture in pictures_of(task_of(predictions))
             if picture.is_drawn([*models.values()], num_bins)
         }
         for figure in figures.values():

@@ -7,13 +7,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics._report.page import _document
-from uncertainty_metrics._report.sections import _blocks, _verdict
+from uncertainty_metrics._report.page import _document, _verdict
+from uncertainty_metrics._report.sections import _blocks
+from uncertainty_metrics._report.sections._model_report import ModelReport
 
 _WIDTH = 88
 
 
-def render(report: dict[str, Any]) -> str:
+def render(report: ModelReport) -> str:
     """Returns the report as text."""
     paragraphs = [["Calibration report", "=================="]]
     paragraphs += [[_verdict.source(report)], list(_verdict.lines(report))]

@@ -15,10 +15,11 @@ from typing import Any
 from uncertainty_metrics._report.data._predictions import ReportError
 from uncertainty_metrics._report.page import _html, _svg, _target_paths
 from uncertainty_metrics._report.sections._build import errors_naming
+from uncertainty_metrics._report.sections._model_report import ModelReport
 
 
 def write(
-    report: dict[str, Any], figures: Mapping[str, Any], directory: str | pathlib.Path
+    report: ModelReport, figures: Mapping[str, Any], directory: str | pathlib.Path
 ) -> list[pathlib.Path]:
     """Writes the page, the pictures and the numbers: all of them, or none.
 
@@ -38,7 +39,7 @@ def write(
     """
     directory = pathlib.Path(directory)
     _target_paths.check_directory(directory, ("report.html", *figures, "report.json"))
-    with errors_naming(report["source"]):
+    with errors_naming(report.model.source):
         pictures = {name: _png(figure) for name, figure in figures.items()}
     numbers = as_json(report)
     contents = {
@@ -64,14 +65,14 @@ def write_files(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
         ) from None
 
 
-def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:
+def page(report: ModelReport, figures: Mapping[str, Any]) -> str:
     """Returns the page of a report from `build`, with figures from `draw`."""
-    with errors_naming(report["source"]):
+    with errors_naming(report.model.source):
         drawn = {name: _svg.svg(figure) for name, figure in figures.items()}
     return _html.page(report, drawn)
 
 
-def as_json(report: dict[str, Any]) -> str:
+def as_json(report: ModelReport) -> str:
     """Returns the numbers of a report from `build` as the text of report.json.
 
     Raises:
@@ -79,12 +80,12 @@ def as_json(report: dict[str, Any]) -> str:
     """
     try:
         return json.dumps(
-            _strict(report), indent=2, allow_nan=False, ensure_ascii=False
+            _strict(report.to_dict()), indent=2, allow_nan=False, ensure_ascii=False
         )
     except ValueError:
         raise ReportError(
-            f"{report['source']}: a metric is not defined, because its numbers are too "
-            "large or too small to compute with"
+            f"{report.model.source}: a metric is not defined, because its numbers are "
+            "too large or too small to compute with"
         ) from None
 
 

@@ -1,11 +1,33 @@
-"""Blocks of the calibration report as a document: texts, tables, code and pictures."""
+"""What a section shows: tiles, texts, tables, code and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
 
 SIDES = ("first", "second")
+
+
+class Tile(NamedTuple):
+    """A finding of the verdict.
+
+    It is "good", "bad", or "unclear" if it is borderline or the examples are too few. A
+    p-value or an interval decides whether chance alone may explain a number, never the
+    sign of the number.
+
+    Attributes:
+      title: the subject.
+      value: the finding, a number or a few words.
+      detail: a sentence or two with the numbers behind the finding.
+      level: "good", "unclear" or "bad".
+    """
+
+    title: str
+    value: str
+    detail: str
+    level: str
 
 
 class Text(NamedTuple):
@@ -17,7 +39,7 @@ class Text(NamedTuple):
 class Facts(NamedTuple):
     """A list of names, each with its value."""
 
-    facts: dict[str, Any]
+    facts: Mapping[str, str | int]
 
 
 class Table(NamedTuple):
@@ -63,13 +85,6 @@ class Picture(NamedTuple):
 Block = Text | Facts | Table | Code | Picture
 
 
-class Chapter(NamedTuple):
-    """A chapter: its title, and its blocks in order."""
-
-    title: str
-    blocks: list[Block]
-
-
 def number(value: float | str | None) -> str:
     """Returns the text of a number."""
     if value is None:
@@ -87,51 +102,31 @@ def significant(value: float | str | None) -> str:
 def metrics_table(
     caption: str,
     title: str,
-    rows: dict[str, dict[str, Any]],
-    show: Callable[[Any], str] = number,
+    metrics: Mapping[str, Metric],
+    show: Callable[[float | None], str] = number,
 ) -> Table:
     """Returns a table of values and their meanings."""
     return Table(
         caption,
         title,
         ("value", "meaning"),
-        [(name, show(row["value"]), row["meaning"]) for name, row in rows.items()],
+        [(name, show(each.value), each.meaning) for name, each in metrics.items()],
     )
 
 
 def intervals_table(
     caption: str,
     title: str,
-    rows: dict[str, dict[str, Any]],
-    show: Callable[[Any], str] = number,
+    intervals: Mapping[str, Interval],
+    show: Callable[[float | None], str] = number,
 ) -> Table:
     """Returns a table of estimates and their intervals."""
-    keys = ("estimate", "low", "high")
     return Table(
         caption,
         title,
         ("value", "from", "to"),
-        [(name, *(show(row[key]) for key in keys)) for name, row in rows.items()],
+        [
+            (name, show(each.estimate), show(each.low), show(each.high))
+            for name, each in intervals.items()
+        ],
     )
-
-
-def data_chapter(report: dict[str, Any], facts: dict[str, Any]) -> Chapter:
-    """Returns the chapter that describes the data of the file."""
-    known = {"predictions": model(report), "examples": report["data"]["examples"]}
-    return Chapter("Data", [Facts(known | facts)])
-
-
-def intervals_chapter(
-    section: dict[str, Any], show: Callable[[Any], str] = number
-) -> Chapter:
-    """Returns the chapter of intervals."""
-    rows = section["metrics"]
-    table = intervals_table("Metrics and their intervals", "metric", rows, show)
-    return Chapter("Intervals", [Text(section["verdict"]), *([table] if rows else [])])
-
-
-def model(report: dict[str, Any]) -> str:
-    """Returns the name of the model that the report is about."""
-    members = report["data"].get("members", 1)
-    mean = f", the mean of {members} members" if members > 1 else ""
-    return f"{report['source']}{mean}"

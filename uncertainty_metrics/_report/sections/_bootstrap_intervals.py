@@ -1,4 +1,4 @@
-"""The section of intervals: how much the metrics vary from one sample to another."""
+"""Intervals of metrics: how much they vary from one sample to another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ from uncertainty_metrics._report.data._predictions import (
     Stream,
     remembered,
 )
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    interval,
+)
 from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics._without_warnings import warnings_ignored
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
@@ -34,19 +39,12 @@ _METRICS: _Metrics = {
     "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
 }
-TOO_HIGH = " The interval of the ece is too high if the model is calibrated"
 # With more examples each resample takes longer, so there are fewer of them.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 # Means of more examples than this are so close to Normal that resamples show no
 # difference.
 _MOST_DRAWN = 50_000
 _SEED = 0  # The same in every report, so that reports can be repeated.
-_NOTE_ON_CALIBRATION_ERROR = (
-    " Only the interval of calibration_error, the l2 error less its bias, is computed "
-    "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
-    "would miss the 0 of a calibrated model."
-)
-_NOTE_WITHOUT_BOOTSTRAP = " The calibration_error is the l2 error less its bias."
 
 
 @remembered
@@ -78,43 +76,51 @@ def scores_of_answers(
     }
 
 
-def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
-    """Returns the section; the calibration error has `num_bins` bins."""
+def is_drawn(model: Decided) -> bool:
+    """Says if the intervals are from the bootstrap, not from standard errors."""
+    if isinstance(model, Stream):
+        return False
+    return len(decisions_of(model).correct) <= _MOST_DRAWN
+
+
+def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
+    """Returns the interval of each metric; the calibration error has `num_bins` bins.
+
+    A single example gives none.
+    """
     if isinstance(model, Stream):
         return _intervals_of_stream(model, num_bins)
     decisions = decisions_of(model).with_small_weights()
     size = len(decisions.correct)
-    if size > _MOST_DRAWN:
+    if not is_drawn(model):
         # With so many examples the bootstrap gives the same interval, but slowly.
-        rows = {
-            name: row(*_interval_of_mean(each, decisions.weights))
+        found = {
+            name: interval(*_interval_of_mean(each, decisions.weights))
             for name, each in scores_of(model).items()
         }
     else:
-        rows = _each_metric(bootstrap, size, _metrics(model))
+        found = _each_metric(bootstrap, size, _metrics(model))
     if size > 1:
         judged = judged_of(model).with_small_weights()
         ends = um.calibration_error_interval(
             **judged.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
         )
-        rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, _NOTE_ON_CALIBRATION_ERROR, is_drawn=size <= _MOST_DRAWN)
+        found = {"calibration_error": interval(*ends), **found}
+    return found
 
 
-def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
-    """Returns the section for all rows of a stream: Normal intervals of the means."""
+def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
+    """Returns Normal intervals of the means of all rows of a stream."""
     means = model.summary.means()
     brier = "brier_score" if model.summary.of_answers else "brier_score_zero_based"
     names = {"accuracy": "accuracy", brier: "brier_score"}
     names["negative_log_likelihood"] = "negative_log_likelihood"
-    size = model.summary.num_examples
-    rows = {
-        name: row(*means[key].interval(Z)) for name, key in names.items() if size > 1
+    if model.summary.num_examples == 1:
+        return {}
+    return {
+        "calibration_error": interval(*_error_of_stream(model, num_bins)),
+        **{name: interval(*means[key].interval(Z)) for name, key in names.items()},
     }
-    if size > 1:
-        ends = _error_of_stream(model, num_bins)
-        rows = {"calibration_error": row(*ends), **rows}
-    return section(rows, size, is_drawn=False)
 
 
 def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
@@ -149,34 +155,7 @@ def _interval_of_mean(
     return mean - Z * error, mean, mean + Z * error
 
 
-def section(
-    metrics: dict[str, Any], size: int, note: str = "", is_drawn: bool = True
-) -> dict[str, Any]:
-    """Returns the section.
-
-    Args:
-      metrics: the rows of the table of intervals.
-      size: number of examples.
-      note: sentences on the bootstrap at the end of the verdict.
-      is_drawn: whether the intervals are from the bootstrap, not from standard errors.
-    """
-    by = "by the bootstrap" if is_drawn else "from standard errors"
-    verdict = (
-        f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics would "
-        "vary if the examples were other ones of the same kind."
-        f"{note if is_drawn else _NOTE_WITHOUT_BOOTSTRAP}"
-    )
-    return {
-        "level": INTERVAL_LEVEL,
-        "num_resamples": options(size)["num_resamples"] if is_drawn else 0,
-        "verdict": "A single example gives no intervals." if size == 1 else verdict,
-        "metrics": metrics,
-    }
-
-
-def differences(
-    first: Decided, second: Decided, num_bins: int
-) -> dict[str, dict[str, Any]]:
+def differences(first: Decided, second: Decided, num_bins: int) -> dict[str, Interval]:
     """Returns the intervals of the differences between two models on the same examples.
 
     Each difference is a metric of the first model less this metric of the second. The
@@ -188,7 +167,8 @@ def differences(
         name: (metric, {"first": arguments, "second": of_second[name][1]})
         for name, (metric, arguments) in metrics.items()
     }
-    with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+    # Infinite less infinite is not defined. The bootstrap warns of the bias of an ECE.
+    with np.errstate(invalid="ignore"), warnings_ignored:
         return _each_metric(
             bootstrap_difference, len(decisions_of(first).correct), both
         )
@@ -249,19 +229,13 @@ def options(size: int) -> dict[str, Any]:
 
 
 def _each_metric(
-    interval: Callable[..., ConfidenceInterval],
+    resample: Callable[..., ConfidenceInterval],
     size: int,
     metrics: _Metrics,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Interval]:
     """Returns the interval of each metric; no interval if there is one example."""
     return {
-        name: row(*interval(metric, **arguments, **options(size)))
+        name: interval(*resample(metric, **arguments, **options(size)))
         for name, (metric, arguments) in metrics.items()
         if size > 1
     }
-
-
-def row(low: float, estimate: float, high: float) -> dict[str, float | None]:
-    """Returns an interval as a dict, with None for an end that is not defined."""
-    ends = {"low": low, "estimate": estimate, "high": high}
-    return {name: None if np.isnan(end) else float(end) for name, end in ends.items()}

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report.data._predictions import (
     Model,
-    Regression,
     ReportError,
-    Survival,
-    is_of_answers,
-    rows_of,
     silent,
+    task_of,
 )
-from uncertainty_metrics._report.sections import (
-    _classifier_or_answers,
-    _comparison,
-    _posterior,
-    _regression,
-    _survival,
-    _verdict,
-)
-from uncertainty_metrics._report.sections._blocks import SIDES
-from uncertainty_metrics.version import __version__
+from uncertainty_metrics._report.data._sample_sizes import effective_examples
+from uncertainty_metrics._report.sections._comparison import Comparison
+from uncertainty_metrics._report.sections._findings import unless_few
+from uncertainty_metrics._report.sections._list import in_order, sections_of
+from uncertainty_metrics._report.sections._model_report import ModelReport
+from uncertainty_metrics._report.sections._notes import notes_of
 
-_SHOWN = 50  # Most names of columns in a note on columns that are left out.
 # The noun of each task in an error.
 _SPELLED = {
     "classification": "classification",
@@ -44,7 +36,7 @@ def build(
     num_bins: int = DEFAULT_NUM_BINS,
     other: Model | None = None,
     tell: Callable[[str], None] = silent,
-) -> dict[str, Any]:
+) -> ModelReport:
     """Computes the report.
 
     Args:
@@ -54,10 +46,7 @@ def build(
       tell: called with the progress of the work.
 
     Returns:
-      The report: `package`, `version`, `task`, `options`, `source`, `data`, `notes`,
-      `tiles`, which are the verdict, and the sections of the task, which the docstring
-      of the package lists; with `other`, also `comparison`, which includes the report
-      on the other model.
+      The report, whose last section is the comparison if there is another model.
 
     Raises:
       ReportError: a label, a prediction or a weight is not valid, and the message names
@@ -67,7 +56,7 @@ def build(
       >>> from uncertainty_metrics import _report as report
       >>> labels, probabilities = np.array([0, 1, 1]), np.array([0.1, 0.2, 0.7])
       >>> here = report.Predictions("here", labels, "probabilities", probabilities)
-      >>> report.build(here, num_bins=5)["data"]["examples"]
+      >>> report.build(here, num_bins=5).to_dict()["data"]["examples"]
       3
     """
     task = task_of(predictions)
@@ -76,35 +65,43 @@ def build(
             f"{other.source}: a {_SPELLED[task_of(other)]} cannot be compared with a "
             f"{_SPELLED[task]}, {predictions.source}"
         )
-    options: dict[str, Any] = {"num_bins": num_bins, "seed": _posterior.SEED}
-    if task in ("classification", "confidences"):
-        options |= _classifier_or_answers.options(num_bins)
-    report = {
-        "package": "uncertainty_metrics",
-        "version": __version__,
-        "task": task,
-        "options": options,
-        **_of_model(predictions, num_bins, tell),
-    }
-    if other is not None:
-        of_both = (report, _of_model(other, num_bins, tell))
-        tell("compares the models")
-        models = dict(zip(SIDES, of_both, strict=True))
-        report["comparison"] = _comparison.comparison(
-            predictions, other, models, num_bins
+    report = _of_model(predictions, num_bins, tell)
+    if other is None:
+        return report
+    of_other = _of_model(other, num_bins, tell)
+    tell("compares the models")
+    report = dataclasses.replace(report, other=of_other)
+    comparison = Comparison.of(report)
+    assert comparison is not None
+    return dataclasses.replace(
+        report,
+        sections=(*report.sections, comparison),
+        tiles=(*report.tiles, *comparison.tiles(report)),
+    )
+
+
+def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> ModelReport:
+    """Returns the report on one model."""
+    with errors_naming(model.source):
+        report = ModelReport(model, num_bins)
+        for kind in sections_of(report.task):
+            tell(f"computes the section {kind.name}")
+            section = kind.of(report)
+            if section is not None:
+                report = dataclasses.replace(
+                    report, sections=(*report.sections, section)
+                )
+        report = dataclasses.replace(report, sections=in_order(report.sections))
+        size = effective_examples(model)
+        tiles = (
+            unless_few(tile, size)
+            for section in report.sections
+            for tile in section.tiles(report)
         )
-        tile = _verdict.of_two(report["comparison"], other.source, task)
-        report["tiles"].append(tile)
-    return report
-
-
-def task_of(predictions: Model) -> str:
-    """Returns the task of predictions, as the report names it."""
-    if isinstance(predictions, Regression):
-        return "regression"
-    if isinstance(predictions, Survival):
-        return "survival"
-    return "confidences" if is_of_answers(predictions) else "classification"
+        # The notes describe data that the sections have checked.
+        return dataclasses.replace(
+            report, notes=tuple(notes_of(model)), tiles=tuple(tiles)
+        )
 
 
 @contextlib.contextmanager
@@ -121,29 +118,3 @@ def errors_naming(source: str) -> Iterator[None]:
         raise ReportError(f"{source}: {wrong}") from wrong
     except ImportError as missing:
         raise ReportError(missing) from missing
-
-
-def _of_model(
-    predictions: Model, num_bins: int, tell: Callable[[str], None]
-) -> dict[str, Any]:
-    """Returns the report on one model."""
-    notes = []
-    if predictions.left_out:
-        names = ", ".join(name or "(no name)" for name in predictions.left_out[:_SHOWN])
-        more = len(predictions.left_out) - _SHOWN
-        names += f" and {more} more" if more > 0 else ""
-        notes.append(f"Left out, because the names are not known: {names}.")
-    with errors_naming(predictions.source):
-        if isinstance(predictions, Regression):
-            of_task = _regression.sections(predictions, num_bins)
-            notes += predictions.notes
-        elif isinstance(predictions, Survival):
-            tell("computes the metrics at the horizon, and their intervals")
-            of_task = _survival.sections(predictions)
-            notes += [*predictions.notes, *of_task["notes"]]
-        else:
-            of_task = _classifier_or_answers.sections(predictions, num_bins, tell)
-            rows = rows_of(predictions)
-            notes += [*(rows.notes if rows is not None else ()), *of_task["notes"]]
-        of_task["tiles"] = _verdict.tiles(of_task, task_of(predictions))
-    return {"source": predictions.source, **of_task, "notes": notes}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from uncertainty_metrics._report.data._decided import name_of_event
+from uncertainty_metrics._report.data._predictions import Decided
 
 
 class Terms(NamedTuple):
@@ -43,9 +46,9 @@ def terms_of(event: str | None) -> Terms:
     return Terms(f"P({event})", f"share of {event}", "too high", "too low")
 
 
-def terms_in(report: dict[str, Any]) -> Terms:
-    """Returns the words for the report on one model."""
-    return terms_of(report["calibration"]["event"])
+def terms_for(model: Decided) -> Terms:
+    """Returns the words for what the calibration of a model is judged by."""
+    return terms_of(name_of_event(model))
 
 
 def capitalized(words: str) -> str:

@@ -2,328 +2,465 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._predictions import (
-    Confidences,
-    Decided,
-    Model,
-    Predictions,
-    Regression,
-    Stream,
-    Survival,
-    is_of_answers,
+from uncertainty_metrics._report.data._sample_sizes import effective_examples
+from uncertainty_metrics._report.sections import _same_examples
+from uncertainty_metrics._report.sections._blocks import (
+    SIDES,
+    Block,
+    Facts,
+    Table,
+    Text,
+    Tile,
+    intervals_table,
+    number,
+    significant,
 )
-from uncertainty_metrics._report.sections import _regression, _risk, _survival
-from uncertainty_metrics._report.sections._blocks import SIDES
-from uncertainty_metrics._report.sections._bootstrap_intervals import differences
-from uncertainty_metrics._report.sections._drift import can_drift, drift
+from uncertainty_metrics._report.sections._bootstrap_intervals import (
+    INTERVAL_LEVEL,
+    differences,
+)
+from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_words import terms_for
+from uncertainty_metrics._report.sections._coverage import Coverage
+from uncertainty_metrics._report.sections._data import Data, DataOfClassifier
+from uncertainty_metrics._report.sections._drift import (
+    DRIFT_FILE,
+    Drift,
+    can_drift,
+    draw_drift,
+    drift_between,
+)
+from uncertainty_metrics._report.sections._findings import graded, unless_few
+from uncertainty_metrics._report.sections._forecast_numbers import (
+    differences_of_forecasts,
+)
+from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
+from uncertainty_metrics._report.sections._groups import Groups, table_of_two
+from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
+from uncertainty_metrics._report.sections._model_report import (
+    ModelReport,
+    ReportPicture,
+    Section,
+)
 from uncertainty_metrics._report.sections._p_values import (
     is_borderline,
     is_clear,
     shown_p_value,
 )
-from uncertainty_metrics._report.sections._posterior import ece_draws
+from uncertainty_metrics._report.sections._posterior import Posterior, ece_draws
+from uncertainty_metrics._report.sections._risk import (
+    RankingOfTwo,
+    Risk,
+    ranking_of_two,
+)
+from uncertainty_metrics._report.sections._scoring_rules import (
+    BRIER_OF_CLASSES,
+    ScoringRules,
+)
+from uncertainty_metrics._report.sections._selective_prediction import (
+    SelectivePrediction,
+)
+from uncertainty_metrics._report.sections._sharpness import Sharpness
+from uncertainty_metrics._report.sections._survival import (
+    SurvivalRisk,
+    differences_of_survival,
+)
+from uncertainty_metrics._report.sections._temperature import Temperature
 
-# The numbers of each model that a comparison shows, with their place in its report: the
-# section of a metric, or a path.
-_OF_DECISIONS: dict[str, str | tuple[str, ...]] = {
-    "accuracy": ("calibration", "accuracy"),
-    "mean_confidence": ("calibration", "mean_confidence"),
-    "ece": "calibration",
-    "bayesian_ece_mean": ("bayesian_ece", "mean"),
-    "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
-    "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
-}
-_OF_CLASSIFIERS = {
-    "examples": ("data", "examples"),
-    "classes": ("data", "classes"),
-    **_OF_DECISIONS,
-    "brier_score_zero_based": "scoring_rules",
-    "negative_log_likelihood": "scoring_rules",
-    "aurc": "selective_prediction",
-    "coverage_at_risk": "selective_prediction",
-}
-_OF_CONFIDENCES = {
-    "examples": ("data", "examples"),
-    **_OF_DECISIONS,
-    "brier_score": "scoring_rules",
-    "negative_log_likelihood": "scoring_rules",
-    "aurc": "selective_prediction",
-    "excess_aurc": "selective_prediction",
-    "coverage_at_risk": "selective_prediction",
-}
-_OF_REGRESSIONS = {
-    "examples": ("data", "examples"),
-    "ece": "calibration",
-    "ence": "calibration",
-    "rmse": "scoring_rules",
-    "crps": "scoring_rules",
-    "negative_log_likelihood": "scoring_rules",
-    "sharpness": "sharpness",
-    "temperature": "recalibration",
-}
+# A number of each model, by "first" and "second".
+OfBoth: TypeAlias = dict[str, Any]
 _SPELLED = {"accuracy": "accuracy", "aurc": "AURC"}
+# The score that the tile of a task compares, its name, and how it is shown.
+_SCORES: dict[str, tuple[str, str, Callable[[float | None], str]]] = {
+    "regression": ("crps", "CRPS", significant),
+    "survival": ("brier_score", "Brier score", number),
+    "classification": ("brier_score_zero_based", BRIER_OF_CLASSES, number),
+    "confidences": ("brier_score_zero_based", BRIER_OF_CLASSES, number),
+}
 _UNKNOWN = "The data cannot tell which model has the lower calibration error"
 _NO_BETTER = "A lower calibration error does not make a better model: "
 
+DRIFT = ReportPicture(
+    DRIFT_FILE,
+    "if the second file has other examples, the bins where calibration differs",
+    draw_drift,
+    lambda models, num_bins: (
+        len(models) > 1 and _same_examples.drifts(models[0], models[1])
+    ),
+)
 
-def _number(model: dict[str, Any], name: str, place: str | tuple[str, ...]) -> Any:
-    """Returns a number from the report on a model."""
-    path = (place, "metrics", name, "value") if isinstance(place, str) else place
-    return functools.reduce(operator.getitem, path, model)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Comparison(Section):
+    """Two models side by side, and the intervals of their differences.
+
+    Attributes:
+      same_examples: whether both are about the same examples.
+      examples: a sentence on it.
+      numbers: some numbers of each.
+      verdict: a sentence or two.
+      differences: metrics of the first less those of the second; empty for other
+        examples.
+      quality: a sentence on the scores.
+      other: the report on the second model.
+    """
+
+    name = "comparison"
+    heading = "Comparison of two models"
+    tasks = ("regression", "survival")
+
+    same_examples: bool
+    examples: str
+    numbers: dict[str, OfBoth]
+    verdict: str
+    differences: dict[str, Interval]
+    quality: str
+    other: ModelReport
+
+    @classmethod
+    def of(cls, report: ModelReport) -> Comparison | None:
+        other = report.other
+        if other is None:
+            return None
+        same, examples = _same_examples.same_examples(report.model, other.model)
+        compared = {
+            "classification": _of_classifiers,
+            "confidences": _of_answers,
+            "regression": _of_regressions,
+            "survival": _of_survival_models,
+        }[report.task]
+        return compared(report, other, {"same_examples": same, "examples": examples})
+
+    def tiles(self, report: ModelReport) -> list[Tile]:
+        title = f"Compared with {self.other.model.source}"
+        return [self._tile_of_scores(report, title)]
+
+    def _tile_of_scores(self, report: ModelReport, title: str) -> Tile:
+        score, name, show = _SCORES[report.task]
+        ends = self.differences.get(score)
+        if ends is None or ends.low is None:
+            detail = f"{self.examples} {self.verdict}"
+            return Tile(title, "Not comparable", detail, "unclear")
+        value, level = "No clear difference", "unclear"
+        if ends.side_of(0):
+            better, level = ("second", "bad") if ends.low > 0 else ("first", "good")
+            value = f"The {better} predicts better"
+        first, second = (self.numbers[score][side] for side in SIDES)
+        tile = Tile(
+            title,
+            value,
+            f"{name} {show(first)} for the first model and {show(second)} for the "
+            f"second, a difference of {show(ends.low)} to {show(ends.high)} with "
+            f"{INTERVAL_LEVEL:.0%} confidence; smaller is better. {self.verdict}",
+            level,
+        )
+        return unless_few(tile, effective_examples(self.other.model))
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        other = self.other
+        show = significant if report.task == "regression" else number
+        yield Facts(dict(zip(SIDES, (report.title, other.title), strict=True)))
+        yield Text(self.examples)
+        for note in other.notes:
+            yield Text(f"Note on the second model: {note}")
+        yield Table(
+            "Both models",
+            "metric",
+            SIDES,
+            [
+                (name, *(show(row[side]) for side in SIDES))
+                for name, row in self.numbers.items()
+            ],
+        )
+        yield from self.blocks_of_decisions(report)
+        yield Text(f"{self.verdict} {self.quality}")
+        if self.differences:
+            yield Text(
+                "Each number is a metric of the first model less the same metric of "
+                "the second. The bootstrap draws the same examples for both models. If "
+                "an interval holds 0, either model may be better."
+            )
+            yield intervals_table(
+                "The differences", "first - second", self.differences, show
+            )
+        yield from self.table_of_groups(report)
+
+    def blocks_of_decisions(self, report: ModelReport) -> Iterable[Block]:
+        """Returns what is shown of risks and of drift."""
+        return ()
+
+    def table_of_groups(self, report: ModelReport) -> Iterable[Block]:
+        """Returns a table of the groups of both models, if both have some."""
+        return ()
 
 
-def comparison(
-    predictions: Model, other: Model, models: dict[str, dict[str, Any]], num_bins: int
-) -> dict[str, Any]:
-    """Returns the section; `models` holds the reports on the two, of one task."""
-    if isinstance(predictions, Survival):
-        assert isinstance(other, Survival)
-        return _of_survival(predictions, other, models)
-    places, tested, compared = _of_task(predictions)
-    numbers = {
-        name: {side: _number(model, name, place) for side, model in models.items()}
-        for name, place in places.items()
-    }
-    same_examples, examples = _examples(predictions, other)
-    drifted = {}
-    if not same_examples and can_drift(predictions, other):
-        drifted["drift"] = drift((predictions, other), num_bins)
-    tests = {side: model[tested] for side, model in models.items()}
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComparisonOfDecisions(Comparison):
+    """Two classifiers, or two models that answer.
+
+    Attributes:
+      probability_of_lower_calibration_error: by the posteriors of the ECE.
+      risk: which model ranks the risks better, if both give risks.
+      drift: whether calibration differs between both sets of examples, if these differ.
+    """
+
+    tasks = ("classification", "confidences")
+    pictures = (DRIFT,)
+
+    probability_of_lower_calibration_error: OfBoth
+    risk: RankingOfTwo | None = None
+    drift: Drift | None = None
+
+    def tiles(self, report: ModelReport) -> list[Tile]:
+        if self.drift is None:
+            return super().tiles(report)
+        finding, otherwise = "Calibration has changed", "No clear change"
+        value, level = graded(self.drift.p_value, finding, otherwise)
+        title = f"Compared with {self.other.model.source}"
+        return [Tile(title, value, self.drift.verdict, level)]
+
+    def blocks_of_decisions(self, report: ModelReport) -> Iterator[Block]:
+        yield from self._blocks_of_risks(report)
+        if self.drift is not None:
+            yield from self.drift.blocks(terms_for(report.model))
+
+    def table_of_groups(self, report: ModelReport) -> Iterator[Block]:
+        first, second = report.get(Groups), self.other.get(Groups)
+        if first is not None and second is not None:
+            yield table_of_two(first, second, terms_for(report.model).gap)
+
+    def _blocks_of_risks(self, report: ModelReport) -> Iterator[Block]:
+        """Yields what compares two classifiers that give risks."""
+        first, second = report.get(Risk), self.other.get(Risk)
+        if first is None or second is None:
+            return
+        rows = [
+            (name, number(ends.estimate), number(second.intervals[name].estimate))
+            for name, ends in first.intervals.items()
+        ] + [
+            (name, number(metric.value), number(second.metrics[name].value))
+            for name, metric in first.metrics.items()
+        ]
+        yield Table("Both as risks", "metric", SIDES, rows)
+        if self.risk is not None:
+            yield Text(self.risk.verdict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComparisonOfAnswers(ComparisonOfDecisions):
+    """Two models that answer.
+
+    Attributes:
+      more_often_right: the model that is clearly right more often, or None.
+    """
+
+    more_often_right: str | None
+
+    def _tile_of_scores(self, report: ModelReport, title: str) -> Tile:
+        """Returns the tile of two models that say how sure they are.
+
+        A model that is never right and says so has the best Brier score, so the tile
+        does not show it.
+        """
+        better = self.more_often_right
+        value, level = "No clear difference in accuracy", "unclear"
+        if better is not None:
+            value = f"The {better} is right more often"
+            level = "good" if better == "first" else "bad"
+        tile = Tile(title, value, f"{self.quality} {self.verdict}", level)
+        return unless_few(tile, effective_examples(self.other.model))
+
+
+# The numbers that a comparison shows of each model.
+
+
+def _of_both(
+    numbers_of: Callable[[ModelReport], Mapping[str, Any]],
+    first: ModelReport,
+    second: ModelReport,
+) -> dict[str, OfBoth]:
+    of_first, of_second = numbers_of(first), numbers_of(second)
     return {
-        "same_examples": same_examples,
-        "examples": examples,
-        "numbers": numbers,
-        **compared((predictions, other), numbers, tests, same_examples, num_bins),
-        **drifted,
-        "other": models["second"],
+        name: {"first": value, "second": of_second[name]}
+        for name, value in of_first.items()
     }
 
 
-def _of_survival(
-    first: Survival, second: Survival, models: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
-    """Returns the section of two survival models."""
-    same_examples, examples = _followed(first, second)
-    found = _survival.differences(first, second) if same_examples else {}
-    names = models["first"]["risk"]["intervals"]
-    verdict = "They are not compared further, as their examples differ."
-    if same_examples:
-        verdict = _which_ranks_better(found.get("auroc"))
+def _values(metrics: Mapping[str, Metric], *names: str) -> dict[str, float | None]:
+    return {name: metrics[name].value for name in names}
+
+
+def _of_decisions(report: ModelReport) -> dict[str, Any]:
+    calibration, posterior = report[Calibration], report[Posterior]
     return {
-        "same_examples": same_examples,
-        "examples": examples,
-        "numbers": {
-            name: {
-                side: model["risk"]["intervals"][name]["estimate"]
-                for side, model in models.items()
-            }
-            for name in names
-        },
-        "differences": found,
-        "verdict": verdict,
-        "quality": "Larger is better for AUROC and C, smaller for the Brier score.",
-        "other": models["second"],
+        "accuracy": calibration.accuracy,
+        "mean_confidence": calibration.mean_confidence,
+        **_values(calibration.metrics, "ece"),
+        "bayesian_ece_mean": posterior.mean,
+        "bayesian_ece_low": posterior.interval.low,
+        "bayesian_ece_high": posterior.interval.high,
     }
 
 
-def _which_ranks_better(interval: dict[str, Any] | None) -> str:
-    if interval is None or _holds_zero(interval):
-        return "Neither clearly has the larger AUROC at the horizon."
-    better = SIDES[interval["estimate"] < 0]
-    return f"The {better} model has the larger AUROC at the horizon."
+def _numbers_of_classifier(report: ModelReport) -> dict[str, Any]:
+    scores, selective = report[ScoringRules], report[SelectivePrediction]
+    names = ("brier_score_zero_based", "negative_log_likelihood")
+    return {
+        "examples": report[Data].examples,
+        "classes": report[DataOfClassifier].classes,
+        **_of_decisions(report),
+        **_values(scores.metrics, *names),
+        **_values(selective.metrics, "aurc", "coverage_at_risk"),
+    }
 
 
-def _followed(first: Survival, second: Survival) -> tuple[bool, str]:
-    """Returns whether two files are of the same examples, and a sentence on it."""
-    if first.at != second.at:
-        return False, f"Other horizons: {first.at:g} and {second.at:g}."
-    pairs = ((first.times, second.times), (first.event, second.event))
-    same = all(np.array_equal(np.ravel(x), np.ravel(y)) for x, y in pairs)
-    if not same or not _same_weights(first.sample_weight, second.sample_weight):
-        return False, "Other examples, or in another order, or with other weights."
-    return True, (
-        "The same examples: both files hold the same times and events in the same "
-        "order."
+def _numbers_of_answers(report: ModelReport) -> dict[str, Any]:
+    scores, selective = report[ScoringRules], report[SelectivePrediction]
+    return {
+        "examples": report[Data].examples,
+        **_of_decisions(report),
+        **_values(scores.metrics, "brier_score", "negative_log_likelihood"),
+        **_values(selective.metrics, "aurc", "excess_aurc", "coverage_at_risk"),
+    }
+
+
+def _numbers_of_regression(report: ModelReport) -> dict[str, Any]:
+    return {
+        "examples": report[Data].examples,
+        **_values(report[Coverage].metrics, "ece", "ence"),
+        **_values(
+            report[ForecastScores].metrics, "rmse", "crps", "negative_log_likelihood"
+        ),
+        **_values(report[Sharpness].metrics, "sharpness"),
+        **_values(report[Temperature].metrics, "temperature"),
+    }
+
+
+def _numbers_of_survival(report: ModelReport) -> dict[str, Any]:
+    intervals = report[SurvivalRisk].intervals
+    return {name: ends.estimate for name, ends in intervals.items()}
+
+
+# The comparison of each task. `examples` has the fields on the examples.
+
+
+def _of_classifiers(
+    report: ModelReport, other: ModelReport, examples: dict[str, Any]
+) -> Comparison:
+    same, models = examples["same_examples"], (report.model, other.model)
+    numbers = _of_both(_numbers_of_classifier, report, other)
+    return ComparisonOfDecisions(
+        **examples,
+        numbers=numbers,
+        **_of_posteriors(report, other),
+        differences=differences(*models, report.num_bins) if same else {},
+        quality=_quality(numbers, same),
+        risk=ranking_of_two(*models) if same else None,
+        drift=_drift(report, other, same),
+        other=other,
     )
 
 
-def _of_task(
-    model: Decided | Regression,
-) -> tuple[dict[str, Any], str, Callable[..., dict[str, Any]]]:
-    """Returns the parts of a comparison that depend on the task.
-
-    These are the places of the numbers to compare, the section with the p-value of the
-    test of calibration, and the function that compares two models.
-    """
-    if isinstance(model, Regression):
-        return _OF_REGRESSIONS, "calibration", _compared_regressions
-    if is_of_answers(model):
-        return _OF_CONFIDENCES, "bayesian_ece", _compared_confidences
-    return _OF_CLASSIFIERS, "bayesian_ece", _compared_classifiers
-
-
-def _compared_classifiers(
-    models: tuple[Predictions, Predictions],
-    numbers: dict[str, dict[str, Any]],
-    tests: dict[str, dict[str, Any]],
-    same_examples: bool,
-    num_bins: int,
-) -> dict[str, Any]:
-    of_risks = _risk.difference(*models) if same_examples else {}
-    return {
-        **_posteriors_of_two(models, tests, num_bins),
-        "differences": differences(*models, num_bins) if same_examples else {},
-        "quality": _quality(numbers, same_examples),
-        **({"risk": of_risks} if of_risks else {}),
-    }
+def _of_answers(
+    report: ModelReport, other: ModelReport, examples: dict[str, Any]
+) -> Comparison:
+    same, models = examples["same_examples"], (report.model, other.model)
+    numbers = _of_both(_numbers_of_answers, report, other)
+    found = differences(*models, report.num_bins) if same else {}
+    return ComparisonOfAnswers(
+        **examples,
+        numbers=numbers,
+        **_of_posteriors(report, other),
+        differences=found,
+        more_often_right=_more_often_right(found.get("accuracy")),
+        quality=_quality_of_confidences(numbers, found),
+        drift=_drift(report, other, same),
+        other=other,
+    )
 
 
-def _compared_confidences(
-    models: tuple[Confidences, Confidences],
-    numbers: dict[str, dict[str, Any]],
-    tests: dict[str, dict[str, Any]],
-    same_examples: bool,
-    num_bins: int,
-) -> dict[str, Any]:
-    of_differences = differences(*models, num_bins) if same_examples else {}
-    return {
-        **_posteriors_of_two(models, tests, num_bins),
-        "differences": of_differences,
-        "more_often_right": _more_often_right(of_differences),
-        "quality": _quality_of_confidences(numbers, of_differences),
-    }
+def _drift(report: ModelReport, other: ModelReport, same: bool) -> Drift | None:
+    if same or not can_drift(report.model, other.model):
+        return None
+    return drift_between(report.model, other.model, report.num_bins)
 
 
-def _posteriors_of_two(
-    models: tuple[Decided, Decided], tests: dict[str, dict[str, Any]], num_bins: int
-) -> dict[str, Any]:
+def _of_posteriors(report: ModelReport, other: ModelReport) -> dict[str, Any]:
     """Returns the probability that the posterior of each model gives it the lower
-    calibration error, as a part of the section, and the verdict.
+    calibration error, and the verdict.
 
     The posteriors of two calibrated models differ by noise alone, so the verdict does
     not say which model is better calibrated.
     """
-    draws = [ece_draws(model, num_bins) for model in models]
+    draws = [ece_draws(each.model, each.num_bins) for each in (report, other)]
+    p_values = {
+        "first": report[Posterior].p_value,
+        "second": other[Posterior].p_value,
+    }
     return {
         "probability_of_lower_calibration_error": {
             "first": um.probability_of_lower_calibration_error(*draws),
             "second": um.probability_of_lower_calibration_error(*draws[::-1]),
         },
-        "verdict": _verdict_of_two(tests),
+        "verdict": _verdict_of_two(p_values),
     }
 
 
-def _compared_regressions(
-    models: tuple[Regression, Regression],
-    numbers: dict[str, dict[str, Any]],
-    tests: dict[str, dict[str, Any]],
-    same_examples: bool,
-    num_bins: int,
-) -> dict[str, Any]:
-    of_differences = {}
-    if same_examples:
-        of_differences = _regression.differences(*models, num_bins)
-    return {
-        "differences": of_differences,
-        "verdict": _verdict_of_regressions(numbers["ece"], tests, of_differences),
-        "quality": _quality_of_regressions(of_differences),
-    }
-
-
-def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
-    """Says whether two files have the same examples, by true outcomes and weights."""
-    if isinstance(predictions, Stream) or isinstance(other, Stream):
-        return False, (
-            "The examples are taken for different ones, because not all rows are in "
-            "memory."
-        )
-    if isinstance(predictions, Confidences) and isinstance(other, Confidences):
-        return _questions(predictions, other)
-    key = "target" if isinstance(predictions, Regression) else "labels"
-    first, second = (np.ravel(getattr(model, key)) for model in (predictions, other))
-    if isinstance(predictions, Predictions) and isinstance(other, Predictions):
-        names = predictions.classes, other.classes
-        if names[0] != names[1] and set(names[0]) == set(names[1]):
-            first, second = np.array(names[0])[first], np.array(names[1])[second]
-    name = key.removesuffix("s") + "s"
-    if first.size != second.size:
-        return False, (
-            f"Different examples: {first.size} in the first file and {second.size} in "
-            "the second."
-        )
-    different = int(np.sum(first != second))
-    if different:
-        return False, (
-            f"Equally many examples, but {different} of the {first.size} {name} "
-            "differ: the examples are different, or in another order."
-        )
-    if not _same_weights(predictions.sample_weight, other.sample_weight):
-        return False, f"The same {name} in the same order, but other weights."
-    return (
-        True,
-        f"The same examples: both files hold the same {name} in the same order.",
+def _of_regressions(
+    report: ModelReport, other: ModelReport, examples: dict[str, Any]
+) -> Comparison:
+    numbers = _of_both(_numbers_of_regression, report, other)
+    found = {}
+    if examples["same_examples"]:
+        found = differences_of_forecasts(report.model, other.model, report.num_bins)
+    p_values = {"first": report[Coverage].p_value, "second": other[Coverage].p_value}
+    return Comparison(
+        **examples,
+        numbers=numbers,
+        differences=found,
+        verdict=_verdict_of_regressions(numbers["ece"], p_values, found),
+        quality=_quality_of_regressions(found),
+        other=other,
     )
 
 
-def drifts(first: Model, second: Model) -> bool:
-    """Says whether to test if calibration has changed, which needs other examples."""
-    return not _examples(first, second)[0] and can_drift(first, second)
-
-
-def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
-    """Says whether two files hold answers to the same questions.
-
-    Whether answers are right differs between models, so only a column that tells the
-    questions apart can show it.
-    """
-    sizes = len(first.correct), len(second.correct)
-    if sizes[0] != sizes[1]:
-        return False, (
-            f"Different questions: {sizes[0]} in the first file and {sizes[1]} in the "
-            "second."
-        )
-    if not _same_weights(first.sample_weight, second.sample_weight):
-        return False, "Equally many questions, but other weights."
-    asked = {each.questions and each.questions.name.lower() for each in (first, second)}
-    if first.questions is None or second.questions is None or len(asked) > 1:
-        return True, (
-            "Equally many answers, which are taken for answers to the same questions "
-            "in the same order: the files have no common column that names the "
-            "questions."
-        )
-    name = first.questions.name
-    pairs = zip(first.questions.values, second.questions.values, strict=True)
-    different = sum(one != other for one, other in pairs)
-    if different:
-        return False, (
-            f"Equally many questions, but {different} of the {sizes[0]} values of "
-            f"`{name}` differ: the questions are different, or in another order."
-        )
-    return True, (
-        f"The same questions: both files hold the same `{name}` in the same order."
+def _of_survival_models(
+    report: ModelReport, other: ModelReport, examples: dict[str, Any]
+) -> Comparison:
+    found = {}
+    verdict = "They are not compared further, as their examples differ."
+    if examples["same_examples"]:
+        found = differences_of_survival(report.model, other.model)
+        verdict = _which_ranks_better(found.get("auroc"))
+    return Comparison(
+        **examples,
+        numbers=_of_both(_numbers_of_survival, report, other),
+        differences=found,
+        verdict=verdict,
+        quality="Larger is better for AUROC and C, smaller for the Brier score.",
+        other=other,
     )
 
 
-def _same_weights(first: np.ndarray | None, second: np.ndarray | None) -> bool:
-    first, second = (np.ravel(1.0 if w is None else w) for w in (first, second))
-    if len({first.size, second.size} - {1}) > 1:
-        return False
-    return bool(np.all(first == second))  # A single weight holds for every example.
+# Sentences.
 
 
-def _verdict_of_two(tests: dict[str, dict[str, Any]]) -> str:
+def _which_ranks_better(interval: Interval | None) -> str:
+    if interval is None or interval.holds_zero:
+        return "Neither clearly has the larger AUROC at the horizon."
+    better = SIDES[interval.estimate < 0]
+    return f"The {better} model has the larger AUROC at the horizon."
+
+
+def _verdict_of_two(p_values: Mapping[str, float]) -> str:
     """Says what the test of calibration finds for each of two models."""
     found = []
-    for side, test in tests.items():
-        p = test["p_value"]
+    for side, p in p_values.items():
         what = "is borderline" if is_borderline(p) else "may be calibrated"
         if is_clear(p):
             what = "is miscalibrated"
@@ -345,7 +482,7 @@ def _scores(name: str, first: str, nll: str) -> str:
     return f"the {name} is {first}, the negative log-likelihood {nll}."
 
 
-def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
+def _quality(numbers: dict[str, OfBoth], same_examples: bool) -> str:
     """Returns a sentence on the scoring rules of two models."""
     if not same_examples:
         return (
@@ -361,7 +498,7 @@ def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
 
 
 def _quality_of_confidences(
-    numbers: dict[str, dict[str, Any]], of_differences: dict[str, dict[str, Any]]
+    numbers: dict[str, OfBoth], of_differences: dict[str, Interval]
 ) -> str:
     """Says whether the data show which of two models is better in other respects.
 
@@ -377,47 +514,46 @@ def _quality_of_confidences(
     return f"{_NO_BETTER}{accuracy}, and {aurc}."
 
 
-def _more_often_right(of_differences: dict[str, dict[str, Any]]) -> str | None:
+def _more_often_right(interval: Interval | None) -> str | None:
     """Returns the model that is clearly right more often, or None."""
-    interval = of_differences.get("accuracy")
-    if interval is None or _holds_zero(interval):
+    if interval is None or interval.holds_zero:
         return None
-    return SIDES[interval["estimate"] < 0]
+    return SIDES[interval.estimate < 0]
 
 
 def _which(
     predicate: str,
     name: str,
     sign: int,
-    numbers: dict[str, dict[str, Any]],
-    of_differences: dict[str, dict[str, Any]],
+    numbers: dict[str, OfBoth],
+    of_differences: dict[str, Interval],
 ) -> str:
     """Says which model is better by a metric; if the sign is 1, smaller is better."""
     values = " and ".join(f"{float(numbers[name][side]):.4f}" for side in SIDES)
     said = f"({_SPELLED[name]} {values})"
-    if _holds_zero(of_differences[name]):
+    if of_differences[name].holds_zero:
         return f"neither model clearly {predicate} {said}"
-    better = SIDES[sign * of_differences[name]["estimate"] > 0]
+    better = SIDES[sign * of_differences[name].estimate > 0]
     return f"the {better} model {predicate} {said}"
 
 
 def _verdict_of_regressions(
-    errors: dict[str, Any],
-    tests: dict[str, dict[str, Any]],
-    of_differences: dict[str, dict[str, Any]],
+    errors: OfBoth,
+    p_values: OfBoth,
+    of_differences: dict[str, Interval],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
     better, worse = sorted(SIDES, key=lambda side: errors[side])
     if not of_differences:
         return f"{_UNKNOWN}: the models do not have the same examples."
-    if not is_clear(tests[worse]["p_value"]):
+    if not is_clear(p_values[worse]):
         return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
-    if _holds_zero(of_differences["ece"]):
+    if of_differences["ece"].holds_zero:
         return f"{_UNKNOWN}: the interval of the difference holds 0."
     return f"The {better} model has the lower calibration error."
 
 
-def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
+def _quality_of_regressions(of_differences: dict[str, Interval]) -> str:
     """Returns a sentence on the scoring rules of two models."""
     if not of_differences:
         return (
@@ -426,13 +562,8 @@ def _quality_of_regressions(of_differences: dict[str, dict[str, Any]]) -> str:
         )
     said = (
         "not clearly different"
-        if _holds_zero(of_differences[name])
-        else _lower_for(of_differences[name]["estimate"] >= 0)
+        if of_differences[name].holds_zero
+        else _lower_for(of_differences[name].estimate >= 0)
         for name in ("crps", "negative_log_likelihood")
     )
     return f"{_NO_BETTER}{_scores('CRPS', *said)}"
-
-
-def _holds_zero(interval: dict[str, Any]) -> bool:
-    low, high = interval["low"], interval["high"]
-    return low is None or float(low) <= 0 <= float(high)

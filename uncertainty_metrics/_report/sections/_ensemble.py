@@ -2,65 +2,149 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._averaged_members import averaged
+from uncertainty_metrics._report.data._decided import event_of
 from uncertainty_metrics._report.data._predictions import Predictions
-from uncertainty_metrics._report.sections._p_values import rows
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Table,
+    Text,
+    metrics_table,
+    number,
+)
+from uncertainty_metrics._report.sections._calibration_errors import ece_of
+from uncertainty_metrics._report.sections._diagrams import panels
+from uncertainty_metrics._report.sections._ece_test import ece_by_chance
+from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
+from uncertainty_metrics._report.sections._model_report import (
+    ModelReport,
+    ReportPicture,
+    Section,
+)
 from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibration
 
 
-def ensemble(
-    predictions: Predictions,
-    ece: float,
-    ece_by_chance: float,
-    num_bins: int,
-    event: int | None,
-) -> dict[str, Any]:
-    """Returns the section.
-
-    Args:
-      predictions: the predictions of several members.
-      ece: the calibration error of their mean.
-      ece_by_chance: an ECE that a calibrated model rarely exceeds on such data.
-      num_bins: number of bins of every ECE.
-      event: the class by whose probability calibration is judged, for two classes; None
-        if it is judged by the decisions.
-    """
-    data = predictions.arguments
-    calibration = um.ensemble_calibration(**data, num_bins=num_bins)
-    eces, verdict = calibration.member_eces, calibration.verdict
-    if event is not None:
-        eces = _eces_of_event(predictions, event, num_bins)
-        verdict = (
-            "The ECE of the probabilities of the event is "
-            f"{np.mean(eces):.3f} for a member on average, and {ece:.3f} for the "
-            "ensemble."
-        )
-    return {
-        "members": predictions.members,
-        "verdict": " ".join(
-            [
-                _accuracy_verdict(calibration, _accuracy_noise(predictions)),
-                _calibration_verdict(float(np.mean(eces)), ece, ece_by_chance, verdict),
-            ]
+def _draw(models: dict[str, Predictions], num_bins: int) -> Any:
+    """Draws a diagram for each model that is an ensemble."""
+    return panels(
+        4.8,
+        lambda model, **options: um.ensemble_calibration_diagram(
+            **model.arguments, num_bins=num_bins, **options
         ),
-        "metrics": {
-            "accuracy": _members_and_ensemble(
-                calibration.member_overall_accuracies, calibration.ensemble_accuracy
-            ),
-            "ece": _members_and_ensemble(eces, ece),
-            "negative_log_likelihood": {
-                "mean": float(um.gibbs_cross_entropy(**data)),
-                "ensemble": float(um.ensemble_cross_entropy(**data)),
-            },
+        {
+            name: model
+            for name, model in models.items()
+            if isinstance(model, Predictions) and model.members > 1
         },
-        "uncertainty": _uncertainty(predictions),
-    }
+        "Calibration of the ensemble",
+    )
+
+
+def _is_ensemble(models: Any, num_bins: int) -> bool:
+    del num_bins
+    return isinstance(models[0], Predictions) and models[0].members > 1
+
+
+ENSEMBLE = ReportPicture(
+    "ensemble_calibration_diagram.png",
+    "accuracy less confidence of an ensemble and of its members",
+    _draw,
+    _is_ensemble,
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MembersAndEnsemble:
+    """A metric: its mean over members, perhaps their range, and of the ensemble."""
+
+    mean: float
+    lowest: float | None = None
+    highest: float | None = None
+    ensemble: float
+    members: list[float] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ensemble(Section):
+    """The effect of averaging the members.
+
+    Attributes:
+      members: number of members.
+      verdict: a sentence on the accuracy, and one on calibration.
+      metrics: of the members and of their average.
+      uncertainty: mean uncertainties, and the disagreement of the members.
+    """
+
+    name = "ensemble"
+    heading = "Ensemble"
+    tasks = ("classification",)
+    pictures = (ENSEMBLE,)
+
+    members: int
+    verdict: str
+    metrics: dict[str, MembersAndEnsemble]
+    uncertainty: dict[str, Metric]
+
+    @classmethod
+    def of(cls, report: ModelReport) -> Ensemble | None:
+        model, num_bins = report.model, report.num_bins
+        if not isinstance(model, Predictions) or model.members <= 1:
+            return None
+        data = model.arguments
+        calibration = um.ensemble_calibration(**data, num_bins=num_bins)
+        eces, verdict = calibration.member_eces, calibration.verdict
+        ece, event = ece_of(model, num_bins), event_of(model)
+        if event is not None:
+            eces = _eces_of_event(model, event, num_bins)
+            verdict = (
+                "The ECE of the probabilities of the event is "
+                f"{np.mean(eces):.3f} for a member on average, and {ece:.3f} for the "
+                "ensemble."
+            )
+        chance = ece_by_chance(model, num_bins)
+        of_ece = _calibration_verdict(float(np.mean(eces)), ece, chance, verdict)
+        return cls(
+            model.members,
+            f"{_accuracy_verdict(calibration, _accuracy_noise(model))} {of_ece}",
+            {
+                "accuracy": _members_and_ensemble(
+                    calibration.member_overall_accuracies, calibration.ensemble_accuracy
+                ),
+                "ece": _members_and_ensemble(eces, ece),
+                "negative_log_likelihood": MembersAndEnsemble(
+                    mean=float(um.gibbs_cross_entropy(**data)),
+                    ensemble=float(um.ensemble_cross_entropy(**data)),
+                ),
+            },
+            _uncertainty(model),
+        )
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield Text(self.verdict)
+        yield ENSEMBLE.block(
+            "Accuracy less confidence in each bin, of the ensemble and of its members. "
+            f"{self.verdict}",
+            "Confidence and accuracy of the decisions, and the ECE of these: points "
+            "above 0 are underconfident, points below 0 overconfident. Averaging "
+            "lowers confidence: this helps members below 0 and harms members above 0.",
+        )
+        rows = []
+        for name, each in self.metrics.items():
+            ends = (each.lowest, each.highest)
+            shown = ("" if end is None else number(end) for end in ends)
+            rows.append((name, number(each.mean), *shown, number(each.ensemble)))
+        columns = ("mean", "lowest", "highest", "ensemble")
+        title = f"of {self.members} members"
+        yield Table("The ensemble and its members", title, columns, rows)
+        yield metrics_table("Mean uncertainty", "uncertainty", self.uncertainty)
 
 
 def _eces_of_event(predictions: Predictions, event: int, num_bins: int) -> np.ndarray:
@@ -83,15 +167,14 @@ def _eces_of_event(predictions: Predictions, event: int, num_bins: int) -> np.nd
     return np.array(found)
 
 
-def _members_and_ensemble(members: np.ndarray, ensemble: float) -> dict[str, Any]:
-    """Returns a metric of each member, its mean and range, and the ensemble's."""
-    return {
-        "mean": float(np.mean(members)),
-        "lowest": float(np.min(members)),
-        "highest": float(np.max(members)),
-        "ensemble": ensemble,
-        "members": members.tolist(),
-    }
+def _members_and_ensemble(members: np.ndarray, ensemble: float) -> MembersAndEnsemble:
+    return MembersAndEnsemble(
+        mean=float(np.mean(members)),
+        lowest=float(np.min(members)),
+        highest=float(np.max(members)),
+        ensemble=ensemble,
+        members=members.tolist(),
+    )
 
 
 def _weights(predictions: Predictions) -> np.ndarray:
@@ -104,7 +187,7 @@ def _weights(predictions: Predictions) -> np.ndarray:
     return weights / weights.max()
 
 
-def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
+def _uncertainty(predictions: Predictions) -> dict[str, Metric]:
     """Returns the mean uncertainties of the examples, and the members' disagreement."""
     weights = _weights(predictions)
     counted = weights > 0
@@ -120,7 +203,7 @@ def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
         um.ensemble_disagreement(**members), weights=weights[counted]
     )
     classes = max(values.shape[-1], 2)
-    return rows(
+    return metrics(
         {
             "predictive_entropy": (
                 total,

@@ -2,323 +2,258 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._decided import (
-    decisions_of,
-    event_of,
-    examples_of,
-    words_of,
+from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Decided,
+    Predictions,
+    Rows,
+    rows_of,
 )
-from uncertainty_metrics._report.data._predictions import Confidences, Rows, remembered
-from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
-from uncertainty_metrics._report.sections._bootstrap_intervals import (
-    row,
-    scores_of_answers,
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Code,
+    Table,
+    Text,
+    Tile,
+    intervals_table,
+    metrics_table,
+    number,
 )
-from uncertainty_metrics._report.sections._p_values import rows
-from uncertainty_metrics.numpy import _row_math, _wilson
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report.sections._calibration_words import (
+    capitalized,
+    terms_for,
+)
+from uncertainty_metrics._report.sections._diagrams import panels, rows_of_each
+from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    Metric,
+    metrics,
+)
+from uncertainty_metrics._report.sections._model_report import (
+    SEED,
+    ModelReport,
+    ReportPicture,
+    Section,
+)
+from uncertainty_metrics._report.sections._p_values import is_clear
+from uncertainty_metrics._report.sections._posterior import Posterior
+from uncertainty_metrics._report.sections._recalibrated_forecasts import (
+    AS_IT_IS,
+    FOLDS,
+    LIKELIHOOD,
+    MAPS,
+    SET_ALPHA,
+    BestMap,
+    Recalibrated,
+    recalibrated,
+)
+from uncertainty_metrics._report.sections._risk import Risk
+from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
+from uncertainty_metrics._report.sections._scoring_rules import BRIER_OF_CLASSES
 
-AS_IT_IS = "as it is"
-FOLDS = 5
-_SEED = 0  # The same in every report, so that all of them split alike.
-# With fewer examples a fold would hold almost none.
-_LEAST = 50
-# More examples, or more numbers, hardly change the result and take longer.
-_MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
-# The time of a map that has parameters for each class grows with the classes.
-_MAX_CLASSES = 2000
-_ALPHA = 0.1
-_STANDARD_ERRORS = 2.0
-# From the name of each map to its Python class and its name in a sentence.
-_MAPS: dict[str, tuple[Callable[[], Any], str]] = {
-    "temperature": (um.TemperatureScaling, "temperature scaling"),
-    "vector": (um.VectorScaling, "vector scaling"),
-    "platt": (um.PlattScaling, "Platt scaling"),
-    "beta": (um.BetaCalibration, "beta calibration"),
-    "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
-    "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
-    "histogram": (um.HistogramBinning, "histogram binning"),
-}
-_OF_CLASSES = ("temperature", "vector", "isotonic")
-_OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
-_OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
-_LIKELIHOOD = "negative_log_likelihood"
-_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    _LIKELIHOOD: (um.negative_log_likelihood, {}),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
-}
+
+def _draw(models: dict[str, Decided], num_bins: int) -> Any:
+    """Draws a diagram before and after the best map for each model that has a map."""
+    each_rows = rows_of_each(models)
+    of_maps = {name: recalibrated(rows, num_bins) for name, rows in each_rows.items()}
+    return panels(
+        6.0,
+        lambda of_model, **options: um.reliability_diagram(
+            **of_model.data,
+            **{of_model.kind: of_model.drawn},
+            num_bins=num_bins,
+            consistency_band=INTERVAL_LEVEL,
+            seed=SEED,
+            positive_class=of_model.is_of_event,
+            **options,
+        ),
+        {name: of_model for name, of_model in of_maps.items() if of_model.drawn},
+        "Before and after recalibration",
+    )
 
 
-class Recalibrated(NamedTuple):
-    """Cross-validated forecasts.
+def _has_map(models: Any, num_bins: int) -> bool:
+    rows = rows_of(models[0])
+    return rows is not None and bool(recalibrated(rows, num_bins).drawn)
+
+
+RECALIBRATED = ReportPicture(
+    "recalibrated_reliability_diagram.png",
+    "before and after the best map, on examples that it was not fitted to",
+    _draw,
+    _has_map,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ConformalSets:
+    """Sets of classes that hold the label: a sentence, and their numbers."""
+
+    verdict: str
+    metrics: dict[str, Metric]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Recalibration(Section):
+    """How much each map would gain.
 
     Attributes:
-      section: the section of the report, for strict JSON.
-      data: arguments of the metrics: the labels [N], or whether each answer is right,
-        and the weights.
-      kind: the argument of the metrics that takes the forecasts: "logits",
-        "probabilities" or "confidences".
-      forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
-        for more than two classes, else the confidences or the probabilities of the
-        event, [N].
-      is_of_event: whether the forecasts are probabilities of the event, class 1 of the
-        labels.
+      folds: of the cross-validation.
+      examples: number of examples; 0 if they are too few.
+      best: name of the best map, or None.
+      scores: of the model as it is and of each map.
+      gains: how much each map lowers the score `criterion`.
+      code: lines of code that fit the best map.
+      sets: conformal sets.
+      notes: sentences for the reader.
+      criterion: the score that compares the maps.
+      needs_recalibration: whether the best map clearly gains.
+      verdict: a sentence or two.
     """
 
-    section: dict[str, Any]
-    data: dict[str, Any]
-    kind: str
-    forecasts: dict[str, np.ndarray]
-    is_of_event: bool = False
+    name = "recalibration"
+    heading = "What recalibration would give"
+    tasks = ("classification", "confidences")
+    pictures = (RECALIBRATED,)
 
-    @property
-    def drawn(self) -> dict[str, np.ndarray]:
-        """The forecasts before and after the best map; empty if there is no map."""
-        best = self.section["best"]
-        if best is None:
-            return {}
-        after = _MAPS[best][1]
-        return {AS_IT_IS: self.forecasts[AS_IT_IS], after: self.forecasts[best]}
+    folds: int = FOLDS
+    examples: int
+    best: str | None
+    scores: dict[str, dict[str, float]]
+    gains: dict[str, Interval]
+    code: list[str]
+    sets: ConformalSets
+    notes: tuple[str, ...]
+    criterion: str | None = None
+    needs_recalibration: bool | None = None
+    verdict: str
 
-
-def folds_of(size: int) -> np.ndarray:
-    """Returns the fold of each example, drawn without regard to the labels.
-
-    If each fold had the same share of each class, the other folds would tell a map how
-    frequent the classes are in the fold that judges the map.
-    """
-    return np.random.default_rng(_SEED).permutation(size) % FOLDS
-
-
-@remembered
-def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
-    """Returns the section and the forecasts that its picture shows.
-
-    Args:
-      model: a classifier, or answers with confidences.
-      num_bins: number of bins of the ECE.
-    """
-    examples = examples_of(model)
-    labels, kind, weights = examples.labels, examples.name, examples.weights
-    of_answers = isinstance(model, Confidences)
-    section: dict[str, Any] = {
-        "folds": FOLDS,
-        "examples": 0,
-        "best": None,
-        "scores": {},
-        "gains": {},
-        "code": [],
-        "sets": {"verdict": "", "metrics": {}},
-        "notes": [],
-    }
-    reason = _too_few(labels, weights, of_answers)
-    if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
-        reason = "fewer than 10 examples have the event, or do not have it"
-    if reason:
-        section["verdict"] = f"Too few to say: {reason}."
-        return Recalibrated(section, {}, kind, {})
-
-    given = decisions_of(model).confidences if of_answers else examples.predictions
-    chosen = _chosen(labels, examples.num_classes)
-    if len(chosen) < len(labels):
-        section["notes"].append(
-            f"This section uses {len(chosen)} of the {len(labels)} examples, drawn at "
-            "random."
+    @classmethod
+    def of(cls, report: ModelReport) -> Recalibration | None:
+        rows = rows_of(report.model)
+        if rows is None:
+            return None
+        found = recalibrated(rows, report.num_bins)
+        best = found.best
+        return cls(
+            examples=0 if found.too_few else len(found.forecasts[AS_IT_IS]),
+            best=best and best.name,
+            scores=dict(found.scores),
+            gains={} if best is None else best.gains,
+            code=[] if best is None else _code(best.name, rows),
+            sets=_conformal_sets(found),
+            notes=found.notes,
+            criterion=best and best.criterion,
+            needs_recalibration=None if best is None else best.is_clear,
+            verdict=_verdict(found, best),
         )
-        labels, given = labels[chosen], given[chosen]
-        weights = None if weights is None else weights[chosen]
-    section["examples"] = len(labels)
-    # A fit takes a weight w as w examples; everything else depends only on ratios of
-    # weights.
-    data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
-    folds = folds_of(len(labels))
-    forecasts = {AS_IT_IS: given, **_mapped(model, data, {kind: given}, folds, section)}
-    if weights is not None:
-        weights = weights / weights.max()
-    each = {
-        name: _scores(labels, kind, of_map, of_answers)
-        for name, of_map in forecasts.items()
-    }
-    scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
-    found = Recalibrated(section, scored, kind, forecasts)
-    if of_answers:
-        scored = {"correct": labels == 1, "sample_weight": weights}
-        found = Recalibrated(section, scored, "confidences", forecasts)
-    elif (event := event_of(model)) is not None:
-        of_event = (labels == event).astype(np.int64)
-        scored |= {"labels": of_event}
-        forecasts = {
-            name: _probabilities(kind, of_map)[:, event]
-            for name, of_map in forecasts.items()
-        }
-        found = Recalibrated(
-            section, scored, "probabilities", forecasts, is_of_event=True
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        title = "Recalibration"
+        if self.best is None or self.criterion is None:
+            yield Tile(title, TOO_FEW_TO_SAY, self.verdict, "unclear")
+            return
+        value, level = "Would help", "bad"
+        if not self.needs_recalibration:
+            # A model may be miscalibrated, for example for some groups, and yet no map
+            # of its confidences makes it calibrated.
+            value, level = "Not clearly needed", "good"
+            if is_clear(_p_value(report)):
+                value, level = "No map clearly helps", "unclear"
+        before, after = (
+            self.scores[name][self.criterion] for name in (AS_IT_IS, self.best)
         )
-    for name, of_map in found.forecasts.items():
-        section["scores"][name] = {
-            score: float(np.average(values, weights=weights))
-            for score, values in each[name].items()
-        }
-        data_of_map = {**found.data, found.kind: of_map}
-        section["scores"][name]["ece"] = um.ece(
-            **data_of_map, num_bins=num_bins, positive_class=found.is_of_event
+        gain = self.gains[self.best]
+        yield Tile(
+            title,
+            value,
+            f"The best map ({self.best}) takes the {_spelled(self.criterion)} from "
+            f"{number(before)} to {number(after)} on examples that it was not fitted "
+            f"to; within two standard errors, the gain is {number(gain.low)} to "
+            f"{number(gain.high)}.",
+            level,
         )
-    _judge(section, each, weights, words_of(model).outcomes)
-    if section["best"] is not None:
-        section["code"] = _code(section["best"], model, kind)
-    if not of_answers:
-        section["sets"] = _sets(labels, _probabilities(kind, given), folds)
-    return found
 
-
-def _probabilities(kind: str, values: np.ndarray) -> np.ndarray:
-    return _row_math.softmax(values) if kind == "logits" else values
-
-
-def _mapped(
-    model: Rows,
-    data: dict[str, Any],
-    given: dict[str, np.ndarray],
-    folds: np.ndarray,
-    section: dict[str, Any],
-) -> dict[str, np.ndarray]:
-    """Returns the cross-validated forecasts of each map that can be fitted.
-
-    For every other map, a note in the section says why it cannot be fitted.
-    """
-    found = {}
-    for name in _maps_of(model):
-        calibrator, title = _MAPS[name]
-        if name != "temperature" and examples_of(model).num_classes > _MAX_CLASSES:
-            section["notes"].append(
-                f"There is no {title}: with more than {_MAX_CLASSES} classes the fit "
-                "would take too long."
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield from sentence_on_sample(report.model)
+        yield Text(self.verdict)
+        if self.best is not None:
+            terms = terms_for(report.model)
+            yield RECALIBRATED.block(
+                "Reliability diagram of the model as it is and recalibrated. "
+                f"{self.verdict}",
+                f"{capitalized(terms.outcome)} against {terms.score}, before and "
+                "after, on examples that the map was not fitted to. The band shows "
+                "where chance alone puts a calibrated model.",
             )
-            continue
-        try:
-            found[name] = _cross_validated(calibrator, data, given, folds)
-        except (ValueError, RuntimeError) as wrong:
-            section["notes"].append(f"There is no {title}: {wrong}")
-    return found
+        if self.scores:
+            _, brier, _ = next(iter(self.scores.values()))
+            yield Text(
+                f"Negative log-likelihood (NLL), {brier} and ece of {self.examples} "
+                "examples, cross-validated: the map that recalibrates an example was "
+                f"fitted to the other {self.folds - 1} of {self.folds} folds."
+            )
+            yield Table(
+                "Before and after",
+                "forecasts",
+                ("NLL", "Brier", "ECE"),
+                [
+                    (name, *map(number, row.values()))
+                    for name, row in self.scores.items()
+                ],
+            )
+        if self.gains:
+            yield Text(
+                f"How much each map lowers {self.criterion}, with two standard errors "
+                "to each side:"
+            )
+            yield intervals_table("Gains of the maps", "gain", self.gains)
+        if self.code:
+            mean, model = "", report.model
+            if isinstance(model, Predictions) and model.members > 1:
+                mean = ", for the mean of the probabilities of the members"
+            yield Text(
+                f"The code of the best map{mean}. Fit the map on data that were used "
+                "neither to train nor to test the model:"
+            )
+            yield Code(self.code)
+        for note in self.notes:
+            yield Text(f"Note: {note}")
+        if self.sets.metrics:
+            yield Text(self.sets.verdict)
+            yield metrics_table("Conformal sets", "sets", self.sets.metrics)
 
 
-def _maps_of(model: Rows) -> tuple[str, ...]:
-    """Returns the names of the maps that may recalibrate a model."""
-    if isinstance(model, Confidences):
-        return _OF_ANSWERS
-    return _OF_TWO_CLASSES if examples_of(model).num_classes == 2 else _OF_CLASSES
+def _p_value(report: ModelReport) -> float:
+    """Returns the smallest p-value of the tests of calibration."""
+    p, risk = report[Posterior].p_value, report.get(Risk)
+    return p if risk is None else min(p, risk.p_value)
 
 
-def _scores(
-    labels: np.ndarray, kind: str, forecasts: np.ndarray, of_answers: bool
-) -> dict[str, np.ndarray]:
-    """Returns the likelihood and the Brier score of each example."""
-    if of_answers:
-        scores = scores_of_answers(labels, forecasts)
-        return {name: scores[name] for name in (_LIKELIHOOD, "brier_score")}
-    return {
-        name: metric(labels, **{kind: forecasts}, **options, aggregate=False)
-        for name, (metric, options) in _SCORES.items()
-    }
+def _spelled(criterion: str) -> str:
+    if criterion == LIKELIHOOD:
+        return "negative log-likelihood"
+    return BRIER_OF_CLASSES if criterion == "brier_score_zero_based" else "Brier score"
 
 
-def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -> str:
-    """Returns why there are too few examples to cross-validate; "" if there are enough.
-
-    The size that counts is Kish's effective number of examples.
-    """
-    size = len(labels) if weights is None else _wilson.effective_size(weights)
-    if size < _LEAST:
-        of_weights = " once they are weighted" if size < len(labels) else ""
-        shown = np.floor(10 * size) / 10
-        examples = "example" if shown == 1 else "examples"
-        return f"{shown:g} {examples}{of_weights}, but at least {_LEAST} are needed"
-    if np.sum(np.bincount(labels) > 1) < 2:
-        if of_answers:
-            return "fewer than two answers are right, or fewer than two are wrong"
-        return "fewer than two classes have two labels"
-    return ""
-
-
-def _chosen(labels: np.ndarray, classes: int) -> np.ndarray:
-    """Returns the indices of the examples to use, in order: few enough to be fast."""
-    limit = max(_LEAST, min(_MAX_EXAMPLES, _MAX_NUMBERS // classes))
-    if len(labels) <= limit:
-        return np.arange(len(labels))
-    order = np.random.default_rng(_SEED).permutation(len(labels))
-    return np.sort(order[:limit])
-
-
-def _splits(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for fold in range(FOLDS):
-        yield folds != fold, folds == fold
-
-
-def _cross_validated(
-    calibrator: Callable[[], Any],
-    data: dict[str, Any],
-    given: dict[str, np.ndarray],
-    folds: np.ndarray,
-) -> np.ndarray:
-    """Returns the forecasts of each fold by the map fitted to the other folds."""
-    (kind, values), weights = *given.items(), data["sample_weight"]
-    after = np.empty_like(values)
-    for rest, fold in _splits(folds):
-        fitted = calibrator().fit(
-            data["labels"][rest],
-            **{kind: values[rest]},
-            sample_weight=None if weights is None else weights[rest],
-        )
-        after[fold] = fitted.transform(**{kind: values[fold]})
-    return after
-
-
-def _judge(
-    section: dict[str, Any],
-    each: dict[str, dict[str, np.ndarray]],
-    weights: np.ndarray | None,
-    outcomes: str,
-) -> None:
-    """Adds to the section the best map, the gain of each map, and the verdict.
-
-    Args:
-      section: the section, which is changed.
-      each: the scores of each map, and of the model as it is.
-      weights: [N], at most 1, or None.
-      outcomes: the noun for what the forecasts are about: "labels" or "outcomes".
-    """
-    maps = [name for name in each if name != AS_IT_IS]
-    if not maps:
-        section["verdict"] = "No map can be fitted to these examples."
-        return
-    finite = all(np.all(np.isfinite(each[name][_LIKELIHOOD])) for name in each)
-    # The Brier score of classes has another name than the Brier score of answers.
-    criterion = _LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
-    ends = {}
-    for name in maps:
-        gain = each[AS_IT_IS][criterion] - each[name][criterion]
-        shares = np.ones(len(gain)) if weights is None else weights
-        shares = shares / shares.sum()
-        mean = float(gain @ shares)
-        error = float(shares**2 @ (gain - mean) ** 2) ** 0.5
-        ends[name] = tuple(mean + _STANDARD_ERRORS * error * x for x in (-1, 0, 1))
-    section["criterion"] = criterion
-    section["gains"] = {name: row(*of_map) for name, of_map in ends.items()}
-    # A map with a clear gain comes before a map whose larger gain may be chance.
-    best = max(maps, key=lambda name: (_is_clear(ends[name]), ends[name][1]))
-    section["best"] = best
-    section["needs_recalibration"] = _is_clear(ends[best])
-    title = _MAPS[best][1]
-    score = "negative log-likelihood" if finite else "Brier score"
-    if criterion == "brier_score_zero_based":
-        score = "Brier score (0 to 2)"
-    before, after = (section["scores"][name][criterion] for name in (AS_IT_IS, best))
-    if section["needs_recalibration"]:
+def _verdict(found: Recalibrated, best: BestMap | None) -> str:
+    if found.too_few:
+        return f"Too few to say: {found.too_few}."
+    if best is None:
+        return "No map can be fitted to these examples."
+    title, score = MAPS[best.name][1], _spelled(best.criterion)
+    before, after = (
+        found.scores[name][best.criterion] for name in (AS_IT_IS, best.name)
+    )
+    if best.is_clear:
         verdict = (
             f"Recalibration would help: {title} lowers the {score} from {before:.4f} "
             f"to {after:.4f} on examples that it was not fitted to"
@@ -329,41 +264,22 @@ def _judge(
             f"from {before:.4f} to {after:.4f} on examples that it was not fitted to, "
             "and chance alone may do the same"
         )
-    why = "" if finite else _why_brier(each, outcomes)
-    section["verdict"] = f"{verdict}.{why}"
+    return f"{verdict}.{best.why}"
 
 
-def _is_clear(ends: tuple[float, float, float]) -> bool:
-    return round(ends[0], 4) > 0  # Rounded as in the report.
-
-
-def _why_brier(each: dict[str, dict[str, np.ndarray]], outcomes: str) -> str:
-    """Returns the sentence that says why the Brier score compares the maps."""
-    infinite = [
-        "the model as it is" if name == AS_IT_IS else _MAPS[name][1]
-        for name in each
-        if not np.all(np.isfinite(each[name][_LIKELIHOOD]))
-    ]
-    verb = "gives" if len(infinite) == 1 else "give"
-    return (
-        f" Maps are compared by the Brier score, because {' and '.join(infinite)} "
-        f"{verb} some {outcomes} probability 0, so that the negative log-likelihood is "
-        "infinite."
-    )
-
-
-def _code(best: str, model: Rows, kind: str) -> list[str]:
+def _code(best: str, model: Rows) -> list[str]:
     """Returns lines of code that recalibrate, with the names of a file's arrays.
 
     An ensemble's forecasts, the mean of the probabilities, are no array of the file, so
     the code calls them `mean`.
     """
+    kind = examples_of(model).name
     labels, name = "labels", kind
     if isinstance(model, Confidences):
         labels, name = "correct", "confidences"
     elif model.members > 1:
         kind, name = "probabilities", "mean"
-    calibrator = _MAPS[best][0]
+    calibrator = MAPS[best][0]
     fit = f"scaling = um.{getattr(calibrator, '__name__', '')}().fit("
     data = f"{labels}, {kind}={name}"
     weights = ", sample_weight=sample_weight"
@@ -375,24 +291,19 @@ def _code(best: str, model: Rows, kind: str) -> list[str]:
     ]
 
 
-def _sets(labels: np.ndarray, p: np.ndarray, folds: np.ndarray) -> dict[str, Any]:
-    """Returns coverage and size of conformal sets, fitted to the other folds."""
-    held = np.empty(p.shape, bool)
-    for rest, fold in _splits(folds):
-        model = um.conformal.ConformalClassifier("lac", _ALPHA)
-        held[fold] = model.fit(labels[rest], p[rest]).predict(p[fold])
-    coverage = um.conformal.coverage(labels, held)
-    size = um.conformal.mean_set_size(held)
-    empty = float(np.mean(~held.any(axis=1)))
+def _conformal_sets(found: Recalibrated) -> ConformalSets:
+    if found.sets is None:
+        return ConformalSets("", {})
+    coverage, size, empty = found.sets
     some = f" {empty:.1%} of the sets are empty." if empty else ""
-    return {
-        "verdict": "If a decision may be several classes: sets of classes that hold "
-        f"the label with probability {1 - _ALPHA:.0%}, however good the model is, by "
+    return ConformalSets(
+        "If a decision may be several classes: sets of classes that hold the label "
+        f"with probability {1 - SET_ALPHA:.0%}, however good the model is, by "
         "um.conformal.ConformalClassifier.",
-        "metrics": rows(
+        metrics(
             {
                 "coverage": (coverage, "Share of the sets that hold the label."),
                 "mean_set_size": (size, f"Mean number of classes in a set.{some}"),
             }
         ),
-    }
+    )

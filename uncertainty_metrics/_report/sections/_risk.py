@@ -2,65 +2,358 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._decided import name_of_event
-from uncertainty_metrics._report.data._predictions import Predictions, Stream
+from uncertainty_metrics._report.data._predictions import (
+    Model,
+    Predictions,
+    Stream,
+    Survival,
+    remembered,
+)
 from uncertainty_metrics._report.data._risks import (
-    TOO_FEW,
     Risks,
     has_risks,
     is_too_few,
     risks_of,
 )
-from uncertainty_metrics._report.sections._bootstrap_intervals import (
-    INTERVAL_LEVEL,
-    row,
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Table,
+    Text,
+    Tile,
+    metrics_table,
+    number,
 )
-from uncertainty_metrics._report.sections._p_values import (
-    is_borderline,
-    is_clear,
-    shown_p_value,
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report.sections._calibration_words import capitalized
+from uncertainty_metrics._report.sections._diagrams import by_argument_of, drawn
+from uncertainty_metrics._report.sections._ece_test import ece_p_value
+from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY, graded
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    Metric,
+    TestedInterval,
+    interval,
 )
+from uncertainty_metrics._report.sections._model_report import (
+    ModelReport,
+    ReportPicture,
+    Section,
+)
+from uncertainty_metrics._report.sections._p_values import is_clear, shown_p_value
+from uncertainty_metrics._report.sections._risk_numbers import (
+    MEANINGS,
+    THRESHOLDS,
+    DecisionCurve,
+    amount,
+    decision_curve_of,
+    ends_of,
+    finding,
+    if_defined,
+    metrics_of,
+    shown_intervals,
+    verdict_of,
+)
+from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
+from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.risk import risk_calibration
 
-# With fewer examples of either outcome a note says that estimates are rough (Vergouwe
-# et al., 2005; Collins et al., 2016).
-_FEW = 100
-THRESHOLDS = np.arange(1, 100) / 100
-_ON_ACTIONS = (
-    "The decision curve shows the net benefit of acting on the risks on these data. It "
-    "has no interval: by chance the curve of risks without any information often lies "
-    "above both others somewhere."
-)
-MEANINGS: dict[str, str] = {
-    "observed_expected_ratio": "Events/expected; 1 is calibrated.",
-    "calibration_intercept": "In log-odds; 0 is calibrated.",
-    "calibration_slope": "1 is calibrated; < 1 too extreme.",
-    "auroc": "P(an event has the higher risk).",
-    "ici": "Mean distance of the risks from the curve.",
-    "e50": "Median of these distances.",
-    "e90": "90th percentile of these distances.",
-    "brier_score_of_event": "Mean of (event - risk)^2: 0 (best) to 1.",
-    "scaled_brier_score": "1 - this score / that of the share of events.",
+# Of the histogram of risks; rare events have most risks near 0.
+_BINS_OF_RISKS = 50
+# Groups of equal size that are drawn on the calibration curve of risks.
+_GROUPS_OF_RISKS = 10
+_OF_EVENTS: dict[str, Callable[..., Any]] = {
+    "observed_expected_ratio": um.observed_expected_ratio,
+    "calibration_intercept": um.calibration_intercept,
+    "calibration_slope": um.calibration_slope,
 }
 
 
-def risk(model: Predictions | Stream) -> dict[str, Any]:
+def _draw_curve(models: dict[str, Any], num_bins: int) -> Any:
+    """Draws the calibration curve of risks, of all models that give risks in one."""
+    return drawn(
+        6.2,
+        _draw_curve_on,
+        models=models,
+        num_bins=max(num_bins, _BINS_OF_RISKS),
+    )
+
+
+def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
+    from uncertainty_metrics.visualization import _series
+
+    um.reliability_diagram(
+        **_arguments(models),
+        num_bins=num_bins,
+        method="spline",
+        error_bars=INTERVAL_LEVEL,
+        positive_class=True,
+        title="Calibration curve of the risks",
+        ax=ax,
+    )
+    having = [risks_of(model) for model in models.values() if has_risks(model)]
+    for i, risks in enumerate(having):
+        _draw_grouped(ax, risks, _series.color(i), _series.marker(i))
+    if len(models) == 1:
+        legend = _optional.require("matplotlib.legend")
+        (box,) = (each for each in ax.artists if isinstance(each, legend.Legend))
+        (text,) = box.get_texts()
+        text.set(text=_numbers_of_risks(having[0]), fontsize="small")
+
+
+def _draw_grouped(ax: Any, risks: Risks, color: str, marker: str) -> None:
+    """Draws how often the event came in groups of equal size, with intervals."""
+    from uncertainty_metrics.visualization import _series
+
+    bins = um.bin_statistics(
+        **risks.arguments,
+        binning_scheme="adaptive",
+        num_bins=_GROUPS_OF_RISKS,
+        positive_class=True,
+    )
+    some = bins.counts[0] > 0
+    sizes = bins.counts[0, some] * (risks.sample_size / risks.total)
+    means, shares = bins.confidences[0, some], bins.accuracies[0, some]
+    low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
+    ax.vlines(means, low, high, color=color, linewidth=1, zorder=3)
+    style = {"facecolor": "white", "edgecolor": color, "marker": marker, "zorder": 4}
+    drawn = ax.scatter(means, shares, s=24, clip_on=False, **style)
+    _series.set_tips(
+        drawn,
+        *(
+            f"mean risk {x:.3f}, came in {y:.3f} ({a:.3f} to {b:.3f}), n = {n:.6g}"
+            for x, y, a, b, n in zip(means, shares, low, high, sizes, strict=True)
+        ),
+    )
+
+
+def _numbers_of_risks(risks: Risks) -> str:
+    """Returns lines with the numbers of a calibration curve."""
+    index = um.integrated_calibration_index(**risks.arguments)
+    values = {
+        "O/E": if_defined(um.observed_expected_ratio, **risks.arguments),
+        "Intercept": if_defined(um.calibration_intercept, **risks.arguments),
+        "Slope": if_defined(um.calibration_slope, **risks.arguments),
+        "AUROC": if_defined(
+            um.auroc, risks.labels, risks.scores, sample_weight=risks.weights
+        ),
+        "ICI": index.ici,
+    }
+    lines = [
+        f"{len(risks.labels):,} examples",
+        f"{amount(risks.events)} with the event",
+    ]
+    for name, value in values.items():
+        if value is not None:
+            lines.append(f"{name} = {getattr(value, 'estimate', value):.3f}")
+    return "\n".join(lines)
+
+
+def _draw_decisions(models: dict[str, Any], num_bins: int) -> Any:
+    """Draws decision curves, of all models that give risks in one diagram."""
+    del num_bins
+    return drawn(
+        4.6,
+        um.decision_curve_diagram,
+        **_arguments(models),
+        thresholds=THRESHOLDS,
+        title="Decision curve",
+    )
+
+
+def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments by which diagrams take the risks of one model, or some.
+
+    The weights of a survival model are not numbers of examples. They are divided so
+    that their sum is the effective number, which the confidence band needs.
+    """
+    given: dict[str, dict[str, Any]] = {}
+    for name, model in models.items():
+        if has_risks(model):
+            data = risks_of(model)
+            weights = data.weights
+            if isinstance(model, Survival) and weights is not None:
+                weights = weights * (data.sample_size / data.total)
+            given[name] = data._replace(weights=weights).arguments
+    return by_argument_of(given)
+
+
+def _first_has_risks(models: Any, num_bins: int) -> bool:
+    del num_bins
+    return has_risks(models[0])
+
+
+RISK_CURVE = ReportPicture(
+    "risk_calibration_curve.png",
+    "of risks, how often the event came against its risk, with a band, and the risks "
+    "by outcome",
+    _draw_curve,
+    _first_has_risks,
+)
+DECISIONS = ReportPicture(
+    "decision_curve.png",
+    "of risks, the net benefit of acting on them, against the threshold",
+    _draw_decisions,
+    _first_has_risks,
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RiskSection(Section):
+    """What the sections of a classifier and of a survival model have alike.
+
+    Attributes:
+      examples: number of examples.
+      total_weight: their total weight.
+      events: total weight of the examples that had the event.
+      expected_events: number of events that the risks expect.
+      smaller_class: effective number of the rarer outcome.
+      level: of the intervals.
+      verdict: a few sentences.
+      intervals: calibration and ranking, with intervals.
+      metrics: distances and scores.
+      decision_curve: net benefit by threshold.
+    """
+
+    name = "risk"
+    heading = "As a risk"
+    pictures = (RISK_CURVE, DECISIONS)
+    meanings: ClassVar[Mapping[str, str]] = MEANINGS
+
+    examples: int
+    total_weight: float
+    events: float
+    expected_events: float
+    smaller_class: float
+    level: float = INTERVAL_LEVEL
+    verdict: str
+    intervals: dict[str, Interval]
+    metrics: dict[str, Metric]
+    decision_curve: DecisionCurve
+
+    def before(self, report: ModelReport) -> list[Text]:
+        """Returns what the reader must know first."""
+        return sentence_on_sample(report.model)
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield from self.before(report)
+        yield Text(self.verdict)
+        yield RISK_CURVE.block(
+            f"Calibration curve of the risks. {self.verdict}", _caption_of_curve(report)
+        )
+        yield Table(
+            f"Calibration and ranking, with {self.level:.0%} intervals",
+            "metric",
+            ("value", "from", "to", "meaning"),
+            [
+                (
+                    name,
+                    *map(number, (each.estimate, each.low, each.high)),
+                    self.meanings[name],
+                )
+                for name, each in self.intervals.items()
+                if each.estimate is not None
+            ],
+        )
+        known = {
+            name: each for name, each in self.metrics.items() if each.value is not None
+        }
+        yield metrics_table("Distances and scores", "metric", known)
+        yield DECISIONS.block(
+            "Decision curve: the net benefit of acting on the risks, of treating all "
+            "and of treating none, against the threshold.",
+            "Net benefit, in true positives for each example, of treating where the "
+            "risk is at least the threshold. On these examples, acting on the risks "
+            "had the larger net benefit where its curve is above both others; there is "
+            "no interval that tells this from chance. Choose the threshold by the harm "
+            "of a needless and of a missed treatment, before you look at the curve."
+            f"{report.both_drawn}",
+        )
+
+
+def _caption_of_curve(report: ModelReport) -> str:
+    caption = (
+        "How often the event came, against its risk: a logistic regression on a "
+        "spline of the risk, with its 95% band. Above the diagonal risks are too low, "
+        "below it too high. The hollow points are ten groups of equal size, by risk, "
+        "with 95% intervals of how often the event came."
+    )
+    if report.other is not None:
+        return f"{caption}{report.both_drawn}"
+    caption += (
+        " At the top, upwards, the risks of the examples with the event, and downwards "
+        "those of the others."
+    )
+    if isinstance(report.model, Survival):
+        caption += " The band is that of the effective number of examples."
+    return caption
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Risk(RiskSection):
+    """The risks that a classifier of two classes gives.
+
+    Attributes:
+      event: the name of the event.
+      p_values: of intercept and slope, each by itself.
+      p_value: of both together.
+      finding: what the clearer of the two finds, in words; None if there are too few
+        examples.
+    """
+
+    tasks = ("classification",)
+
+    event: str | None
+    p_values: dict[str, float]
+    p_value: float
+    finding: str | None
+
+    @classmethod
+    def of(cls, report: ModelReport) -> Risk | None:
+        return risk_of(report.model) if has_risks(report.model) else None
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        """Yields the tile on the calibration of risks.
+
+        Intercept and slope do not see every error, so the test of the ECE counts as
+        well.
+        """
+        p, title = self.p_value, f"As a risk of {self.event}"
+        if self.finding is None:
+            yield Tile(title, TOO_FEW_TO_SAY, self.verdict, "unclear")
+            return
+        value, level = graded(p, capitalized(self.finding), "May be calibrated")
+        curved = ""
+        if level == "good" and is_clear(ece_p_value(report.model, report.num_bins)):
+            value, level = "Miscalibrated", "bad"
+            curved = (
+                " They do not show it, but the calibration error does: see the curve."
+            )
+        yield Tile(
+            title,
+            value,
+            f"{shown_intervals(self.intervals)} The intercept and slope of a "
+            f"calibrated model differ this much from 0 and 1 with p {shown_p_value(p)}."
+            f"{curved}",
+            level,
+        )
+
+
+@remembered
+def risk_of(model: Predictions | Stream) -> Risk:
     """Returns the section of a model that gives risks."""
     data = risks_of(model)
-    of_events = {
-        "observed_expected_ratio": um.observed_expected_ratio,
-        "calibration_intercept": um.calibration_intercept,
-        "calibration_slope": um.calibration_slope,
-    }
     found = {
         name: if_defined(function, **data.arguments, level=INTERVAL_LEVEL)
-        for name, function in of_events.items()
+        for name, function in _OF_EVENTS.items()
     }
     found["auroc"] = if_defined(
         um.auroc_interval,
@@ -70,7 +363,7 @@ def risk(model: Predictions | Stream) -> dict[str, Any]:
         level=INTERVAL_LEVEL,
     )
     intervals = {
-        name: row(*(ends[:3] if ends is not None else 3 * (np.nan,)))
+        name: interval(*(ends[:3] if ends is not None else 3 * (np.nan,)))
         for name, ends in found.items()
     }
     p_values = {
@@ -78,225 +371,59 @@ def risk(model: Predictions | Stream) -> dict[str, Any]:
         for name in ("calibration_intercept", "calibration_slope")
         if found[name] is not None
     }
-    event, tested = name_of_event(model), _tested(data, intervals, p_values)
-    came = f"The event ({event}) came"
-    section = common(data, came, intervals, tested["p_value"])
-    return {"event": event, **section, **tested}
+    # Risks that are all the same have no slope; then the intercept alone is tested.
+    clearer = min(p_values, key=lambda key: p_values[key])
+    joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
+    p = p_values[clearer] if joint is None else joint
+    event, words = name_of_event(model), None
+    if not is_too_few(data.smaller_class):
+        words = finding(clearer, float(intervals[clearer].estimate))
+    return Risk(
+        **common_fields(data, intervals),
+        verdict=verdict_of(data, f"The event ({event}) came", intervals, p),
+        event=event,
+        metrics=metrics_of(data),
+        p_values=p_values,
+        p_value=p,
+        finding=words,
+    )
 
 
-def common(
-    data: Risks,
-    came: str,
-    intervals: dict[str, dict[str, Any]],
-    p: float | None = None,
-) -> dict[str, Any]:
-    """Returns what the section has of a classifier and of a survival model alike.
-
-    Args:
-      data: the risks.
-      came: the first words of the verdict.
-      intervals: the numbers with their intervals.
-      p: the p-value of intercept and slope together; None if only intervals judge.
-    """
-    curve = um.net_benefit(**data.arguments, thresholds=THRESHOLDS)
+def common_fields(data: Risks, intervals: dict[str, Interval]) -> dict[str, Any]:
+    """Returns fields that the section has of any risks."""
     return {
         "examples": len(data.labels),
         "total_weight": data.total,
         "events": data.events,
         "expected_events": data.expected,
         "smaller_class": data.smaller_class,
-        "level": INTERVAL_LEVEL,
-        "verdict": _verdict(data, came, intervals, p),
         "intervals": intervals,
-        "metrics": _metrics(data),
-        "decision_curve": {
-            "thresholds": THRESHOLDS.tolist(),
-            **{name: values.tolist() for name, values in curve._asdict().items()},
-        },
+        "decision_curve": decision_curve_of(data),
     }
 
 
-def if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Returns what a metric gives; None if it is not defined for these data, as the
-    slope of risks that are all the same.
+@dataclasses.dataclass(frozen=True)
+class RankingOfTwo:
+    """Which of two models ranks the risks better.
+
+    Attributes:
+      auroc_difference: the AUROC of the first less that of the second.
+      verdict: a sentence.
     """
-    try:
-        return function(*values, **options)
-    except ValueError:
-        return None
+
+    auroc_difference: TestedInterval
+    verdict: str
 
 
-def _metrics(data: Risks) -> dict[str, dict[str, Any]]:
-    """Returns the metrics that have no interval."""
-    index = um.integrated_calibration_index(**data.arguments)
-    values = {
-        "ici": index.ici,
-        "e50": index.e50,
-        "e90": index.e90,
-        # Half of the sum over both classes.
-        "brier_score_of_event": (um.brier_score(**data.arguments, zero_based=True) / 2),
-        "scaled_brier_score": if_defined(um.scaled_brier_score, **data.arguments),
-    }
-    return {
-        name: {
-            "value": None if value is None else float(value),
-            "meaning": MEANINGS[name],
-        }
-        for name, value in values.items()
-    }
-
-
-def _tested(
-    data: Risks,
-    intervals: Mapping[str, dict[str, Any]],
-    p_values: Mapping[str, float],
-) -> dict[str, Any]:
-    """Returns the p-values of intercept and slope, and of both together, and in words
-    what the clearer of the two finds: nothing if there are too few examples.
-
-    Risks that are all the same have no slope; then the intercept alone is tested.
-    """
-    name = min(p_values, key=lambda key: p_values[key])
-    joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
-    found = finding(name, float(intervals[name]["estimate"]))
-    return {
-        "p_values": dict(p_values),
-        "p_value": p_values[name] if joint is None else joint,
-        "finding": None if is_too_few(data.smaller_class) else found,
-    }
-
-
-def notes_on(data: Risks) -> list[str]:
-    """Returns a note if there are few examples with the event, or without it."""
-    if data.smaller_class >= _FEW:
-        return []
-    others, events = data.class_sizes
-    some = events <= others
-    number = data.events if some else data.total - data.events
-    effective = ""
-    if data.weights is not None:
-        effective = f", in effect {data.smaller_class:.1f} because of the weights"
-    return [
-        f"Only {amount(number)} of {amount(data.total)} examples "
-        f"{'had' if some else 'did not have'} the event{effective}. With fewer than "
-        f"{_FEW} examples with the event, or without it, the calibration curve and "
-        "the numbers of the risks are rough."
-    ]
-
-
-def finding(name: str, estimate: float) -> str:
-    """Returns in words what an intercept or a slope says of the risks."""
-    if name == "calibration_slope":
-        return "too extreme" if estimate < 1 else "too close together"
-    return "too low" if estimate > 0 else "too high"
-
-
-def _verdict(
-    data: Risks, came: str, intervals: Mapping[str, dict[str, Any]], p: float | None
-) -> str:
-    """Says what the numbers say, where the data show it."""
-    counts = (
-        f"{came} {amount(data.events)} times in {amount(data.total)} examples, and "
-        f"the risks expect {amount(data.expected)}."
-    )
-    ratio, slope = (
-        intervals[name] for name in ("observed_expected_ratio", "calibration_slope")
-    )
-    if is_too_few(data.smaller_class):
-        undefined = [
-            _of_level(ratio) if ratio["estimate"] is None else "",
-            _of_spread(data, slope) if slope["estimate"] is None else "",
-        ]
-        sentences = [
-            f"Too few to say: {_uncapitalized(counts)} A verdict needs at least "
-            f"{TOO_FEW} examples with the event and {TOO_FEW} without it.",
-            *undefined,
-        ]
-    else:
-        of_numbers = [_of_level(ratio), _of_spread(data, slope)]
-        if p is not None and not is_clear(p) and slope["estimate"] is not None:
-            # Each interval by itself would find too much.
-            found = "is borderline" if is_borderline(p) else "may be chance"
-            of_numbers = [
-                f"O/E is {_ends(ratio)}, and the slope is {_ends(slope)}: what the "
-                f"intercept and the slope show {found} (p {shown_p_value(p)} for both)."
-            ]
-        sentences = [counts, *of_numbers, _of_ranking(intervals["auroc"]), _ON_ACTIONS]
-    return " ".join(filter(None, sentences))
-
-
-def _uncapitalized(words: str) -> str:
-    return words[:1].lower() + words[1:]
-
-
-def amount(number: float) -> str:
-    """Returns a number of examples, which has a fraction if they are weighted."""
-    whole = abs(number - round(number)) < 1e-6
-    return f"{number:,.0f}" if whole else f"{number:,.1f}"
-
-
-def _ends(interval: Mapping[str, Any]) -> str:
-    """Returns an estimate with its interval, if there is one."""
-    estimate, low, high = (interval[key] for key in ("estimate", "low", "high"))
-    ends = "" if low is None or high is None else f", {low:.3g} to {high:.3g}"
-    return f"{estimate:.3g}{ends}"
-
-
-def _side_of(interval: Mapping[str, Any], value: float) -> int:
-    """Returns 1 if an interval lies above a value, -1 if below it, else 0."""
-    low, high = interval["low"], interval["high"]
-    if low is None or high is None:
-        return 0
-    return int(low > value) - int(high < value)
-
-
-def _of_level(interval: Mapping[str, Any]) -> str:
-    if interval["estimate"] is None:
-        return "All risks are 0, so there is no O/E."
-    if interval["low"] is None:
-        return f"O/E is {_ends(interval)}, and has no interval here."
-    words = {
-        1: "More events came than expected",
-        -1: "Fewer events came than expected",
-        0: "Up to chance, as many events came as expected",
-    }
-    return f"{words[_side_of(interval, 1)]} (O/E {_ends(interval)})."
-
-
-def _of_spread(data: Risks, interval: Mapping[str, Any]) -> str:
-    if interval["estimate"] is None:
-        if data.labels.min() < data.labels.max():
-            return "All risks are the same, so there is no slope."
-        which = "All examples have" if data.labels[0] else "No example has"
-        return f"{which} the event, so there is no slope and no AUROC."
-    if interval["low"] is None:
-        return f"The slope is {_ends(interval)}, and has no interval here."
-    words = {
-        1: "The risks are too close together",
-        -1: "The risks are too extreme",
-        0: "The risks are not clearly too extreme, nor too close together",
-    }
-    return f"{words[_side_of(interval, 1)]} (slope {_ends(interval)})."
-
-
-def _of_ranking(interval: Mapping[str, Any]) -> str:
-    if interval["estimate"] is None:
-        return ""
-    return (
-        "Of two examples, one with the event and one without, the first has the higher "
-        f"risk in {interval['estimate']:.1%} of pairs (AUROC {_ends(interval)})."
-    )
-
-
-def difference(first: Any, second: Any) -> dict[str, Any]:
-    """Returns the difference of the AUROCs of two models of the same examples that give
-    risks of the same event; empty if there is none.
+def ranking_of_two(first: Model, second: Model) -> RankingOfTwo | None:
+    """Returns which of two models of the same examples ranks the risks of the same
+    event better; None if they do not give them.
     """
     if not (has_risks(first) and has_risks(second)):
-        return {}
+        return None
     one, other = risks_of(first), risks_of(second)
     if not np.array_equal(one.labels, other.labels):
-        return {}
+        return None
     found = if_defined(
         um.auroc_difference,
         one.labels,
@@ -306,18 +433,16 @@ def difference(first: Any, second: Any) -> dict[str, Any]:
         level=INTERVAL_LEVEL,
     )
     if found is None:
-        return {}
+        return None
     *ends, p = found
-    interval = row(*ends)
+    difference = interval(*ends)
     words = {
         1: "The first ranks the risks better",
         -1: "The second ranks the risks better",
         0: "Neither clearly ranks the risks better",
     }
-    return {
-        "auroc_difference": {**interval, "p_value": float(p)},
-        "verdict": (
-            f"{words[_side_of(interval, 0)]}: the AUROC of the first less that of the "
-            f"second is {_ends(interval)} (DeLong, p {shown_p_value(float(p))})."
-        ),
-    }
+    return RankingOfTwo(
+        TestedInterval(**vars(difference), p_value=float(p)),
+        f"{words[difference.side_of(0)]}: the AUROC of the first less that of the "
+        f"second is {ends_of(difference)} (DeLong, p {shown_p_value(float(p))}).",
+    )

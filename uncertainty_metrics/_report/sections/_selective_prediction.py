@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,29 @@ from uncertainty_metrics._report.data._decided import (
     examples_of,
     words_of,
 )
-from uncertainty_metrics._report.data._predictions import Decided, Predictions, rows_of
-from uncertainty_metrics._report.sections._p_values import of_sample
-from uncertainty_metrics._report.sections._p_values import rows as rows_of_table
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    Predictions,
+    Stream,
+    rows_of,
+)
+from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Text,
+    Tile,
+    metrics_table,
+)
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._diagrams import arguments_of, drawn
+from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
+from uncertainty_metrics._report.sections._model_report import (
+    ModelReport,
+    ReportPicture,
+    Section,
+)
+from uncertainty_metrics._report.sections._sampled_rows import of_sample
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
@@ -24,7 +46,7 @@ from uncertainty_metrics.numpy.selective import (
 )
 
 # The parameters of the metrics; the report lists them among its options.
-SELECTIVE_OPTIONS = {
+_OPTIONS = {
     "risk": 0.05,
     "coverage": 0.8,
     "oracle_fraction": 0.1,
@@ -34,69 +56,187 @@ SELECTIVE_OPTIONS = {
 _MAX_POINTS = 100
 
 
-def selective_prediction(model: Decided) -> dict[str, Any]:
-    """Returns the section."""
-    risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
-    words = words_of(model)
-    scores, correct, weights, of_logits = _ranked(model)
-    groups = _sorted_outcomes.groups(scores, correct, weights)
-    curve = _selective_risks.curve_of(scores, groups, of_logits)
-    error = float(curve.risks[-1])
-    metrics = {
-        "aurc": (
-            _selective_risks.mean_risk(groups),
-            f"Mean error over coverages; {error:.4f} if random.",
-        ),
-        "excess_aurc": (
-            _selective_risks.excess_risk(groups),
-            "How much lower the aurc is in a perfect order.",
-        ),
-        "augrc": (
-            _selective_risks.generalized_risk(groups),
-            f"Mean share {words.done} wrong; {error / 2:.4f} if random.",
-        ),
-        "coverage_at_risk": (
-            _selective_risks.largest_coverage(groups, risk),
-            f"Share {words.done} if the error may be {risk:.0%}.",
-        ),
-        "risk_at_coverage": (
-            _selective_risks.risk_from(groups, coverage),
-            f"Error of the most confident {coverage:.0%}.",
-        ),
-        "oracle_collaborative_accuracy": (
-            _selective_risks.oracle_accuracy(groups, fraction),
-            f"If an oracle {words.do}s the least confident {fraction:.0%}.",
-        ),
-    }
-    by_chance = None
-    if error in (0, 1):
-        verdict = (
-            f"{'Every' if error else 'No'} {words.one} is wrong, so confidence cannot "
-            "tell right from wrong, and there is no AUROC."
+def _draw(models: dict[str, Decided], num_bins: int) -> Any:
+    """Draws one diagram with the risk-coverage curves of all models."""
+    del num_bins
+    has_stream = any(isinstance(model, Stream) for model in models.values())
+    return drawn(
+        4.6,
+        um.risk_coverage_diagram,
+        **arguments_of(models),
+        # The cells of a stream do not say how many examples have equal confidence.
+        confidence_band=None if has_stream else INTERVAL_LEVEL,
+        title="Risk-coverage diagram",
+    )
+
+
+RISK_COVERAGE = ReportPicture(
+    "risk_coverage_diagram.png",
+    "the error of the most confident examples, against their share",
+    _draw,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Promise:
+    """A threshold that promises a risk for new examples.
+
+    Attributes:
+      verdict: a few sentences; "" without rows.
+      above: the confidence above which to decide; None if there is none.
+      metrics: the threshold, and the share of examples above it; empty if there is no
+        promise.
+    """
+
+    verdict: str
+    above: float | None
+    metrics: dict[str, Metric]
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """Points of the risk-coverage curve."""
+
+    coverages: list[float]
+    risks: list[float]
+    thresholds: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class SelectivePrediction(Section):
+    """Whether the confidence of decisions tells right from wrong.
+
+    Attributes:
+      verdict: a few sentences.
+      metrics: AURC and others.
+      auroc_by_chance: an AUROC that a confidence without information rarely exceeds;
+        None if all decisions are right, or all wrong.
+      risk: the promised risk.
+      promise: above which confidence to decide at this risk.
+      curve: the risk-coverage curve.
+    """
+
+    name = "selective_prediction"
+    heading = "Selective prediction"
+    tasks = ("classification",)
+    pictures = (RISK_COVERAGE,)
+
+    verdict: str
+    metrics: dict[str, Metric]
+    auroc_by_chance: float | None
+    risk: float
+    promise: Promise
+    curve: Curve
+
+    @classmethod
+    def options(cls, num_bins: int) -> dict[str, float]:
+        return _OPTIONS
+
+    @classmethod
+    def of(cls, report: ModelReport) -> SelectivePrediction:
+        model = report.model
+        risk, coverage, fraction, delta = _OPTIONS.values()
+        words = words_of(model)
+        scores, correct, weights, of_logits = _ranked(model)
+        groups = _sorted_outcomes.groups(scores, correct, weights)
+        curve = _selective_risks.curve_of(scores, groups, of_logits)
+        error = float(curve.risks[-1])
+        values = {
+            "aurc": (
+                _selective_risks.mean_risk(groups),
+                f"Mean error over coverages; {error:.4f} if random.",
+            ),
+            "excess_aurc": (
+                _selective_risks.excess_risk(groups),
+                "How much lower the aurc is in a perfect order.",
+            ),
+            "augrc": (
+                _selective_risks.generalized_risk(groups),
+                f"Mean share {words.done} wrong; {error / 2:.4f} if random.",
+            ),
+            "coverage_at_risk": (
+                _selective_risks.largest_coverage(groups, risk),
+                f"Share {words.done} if the error may be {risk:.0%}.",
+            ),
+            "risk_at_coverage": (
+                _selective_risks.risk_from(groups, coverage),
+                f"Error of the most confident {coverage:.0%}.",
+            ),
+            "oracle_collaborative_accuracy": (
+                _selective_risks.oracle_accuracy(groups, fraction),
+                f"If an oracle {words.do}s the least confident {fraction:.0%}.",
+            ),
+        }
+        by_chance = None
+        if error in (0, 1):
+            verdict = (
+                f"{'Every' if error else 'No'} {words.one} is wrong, so confidence "
+                "cannot tell right from wrong, and there is no AUROC."
+            )
+        else:
+            auroc = _auroc(curve)
+            values["auroc"] = (
+                auroc,
+                f"P(a right {words.one} is surer than a wrong one).",
+            )
+            by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
+            # Rounded as in the report.
+            clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
+            verdict = " ".join(
+                [
+                    _skill(auroc, by_chance, clear, words),
+                    _gain(curve, coverage, clear, words),
+                ]
+            )
+        return cls(
+            verdict,
+            metrics(values),
+            by_chance,
+            risk,
+            _promise(model, risk, delta),
+            _thinned(curve),
         )
-    else:
-        auroc = _auroc(curve)
-        metrics["auroc"] = (
-            auroc,
-            f"P(a right {words.one} is surer than a wrong one).",
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        if has_risks(report.model):
+            yield report[Calibration].accuracy_tile(report)
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield Text(self.verdict)
+        yield RISK_COVERAGE.block(
+            f"Risk-coverage diagram. {self.verdict}",
+            "The error of the most confident examples, against their share: the lower, "
+            f"the better.{report.both_drawn}",
         )
-        by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
-        # Rounded as in the report.
-        clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
-        verdict = " ".join(
-            [
-                _skill(auroc, by_chance, clear, words),
-                _gain(curve, coverage, clear, words),
-            ]
-        )
-    return {
-        "verdict": verdict,
-        "metrics": rows_of_table(metrics),
-        "auroc_by_chance": by_chance,
-        "risk": risk,
-        "promise": _promise(model, risk, delta),
-        "curve": _thinned(curve),
-    }
+        yield metrics_table("Selective prediction", "metric", self.metrics)
+        if self.promise.verdict:
+            yield Text(self.promise.verdict)
+        if self.promise.metrics:
+            yield metrics_table("At a promised risk", "threshold", self.promise.metrics)
+
+
+@dataclasses.dataclass(frozen=True)
+class Abstaining(SelectivePrediction):
+    """Whether the confidence of answers tells right from wrong."""
+
+    heading = "Answering and abstaining"
+    tasks = ("confidences",)
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        """Yields the tile that says above which confidence a model may answer alone."""
+        title, promise = f"Answering alone at {self.risk:.0%} risk", self.promise
+        if not promise.verdict:
+            return
+        if not promise.metrics:
+            yield Tile(title, "Nothing promised", promise.verdict, "unclear")
+            return
+        threshold, share = (metric.value for metric in promise.metrics.values())
+        if not np.isfinite(threshold):
+            yield Tile(title, "At no confidence", promise.verdict, "bad")
+            return
+        value = f"Above {promise.above:.4g}" if threshold else "Everything"
+        sentence, _, _ = promise.verdict.partition(" The threshold of")
+        yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
 
 
 def _ranked(
@@ -114,18 +254,18 @@ def _ranked(
     return _sorted_outcomes.floating(scores), correct, weights, False
 
 
-def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
+def _promise(model: Decided, risk: float, delta: float) -> Promise:
     """Returns the lowest confidence above which new examples have at most a risk.
 
     The promise holds with probability 1 - delta.
     """
     rows = rows_of(model)
     if rows is None:
-        return {"verdict": "", "above": None, "metrics": {}}
+        return Promise("", None, {})
     words, (correct, scores, weights, _) = words_of(model), decisions_of(rows)
     if weights is not None and np.any(weights != weights[0]):
         verdict = "The examples have weights, so no threshold can promise a risk."
-        return {"verdict": verdict, "above": None, "metrics": {}}
+        return Promise(verdict, None, {})
     threshold = um.threshold_at_risk(
         correct=correct, confidences=scores, risk=risk, delta=delta
     )
@@ -155,11 +295,11 @@ def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
         )
     if rows is not model:
         verdict = f"{verdict} These numbers are {of_sample(len(correct))}."
-    metrics = {
+    found = {
         "threshold_at_risk": (threshold, meaning),
         "coverage_at_threshold": (coverage, "Share of these examples so confident."),
     }
-    return {"verdict": verdict, "above": above, "metrics": rows_of_table(metrics)}
+    return Promise(verdict, above, metrics(found))
 
 
 def _auroc(curve: RiskCoverageCurve) -> float:
@@ -220,7 +360,7 @@ def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) 
     return f"{doing} only the most confident {share:.3g}% {change}."
 
 
-def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:
+def _thinned(curve: RiskCoverageCurve) -> Curve:
     """Returns the points of the curve, or of a curve with many points some of them.
 
     For each of _MAX_POINTS equal steps of coverage, this is the first point at or above
@@ -230,4 +370,5 @@ def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:
     if len(chosen) > _MAX_POINTS:
         steps = np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS / _sorted_outcomes.ROUND_UP
         chosen = np.unique(np.searchsorted(curve.coverages, steps))
-    return {name: values[chosen].tolist() for name, values in curve._asdict().items()}
+    points = {name: values[chosen].tolist() for name, values in curve._asdict().items()}
+    return Curve(**points)

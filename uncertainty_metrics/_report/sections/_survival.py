@@ -1,4 +1,4 @@
-"""The sections of the report on a survival model: its risks of an event by the horizon.
+"""The section on a survival model: its risks of an event by the horizon.
 
 An example that was censored by the horizon has weight 0, and the others have weights
 that stand for it. The intervals come from a bootstrap that draws examples and finds the
@@ -7,23 +7,36 @@ weights again: functions of weighted data would take a weight as a number of exa
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._predictions import Survival
-from uncertainty_metrics._report.data._risks import risks_of
-from uncertainty_metrics._report.sections import _risk
-from uncertainty_metrics._report.sections._bootstrap_intervals import (
-    INTERVAL_LEVEL,
-    row,
+from uncertainty_metrics._report.data._risks import is_too_few, risks_of
+from uncertainty_metrics._report.data._sample_sizes import effective_examples
+from uncertainty_metrics._report.sections import _risk_numbers
+from uncertainty_metrics._report.sections._blocks import Text, Tile, number
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    interval,
+)
+from uncertainty_metrics._report.sections._model_report import SEED, ModelReport
+from uncertainty_metrics._report.sections._risk import RiskSection, common_fields
+from uncertainty_metrics._report.sections._risk_numbers import (
+    finding,
+    metrics_of,
+    shown_intervals,
+    verdict_of,
 )
 from uncertainty_metrics._results import ConfidenceInterval
 
-_NUM_RESAMPLES, _SEED = 200, 0  # Every report draws alike.
+_NUM_RESAMPLES = 200
 _OF_RISKS: dict[str, Callable[..., Any]] = {
     "observed_expected_ratio": um.observed_expected_ratio,
     "calibration_intercept": um.calibration_intercept,
@@ -33,47 +46,123 @@ _OF_RISKS: dict[str, Callable[..., Any]] = {
 _MOST_WITH_C = 5000
 # What a comparison shows.
 _COMPARED = ("auroc", "harrell_c", "uno_c", "brier_score")
-MEANINGS: dict[str, str] = {
-    **_risk.MEANINGS,
+_MEANINGS: dict[str, str] = {
+    **_risk_numbers.MEANINGS,
     "brier_score": "Of (event - risk)^2; 0 is best.",
     "auroc": "P(an event by then ranks higher).",
     "harrell_c": "Harrell's; depends on censoring.",
     "uno_c": "Uno's, of events before then.",
 }
+_ON_WEIGHTS = (
+    "An example that was censored by the horizon has weight 0, and the others have "
+    "weights that stand for it. The intervals come from a bootstrap of the examples "
+    "that finds the weights again in each resample."
+)
 
 
-def sections(model: Survival) -> dict[str, Any]:
-    """Returns what the report says of one model."""
-    data, arguments = risks_of(model), _arguments(model)
-    values = _values(**{**arguments, "with_c": True})
-    # Where all or none had the event, each resample would say the same.
-    has_both = data.labels.min() < data.labels.max()
-    ends = _bootstrapped(um.bootstrap, arguments) if has_both else {}
-    intervals = {
-        name: {
-            **_of_length(ends.get(name, row(np.nan, np.nan, np.nan))),
-            "estimate": None if np.isnan(value) else float(value),
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SurvivalRisk(RiskSection):
+    """The risks of an event by the horizon."""
+
+    tasks = ("survival",)
+    meanings = _MEANINGS
+
+    @classmethod
+    def of(cls, report: ModelReport) -> SurvivalRisk:
+        model = report.model
+        data, arguments = risks_of(model), _arguments(model)
+        values = _values(**{**arguments, "with_c": True})
+        # Where all or none had the event, each resample would say the same.
+        has_both = data.labels.min() < data.labels.max()
+        ends = _bootstrapped(um.bootstrap, arguments) if has_both else {}
+        intervals = {
+            name: _with_ends(value, ends.get(name)) for name, value in values.items()
         }
-        for name, value in values.items()
-    }
-    of_brier = intervals.pop("brier_score")
-    came = f"By time {model.at:g}, with weights for censoring, the event came"
-    risk = _risk.common(data, came, intervals)
-    risk["intervals"]["brier_score"] = of_brier
-    del risk["metrics"]["brier_score_of_event"]
-    times, event_came = np.ravel(model.times), np.ravel(model.event) == 1
-    return {
-        "data": {
-            "examples": int(np.size(model.times)),
-            "horizon": model.at,
-            "events_by_horizon": int(np.sum(event_came & (times <= model.at))),
-            "lost_by_horizon": int(np.sum(~event_came & (times <= model.at))),
-            "weighted": model.sample_weight is not None,
-            "effective_examples": data.sample_size,
-        },
-        "notes": _risk.notes_on(data),
-        "risk": risk,
-    }
+        metrics = metrics_of(data)
+        del metrics["brier_score_of_event"]
+        came = f"By time {model.at:g}, with weights for censoring, the event came"
+        return cls(
+            **common_fields(data, intervals),
+            verdict=verdict_of(data, came, intervals),
+            metrics=metrics,
+        )
+
+    def before(self, report: ModelReport) -> list[Text]:
+        return [Text(_ON_WEIGHTS)]
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        yield self._tile_of_risks(report.model.at)
+        if self.intervals["harrell_c"].estimate is not None:
+            yield self._tile_of_concordance()
+        if self.metrics["scaled_brier_score"].value is not None:
+            yield self._tile_of_score(effective_examples(report.model))
+
+    def _tile_of_risks(self, horizon: float) -> Tile:
+        sides = {
+            name: self.intervals[name].side_of(value)
+            for name, value in (("calibration_slope", 1), ("calibration_intercept", 0))
+        }
+        off = [name for name, side in sides.items() if side]
+        value, level = "May be calibrated", "good"
+        if off:
+            estimate = self.intervals[off[0]].estimate
+            value, level = finding(off[0], estimate).capitalize(), "bad"
+        elif self.intervals["calibration_slope"].low is None:
+            value, level = TOO_FEW_TO_SAY, "unclear"
+        if is_too_few(self.smaller_class):
+            value, level = TOO_FEW_TO_SAY, "unclear"
+        return Tile(
+            f"Risks by time {horizon:g}",
+            value,
+            f"{shown_intervals(self.intervals)} {INTERVAL_LEVEL:.0%} intervals by the "
+            "bootstrap.",
+            level,
+        )
+
+    def _tile_of_concordance(self) -> Tile:
+        ends, uno = self.intervals["harrell_c"], self.intervals["uno_c"]
+        also = "" if uno.estimate is None else f"; Uno's {uno.shown()}"
+        return Tile(
+            "Concordance",
+            f"C = {ends.estimate:.3f}",
+            f"Harrell's {ends.shown()}{also}. 0.5 is what a risk gives that tells "
+            "nothing.",
+            {1: "good", 0: "unclear", -1: "bad"}[ends.side_of(0.5)],
+        )
+
+    def _tile_of_score(self, size: float) -> Tile:
+        brier, share = (
+            self.intervals["brier_score"],
+            self.metrics["scaled_brier_score"].value,
+        )
+        constant = brier.estimate / (1 - share)
+        value, level = "Not clearly better", "unclear"
+        # The best constant of these data fits their noise: its square error is less
+        # than that of the true rate by up to about this share.
+        fitted = 1 + 4 / size
+        if brier.side_of(constant) < 0:
+            value, level = f"{share:.0%} better", "good"
+        elif brier.side_of(fitted * constant) > 0:
+            value, level = f"{-share:.0%} worse", "bad"
+        return Tile(
+            "Against a constant forecast",
+            value,
+            f"Brier score {brier.shown()}, weighted for censoring; the same risk for "
+            f"all gives {number(constant)}. Smaller is better.",
+            level,
+        )
+
+
+def _with_ends(value: float, ends: Interval | None) -> Interval:
+    """Returns an interval of the bootstrap around a value.
+
+    It has no ends if these are equal: the bootstrap sees no chance where the risks
+    separate the examples, or are all the same.
+    """
+    if ends is None or ends.low == ends.high:
+        return interval(np.nan, value, np.nan)
+    estimate = None if np.isnan(value) else float(value)
+    return dataclasses.replace(ends, estimate=estimate)
 
 
 def _arguments(model: Survival) -> dict[str, Any]:
@@ -135,7 +224,7 @@ def _or_nan(
 
 def _bootstrapped(
     bootstrap: Callable[..., ConfidenceInterval], arguments: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Interval]:
     """Returns the interval of each metric, as far as the data allow it."""
     with warnings.catch_warnings():
         # Resamples in which a metric is not defined are left out.
@@ -147,23 +236,14 @@ def _bootstrapped(
                 num_resamples=_NUM_RESAMPLES,
                 level=INTERVAL_LEVEL,
                 method="percentile",
-                seed=_SEED,
+                seed=SEED,
             )
         except ValueError:  # A single example, or most resamples say nothing.
             return {}
-    return {name: row(*(end[name] for end in ends)) for name in ends.estimate}
+    return {name: interval(*(end[name] for end in ends)) for name in ends.estimate}
 
 
-def _of_length(interval: dict[str, Any]) -> dict[str, Any]:
-    """Returns an interval without its ends if these are equal: the bootstrap sees no
-    chance where the risks separate the examples, or are all the same.
-    """
-    if interval["low"] == interval["high"]:
-        return {**interval, "low": None, "high": None}
-    return interval
-
-
-def differences(first: Survival, second: Survival) -> dict[str, dict[str, Any]]:
+def differences_of_survival(first: Survival, second: Survival) -> dict[str, Interval]:
     """Returns the metrics of a model less those of another, of the same examples."""
     one, other = _arguments(first), _arguments(second)
     models = {"risks": one.pop("risks")}, {"risks": other["risks"]}

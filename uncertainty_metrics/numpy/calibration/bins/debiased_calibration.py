@@ -95,29 +95,23 @@ def debiased_calibration_error(
       class_conditional: whether every class is a group with bins of its own.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples; if the positive weights are
         less than 1 on average, they are scaled to an average of 1. A bin with at most
         1.5 examples counts as a bin of one example.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       squared: whether to return the squared error, which may be negative.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];
@@ -252,25 +246,18 @@ def calibration_error_interval(
       num_bins: number of bins; at most 1000 with `clusters`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples, as in
         `debiased_calibration_error`. Bins with at most 1.5 examples count 0 in the
         estimate, but in the upper end like the others.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate

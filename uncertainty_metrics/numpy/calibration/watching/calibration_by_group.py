@@ -229,13 +229,10 @@ def calibration_by_group(
         labels. Sizes are then effective sizes, (sum w)^2 / sum w^2. Equal weights of
         any size change nothing.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: for examples that depend on each other, such as several answers to one
         question, the id of the cluster of each example: integers or strings,
         broadcastable to the labels. Only equality of ids matters.

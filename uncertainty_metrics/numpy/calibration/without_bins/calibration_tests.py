@@ -163,30 +163,27 @@ def calibration_test(
         and "atb", or "spiegelhalter" (abs(z) of `spiegelhalter_test`).
       method: "resampling", or for "ks", "kuiper" and "spiegelhalter" of independent
         examples "asymptotic".
-      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      binning_scheme: Only for "gce": "even" (bins of equal width) or "adaptive" (of
+        equal mass).
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own.
-      norm: "l1", "l2" or "max".
-      num_bins: number of bins. Few bins find small errors of one sign better, many bins
-        find errors that change their sign.
-      num_resamples: number B of data sets that are drawn; p is at least 1 / (1 + B).
-      seed: seed of the draws, all that `np.random.default_rng` takes. None gives new
-        draws in each call.
+      norm: Only for "gce": "l1", "l2" or "max".
+      num_bins: Only for "gce": number of bins. Few bins find small errors of one sign
+        better, many bins find errors that change their sign.
+      num_resamples: Only for "resampling": number B of data sets that are drawn; p is
+        at least 1 / (1 + B).
+      seed: Only for "resampling": seed of the draws, all that `np.random.default_rng`
+        takes. None gives new draws in each call.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       progress: whether to show a progress bar on stderr (needs tqdm).
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: for examples that depend on each other, such as several answers to one
         question, the id of the cluster of each example: integers or strings,
         broadcastable to the labels. Only equality of ids matters.

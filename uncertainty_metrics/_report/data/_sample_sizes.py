@@ -1,0 +1,52 @@
+"""How many examples a model has; weighted ones count by Kish's effective number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from uncertainty_metrics._report.data._decided import decisions_of
+from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Decided,
+    Model,
+    Regression,
+    Stream,
+    Survival,
+)
+from uncertainty_metrics._report.data._risks import risks_of
+from uncertainty_metrics.numpy import _wilson
+
+
+def num_examples(model: Model) -> int:
+    """Returns the number of examples, of any weight."""
+    if isinstance(model, Stream):
+        return int(model.summary.num_examples)
+    if isinstance(model, Survival):
+        return int(np.size(model.times))
+    if isinstance(model, Regression):
+        return int(np.size(model.target))
+    if isinstance(model, Confidences):
+        return len(model.correct)
+    return int(np.size(model.labels))
+
+
+def effective_examples(model: Model) -> float:
+    """Returns the effective number of examples."""
+    if isinstance(model, Survival):
+        return float(risks_of(model).sample_size)
+    if isinstance(model, Regression):
+        forecasts = forecasts_of(model)
+        if forecasts.weights is None:
+            return float(len(forecasts.errors))
+        return _wilson.effective_size(forecasts.weights / forecasts.weights.max())
+    return decisions_of(model).sample_size
+
+
+def num_counted(model: Decided | Regression) -> int:
+    """Returns the number of examples of positive weight; of a stream, of all."""
+    if isinstance(model, Stream):
+        return int(model.summary.num_examples)
+    if isinstance(model, Regression):
+        return len(forecasts_of(model).errors)
+    return len(decisions_of(model).correct)

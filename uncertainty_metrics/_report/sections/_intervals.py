@@ -1,0 +1,86 @@
+"""The section of intervals: how much the metrics vary from one sample to another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from uncertainty_metrics._report.data._predictions import Regression
+from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics._report.data._sample_sizes import num_counted
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Text,
+    intervals_table,
+    number,
+    significant,
+)
+from uncertainty_metrics._report.sections._bootstrap_intervals import (
+    INTERVAL_LEVEL,
+    intervals_of,
+    is_drawn,
+    options,
+)
+from uncertainty_metrics._report.sections._forecast_numbers import forecast_numbers
+from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
+from uncertainty_metrics._report.sections._model_report import ModelReport, Section
+
+_ON_DRAWN_ERROR = (
+    " Only the interval of calibration_error, the l2 error less its bias, is computed "
+    "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
+    "would miss the 0 of a calibrated model."
+)
+_ON_ERROR = " The calibration_error is the l2 error less its bias."
+_ON_FORECASTS = " The interval of the ece is too high if the model is calibrated."
+
+
+@dataclasses.dataclass(frozen=True)
+class Intervals(Section):
+    """Intervals of metrics.
+
+    Attributes:
+      level: of the intervals.
+      num_resamples: of the bootstrap; 0 if the intervals are from standard errors.
+      verdict: a few sentences.
+      metrics: the metrics with their intervals.
+    """
+
+    name = "intervals"
+    heading = "Intervals"
+    tasks = ("classification", "confidences", "regression")
+
+    level: float
+    num_resamples: int
+    verdict: str
+    metrics: dict[str, Interval]
+
+    @classmethod
+    def of(cls, report: ModelReport) -> Intervals:
+        model, num_bins = report.model, report.num_bins
+        if isinstance(model, Regression):
+            found, drawn = forecast_numbers(model, num_bins).intervals, True
+            note = _ON_FORECASTS
+        else:
+            found, drawn = intervals_of(model, num_bins), is_drawn(model)
+            note = _ON_DRAWN_ERROR if drawn else _ON_ERROR
+            if has_risks(model) and "accuracy" in found:  # Of the decisions, so last.
+                found["accuracy"] = found.pop("accuracy")
+        size = num_counted(model)
+        by = "by the bootstrap" if drawn else "from standard errors"
+        verdict = (
+            f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics "
+            f"would vary if the examples were other ones of the same kind.{note}"
+        )
+        if size == 1:
+            verdict = "A single example gives no intervals."
+        resamples = options(size)["num_resamples"] if drawn else 0
+        return cls(INTERVAL_LEVEL, resamples, verdict, found)
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield Text(self.verdict)
+        if self.metrics:
+            show: Callable[[float | None], str] = number
+            if isinstance(report.model, Regression):
+                show = significant
+            caption = "Metrics and their intervals"
+            yield intervals_table(caption, "metric", self.metrics, show)

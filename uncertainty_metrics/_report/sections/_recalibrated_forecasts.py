@@ -1,0 +1,371 @@
+"""Forecasts that maps recalibrate, cross-validated, and which map is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._decided import (
+    decisions_of,
+    event_of,
+    examples_of,
+    words_of,
+)
+from uncertainty_metrics._report.data._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
+from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of_answers
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    interval,
+)
+from uncertainty_metrics.numpy import _row_math, _wilson
+
+AS_IT_IS = "as it is"
+FOLDS = 5
+_SEED = 0  # The same in every report, so that all of them split alike.
+# With fewer examples a fold would hold almost none.
+_LEAST = 50
+# More examples, or more numbers, hardly change the result and take longer.
+_MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
+# The time of a map that has parameters for each class grows with the classes.
+_MAX_CLASSES = 2000
+SET_ALPHA = 0.1
+_STANDARD_ERRORS = 2.0
+# From the name of each map to its Python class and its name in a sentence.
+MAPS: dict[str, tuple[Callable[[], Any], str]] = {
+    "temperature": (um.TemperatureScaling, "temperature scaling"),
+    "vector": (um.VectorScaling, "vector scaling"),
+    "platt": (um.PlattScaling, "Platt scaling"),
+    "beta": (um.BetaCalibration, "beta calibration"),
+    "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
+    "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
+    "histogram": (um.HistogramBinning, "histogram binning"),
+}
+_OF_CLASSES = ("temperature", "vector", "isotonic")
+_OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
+_OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
+LIKELIHOOD = "negative_log_likelihood"
+_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    LIKELIHOOD: (um.negative_log_likelihood, {}),
+    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+}
+
+
+class BestMap(NamedTuple):
+    """Which map is best, and how much each gains.
+
+    Attributes:
+      name: of the best map.
+      is_clear: whether its gain is more than chance.
+      criterion: the name of the score that compares the maps.
+      gains: how much each map lowers this score.
+      why: a sentence that says why it is not the likelihood; or "".
+    """
+
+    name: str
+    is_clear: bool
+    criterion: str
+    gains: dict[str, Interval]
+    why: str
+
+
+class Recalibrated(NamedTuple):
+    """Cross-validated forecasts.
+
+    Attributes:
+      data: arguments of the metrics: the labels [N], or whether each answer is right,
+        and the weights.
+      kind: the argument of the metrics that takes the forecasts: "logits",
+        "probabilities" or "confidences".
+      forecasts: the forecasts of the model as it is and of each map, by name: [N, K]
+        for more than two classes, else the confidences or the probabilities of the
+        event, [N]; empty if there are too few examples.
+      scores: likelihood, Brier score and ECE of the forecasts, by name.
+      is_of_event: whether the forecasts are probabilities of the event, class 1 of the
+        labels.
+      best: the best map, or None.
+      sets: coverage, mean size and share of empty sets of conformal sets; None for
+        answers.
+      notes: sentences for the reader.
+      too_few: why there are too few examples, or "".
+    """
+
+    data: dict[str, Any]
+    kind: str
+    forecasts: dict[str, np.ndarray]
+    scores: dict[str, dict[str, float]]
+    is_of_event: bool = False
+    best: BestMap | None = None
+    sets: tuple[float, float, float] | None = None
+    notes: tuple[str, ...] = ()
+    too_few: str = ""
+
+    @property
+    def drawn(self) -> dict[str, np.ndarray]:
+        """The forecasts before and after the best map; empty if there is no map."""
+        if self.best is None:
+            return {}
+        after = MAPS[self.best.name][1]
+        return {
+            AS_IT_IS: self.forecasts[AS_IT_IS],
+            after: self.forecasts[self.best.name],
+        }
+
+
+def folds_of(size: int) -> np.ndarray:
+    """Returns the fold of each example, drawn without regard to the labels.
+
+    If each fold had the same share of each class, the other folds would tell a map how
+    frequent the classes are in the fold that judges the map.
+    """
+    return np.random.default_rng(_SEED).permutation(size) % FOLDS
+
+
+@remembered
+def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
+    """Returns the forecasts and their scores.
+
+    Args:
+      model: a classifier, or answers with confidences.
+      num_bins: number of bins of the ECE.
+    """
+    examples = examples_of(model)
+    labels, kind, weights = examples.labels, examples.name, examples.weights
+    of_answers = isinstance(model, Confidences)
+    reason = _too_few(labels, weights, of_answers)
+    if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
+        reason = "fewer than 10 examples have the event, or do not have it"
+    if reason:
+        return Recalibrated({}, kind, {}, {}, too_few=reason)
+
+    given = decisions_of(model).confidences if of_answers else examples.predictions
+    notes = []
+    chosen = _chosen(labels, examples.num_classes)
+    if len(chosen) < len(labels):
+        notes.append(
+            f"This section uses {len(chosen)} of the {len(labels)} examples, drawn at "
+            "random."
+        )
+        labels, given = labels[chosen], given[chosen]
+        weights = None if weights is None else weights[chosen]
+    # A fit takes a weight w as w examples; everything else depends only on ratios of
+    # weights.
+    data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
+    folds = folds_of(len(labels))
+    mapped, reasons = _mapped(model, data, {kind: given}, folds)
+    forecasts = {AS_IT_IS: given, **mapped}
+    if weights is not None:
+        weights = weights / weights.max()
+    each = {
+        name: _scores(labels, kind, of_map, of_answers)
+        for name, of_map in forecasts.items()
+    }
+    sets = None if of_answers else _sets(labels, _probabilities(kind, given), folds)
+    scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
+    event, is_of_event = event_of(model), False
+    if of_answers:
+        scored, kind = {"correct": labels == 1, "sample_weight": weights}, "confidences"
+    elif event is not None:
+        scored["labels"] = (labels == event).astype(np.int64)
+        forecasts = {
+            name: _probabilities(kind, of_map)[:, event]
+            for name, of_map in forecasts.items()
+        }
+        kind, is_of_event = "probabilities", True
+    scores = {
+        name: {
+            score: float(np.average(values, weights=weights))
+            for score, values in each[name].items()
+        }
+        for name in forecasts
+    }
+    for name, of_map in forecasts.items():
+        scores[name]["ece"] = um.ece(
+            **{**scored, kind: of_map}, num_bins=num_bins, positive_class=is_of_event
+        )
+    best = best_map(each, weights, words_of(model).outcomes)
+    return Recalibrated(
+        scored,
+        kind,
+        forecasts,
+        scores,
+        is_of_event,
+        best,
+        sets,
+        (*notes, *reasons),
+    )
+
+
+def _probabilities(kind: str, values: np.ndarray) -> np.ndarray:
+    return _row_math.softmax(values) if kind == "logits" else values
+
+
+def _mapped(
+    model: Rows,
+    data: dict[str, Any],
+    given: dict[str, np.ndarray],
+    folds: np.ndarray,
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Returns the cross-validated forecasts of each map that can be fitted; and for
+    every other map a note that says why it cannot be fitted.
+    """
+    found, reasons = {}, []
+    for name in _maps_of(model):
+        calibrator, title = MAPS[name]
+        if name != "temperature" and examples_of(model).num_classes > _MAX_CLASSES:
+            reasons.append(
+                f"There is no {title}: with more than {_MAX_CLASSES} classes the fit "
+                "would take too long."
+            )
+            continue
+        try:
+            found[name] = _cross_validated(calibrator, data, given, folds)
+        except (ValueError, RuntimeError) as wrong:
+            reasons.append(f"There is no {title}: {wrong}")
+    return found, reasons
+
+
+def _maps_of(model: Rows) -> tuple[str, ...]:
+    """Returns the names of the maps that may recalibrate a model."""
+    if isinstance(model, Confidences):
+        return _OF_ANSWERS
+    return _OF_TWO_CLASSES if examples_of(model).num_classes == 2 else _OF_CLASSES
+
+
+def _scores(
+    labels: np.ndarray, kind: str, forecasts: np.ndarray, of_answers: bool
+) -> dict[str, np.ndarray]:
+    """Returns the likelihood and the Brier score of each example."""
+    if of_answers:
+        scores = scores_of_answers(labels, forecasts)
+        return {name: scores[name] for name in (LIKELIHOOD, "brier_score")}
+    return {
+        name: metric(labels, **{kind: forecasts}, **options, aggregate=False)
+        for name, (metric, options) in _SCORES.items()
+    }
+
+
+def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -> str:
+    """Returns why there are too few examples to cross-validate; "" if there are enough.
+
+    The size that counts is Kish's effective number of examples.
+    """
+    size = len(labels) if weights is None else _wilson.effective_size(weights)
+    if size < _LEAST:
+        of_weights = " once they are weighted" if size < len(labels) else ""
+        shown = np.floor(10 * size) / 10
+        examples = "example" if shown == 1 else "examples"
+        return f"{shown:g} {examples}{of_weights}, but at least {_LEAST} are needed"
+    if np.sum(np.bincount(labels) > 1) < 2:
+        if of_answers:
+            return "fewer than two answers are right, or fewer than two are wrong"
+        return "fewer than two classes have two labels"
+    return ""
+
+
+def _chosen(labels: np.ndarray, classes: int) -> np.ndarray:
+    """Returns the indices of the examples to use, in order: few enough to be fast."""
+    limit = max(_LEAST, min(_MAX_EXAMPLES, _MAX_NUMBERS // classes))
+    if len(labels) <= limit:
+        return np.arange(len(labels))
+    order = np.random.default_rng(_SEED).permutation(len(labels))
+    return np.sort(order[:limit])
+
+
+def _splits(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for fold in range(FOLDS):
+        yield folds != fold, folds == fold
+
+
+def _cross_validated(
+    calibrator: Callable[[], Any],
+    data: dict[str, Any],
+    given: dict[str, np.ndarray],
+    folds: np.ndarray,
+) -> np.ndarray:
+    """Returns the forecasts of each fold by the map fitted to the other folds."""
+    (kind, values), weights = *given.items(), data["sample_weight"]
+    after = np.empty_like(values)
+    for rest, fold in _splits(folds):
+        fitted = calibrator().fit(
+            data["labels"][rest],
+            **{kind: values[rest]},
+            sample_weight=None if weights is None else weights[rest],
+        )
+        after[fold] = fitted.transform(**{kind: values[fold]})
+    return after
+
+
+def best_map(
+    each: Mapping[str, dict[str, np.ndarray]],
+    weights: np.ndarray | None,
+    outcomes: str,
+) -> BestMap | None:
+    """Returns the best map, and the gain of each; None if there is none.
+
+    Args:
+      each: the scores of each map, and of the model as it is.
+      weights: [N], at most 1, or None.
+      outcomes: the noun for what the forecasts are about: "labels" or "outcomes".
+    """
+    maps = [name for name in each if name != AS_IT_IS]
+    if not maps:
+        return None
+    finite = all(np.all(np.isfinite(each[name][LIKELIHOOD])) for name in each)
+    # The Brier score of classes has another name than the Brier score of answers.
+    criterion = LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
+    ends = {}
+    for name in maps:
+        gain = each[AS_IT_IS][criterion] - each[name][criterion]
+        shares = np.ones(len(gain)) if weights is None else weights
+        shares = shares / shares.sum()
+        mean = float(gain @ shares)
+        error = float(shares**2 @ (gain - mean) ** 2) ** 0.5
+        low, high = (mean + sign * _STANDARD_ERRORS * error for sign in (-1, 1))
+        ends[name] = low, mean, high
+    # A map with a clear gain comes before a map whose larger gain may be chance.
+    best = max(maps, key=lambda name: (_is_clear(ends[name]), ends[name][1]))
+    return BestMap(
+        best,
+        _is_clear(ends[best]),
+        criterion,
+        {name: interval(*of_map) for name, of_map in ends.items()},
+        "" if finite else _why_brier(each, outcomes),
+    )
+
+
+def _is_clear(ends: tuple[float, float, float]) -> bool:
+    return round(ends[0], 4) > 0  # Rounded as in the report.
+
+
+def _why_brier(each: Mapping[str, dict[str, np.ndarray]], outcomes: str) -> str:
+    """Returns the sentence that says why the Brier score compares the maps."""
+    infinite = [
+        "the model as it is" if name == AS_IT_IS else MAPS[name][1]
+        for name in each
+        if not np.all(np.isfinite(each[name][LIKELIHOOD]))
+    ]
+    verb = "gives" if len(infinite) == 1 else "give"
+    return (
+        f" Maps are compared by the Brier score, because {' and '.join(infinite)} "
+        f"{verb} some {outcomes} probability 0, so that the negative log-likelihood is "
+        "infinite."
+    )
+
+
+def _sets(
+    labels: np.ndarray, p: np.ndarray, folds: np.ndarray
+) -> tuple[float, float, float]:
+    """Returns coverage, mean size and share of empty sets of conformal sets, fitted to
+    the other folds.
+    """
+    held = np.empty(p.shape, bool)
+    for rest, fold in _splits(folds):
+        model = um.conformal.ConformalClassifier("lac", SET_ALPHA)
+        held[fold] = model.fit(labels[rest], p[rest]).predict(p[fold])
+    coverage = float(um.conformal.coverage(labels, held))
+    size = float(um.conformal.mean_set_size(held))
+    return coverage, size, float(np.mean(~held.any(axis=1)))

@@ -1,0 +1,270 @@
+"""The section on proper scoring rules of a classifier, or of answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._decided import (
+    class_shares,
+    decisions_of,
+    examples_of,
+    largest_share,
+)
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Predictions,
+    Stream,
+    is_of_answers,
+)
+from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Table,
+    Text,
+    Tile,
+    metrics_table,
+    number,
+)
+from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of
+from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._constant_forecast import (
+    GainOverConstant,
+    against_constant,
+    gain_over_constant,
+    tile_of_gain,
+)
+from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY, graded
+from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
+from uncertainty_metrics._report.sections._model_report import ModelReport, Section
+from uncertainty_metrics._report.sections._posterior import Posterior
+
+# There are Brier scores of several ranges; the tables of scores define them.
+BRIER_OF_CLASSES = "Brier score (0 to 2)"
+_PARTS_OF_CLASSES = {
+    "uncertainty": ("+", "Score of always forecasting the class frequencies."),
+    "resolution": ("-", "How well decisions tell labels apart; high is good."),
+    "reliability": ("+", "Miscalibration of each decision's mean forecast."),
+    "within_bin_variance": ("+", "Spread of the forecasts of a decision."),
+    "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
+}
+_PARTS_OF_ANSWERS = {
+    "uncertainty": ("+", "Score of always saying the accuracy."),
+    "discrimination": ("-", "How well confidence tells answers apart; high is good."),
+    "miscalibration": ("+", "How much the best map of the confidences would gain."),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class BrierPart:
+    """A part of the Brier score, which is added or subtracted."""
+
+    sign: str
+    value: float
+    meaning: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoringRules(Section):
+    """Proper scoring rules.
+
+    Attributes:
+      metrics: the scores.
+      constant: the Brier score against that of a constant forecast.
+      impossible_labels: number of labels of probability 0.
+      brier_parts: the parts of the Brier score.
+      sum_of_brier_parts: the Brier score.
+    """
+
+    name = "scoring_rules"
+    heading = "Scoring rules"
+    tasks = ("classification", "confidences")
+
+    metrics: dict[str, Metric]
+    constant: GainOverConstant
+    impossible_labels: int
+    brier_parts: dict[str, BrierPart]
+    sum_of_brier_parts: float
+
+    @classmethod
+    def of(cls, report: ModelReport) -> ScoringRules:
+        model = report.model
+        if isinstance(model, Stream):
+            return _of_stream(model)
+        return (
+            _of_answers(model)
+            if isinstance(model, Confidences)
+            else _of_classifier(model)
+        )
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        if is_of_answers(report.model):
+            score, forecast = "Brier score", "the accuracy"
+        elif has_risks(report.model):
+            yield from self._tiles_of_risks(report)
+            return
+        else:
+            score, forecast = BRIER_OF_CLASSES, "the class frequencies"
+        yield tile_of_gain(self.constant, score, forecast, number)
+
+    def _tiles_of_risks(self, report: ModelReport) -> Iterator[Tile]:
+        """Yields the tiles on the score and on the calibration error of an event."""
+        few = is_too_few(risks_of(report.model).smaller_class)
+        found = self.constant
+        halves = dataclasses.replace(  # Half of the sum over both classes.
+            found,
+            model=found.model / 2,
+            constant=found.constant / 2,
+            gain=found.gain / 2,
+        )
+        score = "Brier score of the event, the mean of (event - risk)^2,"
+        tile = tile_of_gain(halves, score, "the share of events", number)
+        yield tile._replace(value=TOO_FEW_TO_SAY, level="unclear") if few else tile
+        posterior = report[Posterior]
+        _, level = graded(posterior.p_value, "", "")
+        ece, detail = posterior.error_and_chance(report)
+        yield Tile("Calibration error", ece, detail, "unclear" if few else level)
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield metrics_table("Proper scoring rules", "score", self.metrics)
+        if report[Calibration].event is not None:
+            yield Text(
+                "The Brier score of the event, the mean of (event - probability)^2 "
+                "from 0 to 1, is half of brier_score_zero_based."
+            )
+        if self.brier_parts:
+            yield Text("The Brier score is made up of:")
+            parts = [
+                (f"{part.sign} {name}", number(part.value), part.meaning)
+                for name, part in self.brier_parts.items()
+            ]
+            total = ("= brier_score", number(self.sum_of_brier_parts), "")
+            columns = ("value", "meaning")
+            yield Table("Parts of the Brier score", "part", columns, [*parts, total])
+
+
+def _of_classifier(model: Predictions) -> ScoringRules:
+    examples, scores = examples_of(model), scores_of(model)
+    weights = decisions_of(model).with_small_weights().weights
+    parts = um.brier_decomposition_exact(examples.weighted(weights))._asdict()
+    nlls, briers = scores["negative_log_likelihood"], scores["brier_score_zero_based"]
+    impossible = int(np.isinf(nlls).sum())
+    nll = np.average(nlls, weights=weights)
+    score = np.average(briers, weights=weights)
+    shares = class_shares(model)
+    constant = (1 - 2 * shares + shares @ shares)[examples.labels]
+    gain = against_constant(briers, constant, weights)
+    return ScoringRules(
+        _classifier_scores(score, nll, impossible, examples.counted.size),
+        dataclasses.replace(gain, largest_share=largest_share(model)),
+        impossible,
+        {
+            name: BrierPart(sign, parts[name], meaning)
+            for name, (sign, meaning) in _PARTS_OF_CLASSES.items()
+        },
+        sum(
+            -parts[name] if sign == "-" else parts[name]
+            for name, (sign, _) in _PARTS_OF_CLASSES.items()
+        ),
+    )
+
+
+def _of_answers(model: Confidences) -> ScoringRules:
+    """Scores confidences as probabilities of being right."""
+    decisions, scores = decisions_of(model).with_small_weights(), scores_of(model)
+    weights, correct = decisions.weights, decisions.correct
+    briers, nlls = scores["brier_score"], scores["negative_log_likelihood"]
+    impossible = int(np.isinf(nlls).sum())
+    nll = np.average(nlls, weights=weights)
+    accuracy = np.average(correct, weights=weights)
+    parts = um.corp_decomposition(**decisions.arguments)._asdict()
+    brier = np.average(briers, weights=weights)
+    return ScoringRules(
+        _answer_scores(brier, nll, impossible, len(correct)),
+        against_constant(briers, (accuracy - correct) ** 2, weights),
+        impossible,
+        _parts_of_answers(parts),
+        float(brier),
+    )
+
+
+def _of_stream(model: Stream) -> ScoringRules:
+    summary = model.summary
+    means = summary.means()
+    brier, nll = (means[n].mean for n in ("brier_score", "negative_log_likelihood"))
+    gain, constant = summary.brier_gain()
+    freedom = 1 - 1 / summary.effective_examples
+    error = gain.standard_error / freedom**0.5 if freedom > 0 else np.inf
+    found = gain_over_constant(constant - gain.mean, constant, gain.mean, error)
+    impossible, size = summary.impossible, summary.num_examples
+    if summary.of_answers:
+        parts = summary.decisions.corp_decomposition()._asdict()
+        scores = _answer_scores(brier, nll, impossible, size)
+        return ScoringRules(scores, found, impossible, _parts_of_answers(parts), brier)
+    found = dataclasses.replace(found, largest_share=largest_share(model))
+    scores = _classifier_scores(brier, nll, impossible, size)
+    return ScoringRules(scores, found, impossible, {}, brier)
+
+
+def _parts_of_answers(parts: Mapping[str, float]) -> dict[str, BrierPart]:
+    """Returns the parts of the Brier score by CORP, with signs and meanings."""
+    return {
+        name: BrierPart(sign, float(parts[name]), meaning)
+        for name, (sign, meaning) in _PARTS_OF_ANSWERS.items()
+    }
+
+
+def _classifier_scores(
+    brier: float, nll: float, impossible: int, size: int
+) -> dict[str, Metric]:
+    """Returns the scores of a classifier with their meanings.
+
+    Args:
+      brier: Brier score in [0, 2].
+      nll: negative log-likelihood.
+      impossible: number of labels of probability 0.
+      size: number of labels.
+    """
+    return metrics(
+        {
+            "brier_score": (
+                brier - 1,
+                "Mean of sum_k p_k^2 - 2 p_label: -1 (best) to 1.",
+            ),
+            "brier_score_zero_based": (
+                brier,
+                "Plus 1: mean of sum_k (p_k - y_k)^2, 0 (best) to 2.",
+            ),
+            "negative_log_likelihood": (
+                nll,
+                _likelihood(nll, impossible, size, "label"),
+            ),
+        }
+    )
+
+
+def _answer_scores(
+    brier: float, nll: float, impossible: int, size: int
+) -> dict[str, Metric]:
+    """Returns the scores of confidences with their meanings; Brier score in [0, 1]."""
+    return metrics(
+        {
+            "brier_score": (
+                brier,
+                "In [0, 1], 0 is best: mean of (confidence - right)^2.",
+            ),
+            "negative_log_likelihood": (
+                nll,
+                _likelihood(nll, impossible, size, "outcome"),
+            ),
+        }
+    )
+
+
+def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:
+    if impossible:
+        return f"{impossible} of {size} {outcome}s had probability 0."
+    return f"In nats; the same as p = {np.exp(-nll):.3f} for every {outcome}."
