@@ -173,8 +173,10 @@ def smallest_detectable_error(
     estimate, as in the interval. Only the forecasts are needed, no labels: ask it
     before labels are collected, or beside an interval that holds 0.
 
-    In simulations (`studies/detectable_error_power.py`) the share of samples that show
-    the error is within 3 points of `power`.
+    In simulations (`studies/detectable_error_power.py`, 400 samples each) of forecasts
+    that are all too high or all too low, with a power of 80%, 77.8% to 80.5% of samples
+    of 2000 examples showed the error, and 77.8% to 85.2% of 300 examples; with 95%,
+    94.5% to 96.5% and 92.0% to 97.2%.
 
     Args:
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
