@@ -192,8 +192,8 @@ def smallest_detectable_error(
 
     Returns:
       The error in [0, 1]: a smaller one would often go unnoticed in these examples.
-      Infinite if no error would show. The examples must be independent: several answers
-      to one question show less.
+      Infinite if no error would show. It is for independent examples: several answers
+      to one question show less, by the `design_effect` of an interval with `clusters`.
 
     Raises:
       ValueError: an argument is not as described.
@@ -269,8 +269,8 @@ def examples_needed(
         those of P(class 1), or of confidences.
 
     Returns:
-      The number of independent examples. For examples in clusters multiply it by the
-      `design_effect` of a pilot study.
+      The number of independent examples. If examples depend on each other, multiply it
+      by the `design_effect` of a pilot study, that of an interval with `clusters`.
 
     Raises:
       ValueError: an argument is not as described, there is not exactly one aim, or
