@@ -36,7 +36,7 @@ TAKE_NONE = (
     *("VennAbersCalibration", "ScoreSketch", "reliability_curve"),
     *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
-    "conformal.AdaptiveConformal",
+    *("conformal.AdaptiveConformal", "examples_needed", "smallest_detectable_error"),
 )
 # `fit` of these classes takes the clusters.
 CLASSES = "conformal.ConformalClassifier", "conformal.ConformalRegressor"
