@@ -83,6 +83,8 @@ def build(
 def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> ModelReport:
     """Returns the report on one model."""
     with errors_naming(model.source):
+        tell("checks the predictions")
+        size = effective_examples(model)
         report = ModelReport(model, num_bins, tuple(notes_of(model)))
         for kind in sections_of(report.task):
             tell(f"computes the section {kind.name}")
@@ -92,7 +94,6 @@ def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> Model
                     report, sections=(*report.sections, section)
                 )
         report = dataclasses.replace(report, sections=in_order(report.sections))
-        size = effective_examples(model)
         tiles = (
             unless_few(tile, size)
             for section in report.sections
