@@ -51,10 +51,10 @@ rows /= rows.sum(axis=1, keepdims=True)
 right, confidences = rows.argmax(axis=1) == labels, rows.max(axis=1)
 print(right.mean(), log_loss(labels, rows), brier_score_loss(labels, rows))
 print(roc_auc_score(right, confidences))
-mended = cross_val_predict(
+recalibrated = cross_val_predict(
     LogisticRegression(), logits / logits.std(), labels, cv=5, method="predict_proba"
 )
-print(log_loss(labels, mended), brier_score_loss(labels, mended))
+print(log_loss(labels, recalibrated), brier_score_loss(labels, recalibrated))
 isotonic = np.empty_like(rows)
 for train, test in KFold(5).split(rows):
     for k in range(rows.shape[1]):
@@ -63,7 +63,7 @@ for train, test in KFold(5).split(rows):
         isotonic[test, k] = fit.predict(rows[test, k])
 isotonic /= isotonic.sum(axis=1, keepdims=True)
 print(brier_score_loss(labels, isotonic))
-for name, scores in (("before", confidences), ("after", mended.max(axis=1))):
+for name, scores in (("before", confidences), ("after", recalibrated.max(axis=1))):
     figure = Figure(figsize=(4.5, 6.2), layout="constrained")
     CalibrationDisplay.from_predictions(
         right, scores, n_bins=15, ax=figure.add_subplot()

@@ -279,8 +279,10 @@ def calibrator(data: Logits | Predictions, name: str) -> Timed:
     def value():
         given = {**data._asdict()}
         labels = given.pop("labels")
-        mended = {form: compute().transform(**{form: a}) for form, a in given.items()}
-        return um_np.negative_log_likelihood(labels, **mended)
+        recalibrated = {
+            form: compute().transform(**{form: a}) for form, a in given.items()
+        }
+        return um_np.negative_log_likelihood(labels, **recalibrated)
 
     return Timed(call=compute, value=value)
 
@@ -301,8 +303,8 @@ def isotonic(data: Scores) -> Timed:
         return um_np.IsotonicCalibration().fit(data.labels, probabilities=data.scores)
 
     def value():
-        mended = compute().transform(probabilities=data.scores.astype(np.float64))
-        return float(np.mean(mended**2))
+        recalibrated = compute().transform(probabilities=data.scores.astype(np.float64))
+        return float(np.mean(recalibrated**2))
 
     return Timed(call=compute, value=value)
 

@@ -37,6 +37,14 @@ def example_first(text: str) -> str:
     return before + shown + after + text[found.end() :]
 
 
+def with_links(text: str) -> str:
+    """Turns the places of the conventions, in brackets, into links from the reference,
+    whose pages are two folders below that page.
+    """
+    link = r"([conventions](../../conventions.html#\1))"
+    return re.sub(r"\(conventions\.md#([\w-]+)\)", link, text)
+
+
 class Formulas(griffe.Extension):
     """Prepares every docstring, and chooses which functions on tensors to show."""
 
@@ -44,7 +52,7 @@ class Formulas(griffe.Extension):
         """Changes the docstring of an object, before it is parsed."""
         if obj.docstring is not None:
             text = preformatted(inspect.cleandoc(obj.docstring.value))
-            text = example_first(text)
+            text = with_links(example_first(text))
             obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")
 
     def on_module_members(self, *, mod: griffe.Module, **kwargs: Any) -> None:

@@ -23,8 +23,7 @@ _HEAD = """\
 `import uncertainty_metrics as um` has all these names. The names that are computed in
 NumPy are also in `uncertainty_metrics.numpy`, which needs no other framework. Those
 that are computed in tensors take the tensors of any backend, in compiled functions and
-with gradients. [What you may call it](names.md) finds a name by the words of your
-field.
+with gradients. [What you may call it](names.md) finds a name by your word for it.
 """
 
 

@@ -63,14 +63,14 @@ def harms(
     """Returns the scores of the examples, and by how much the map makes them worse."""
     logs = _mean_forecast(members)
     logits = members if name == "EnsembleTemperatureScaling" else logs
-    mended = np.empty_like(logs)
+    recalibrated = np.empty_like(logs)
     fold = np.arange(len(labels)) % _FOLDS
     for k in range(_FOLDS):
         fit, held_out = fold != k, fold == k
         calibrator = _CALIBRATORS[name]().fit(labels[fit], logits[fit])
-        mended[held_out] = calibrator.transform(logits[held_out])
+        recalibrated[held_out] = calibrator.transform(logits[held_out])
     before = score(labels, logits=logs, aggregate=False)
-    return before, score(labels, logits=mended, aggregate=False) - before
+    return before, score(labels, logits=recalibrated, aggregate=False) - before
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:

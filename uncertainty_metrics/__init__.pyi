@@ -114,6 +114,9 @@ from .numpy.resampling import (
 )
 from .numpy.calibration.without_bins.calibration_tests import (calibration_test as calibration_test)
 
+# Comparisons.
+from .numpy.comparison import compare as compare
+
 # Scorers of scikit-learn.
 from .numpy.scorers import make_scorers as make_scorers
 

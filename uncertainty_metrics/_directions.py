@@ -10,7 +10,7 @@ from typing import Literal
 Direction = Literal["smaller", "larger", "neither"]
 
 # The names of functions, without the name of their module.
-_LARGER = frozenset(
+LARGER = frozenset(
     {
         *("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy"),
         *("area_under_accuracy_rejection_curve", "prediction_rejection_ratio"),
@@ -20,7 +20,7 @@ _LARGER = frozenset(
         "compare_information_criteria",
     }
 )
-_NEITHER = frozenset(
+NEITHER = frozenset(
     {
         # The closer to a level, the better.
         *("coverage", "interval_coverage"),
@@ -40,6 +40,6 @@ def direction(name: str) -> Direction:
     Args:
       name: `__name__` of the function, which is its long name.
     """
-    if name in _NEITHER:
+    if name in NEITHER:
         return "neither"
-    return "larger" if name in _LARGER else "smaller"
+    return "larger" if name in LARGER else "smaller"

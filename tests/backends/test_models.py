@@ -300,16 +300,16 @@ def test_linear_layers_fitted_to_a_dataset(name, rng, tmp_path):
     tensors = [keras.ops.convert_to_tensor(array) for array in (tokens, labels)]
     of_backend = [[t[i : i + 16] for t in tensors] for i in range(0, 40, 16)]
     layer = getattr(um, f"{name}Layer")()
-    mended = keras.Sequential([keras.Input([7], dtype="int32"), model, layer])
-    mended.compile("sgd", "mse")
-    before = mended.predict(tokens, verbose=0)
+    recalibrated = keras.Sequential([keras.Input([7], dtype="int32"), model, layer])
+    recalibrated.compile("sgd", "mse")
+    before = recalibrated.predict(tokens, verbose=0)
     np.testing.assert_allclose(before, logits, rtol=1e-6, atol=1e-7)
     expected = calibrator.transform(logits)
     for data in (of_backend, [(tokens, labels)]):
         layer.fit(data, model=model)
-        found = mended.predict(tokens, verbose=0)
+        found = recalibrated.predict(tokens, verbose=0)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-    mended.save(tmp_path / "model.keras")
+    recalibrated.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(again.predict(tokens, verbose=0), found)
     narrow = type(layer)(dtype="mixed_float16").fit(labels, model(tokens))

@@ -93,13 +93,16 @@ class Function(Public):
     With arguments that `tests/makers.py` makes of the names of the parameters:
     `tests/numpy/test_catalogue.py` (extreme values, weights, the bootstrap, aliases),
     `tests/numpy/test_interface.py` and `test_missing.py` (arrays of any kind, missing
-    values), `tests/tensors/test_catalogue.py` (both halves agree, bad options),
+    values), `test_resampling_arguments.py`, `test_shared_work.py`, `test_threads.py`,
+    `tests/tensors/test_catalogue.py` (both halves agree, bad options),
     `tests/tensors/test_fuzz.py` (random calls), `tests/keras/test_lowering.py` (no
     dynamic shapes under XLA), `tests/backends/test_functions.py` (JAX and PyTorch).
 
     If the Row names a Keras class: `tests/keras/test_catalogue.py` (its values, fit,
-    saving, errors), `test_state.py`, `test_monitored.py`, `test_precision.py`,
-    `test_scale.py`, `test_unknown_sizes.py`, `tests/backends/test_metrics.py` and
+    saving, errors), `test_state.py` and `test_beam.py` (states that add),
+    `test_monitored.py`, `test_scale.py`, `test_unknown_sizes.py`, `test_interrupted.py`
+    and `test_threads.py`, in collections `test_collection.py`, for forecasts
+    `test_scoring_rules.py`, and on JAX and PyTorch `tests/backends/test_metrics.py` and
     `test_models.py`. `benchmarks/rows.py` times the functions and the metrics.
 
     Attributes:

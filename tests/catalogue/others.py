@@ -125,6 +125,11 @@ def _two_models(rng, shape):
     return {"labels": rng.integers(0, 2, shape), **given}
 
 
+def _named_models(rng, shape):
+    models = {name: rng.random(shape) for name in "ab"}
+    return {"labels": rng.integers(0, 2, shape), "predictions": models}
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -283,6 +288,13 @@ FUNCTION_ROWS = (
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    FunctionRow(
+        "compare",
+        make=_named_models,
+        fixed={"metrics": "aurc", "num_resamples": 50, "seed": 0},
+        jumps=True,
+        **_CURVE,
+    ),
     FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
     FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
     # Scores.

@@ -324,11 +324,11 @@ def test_fit_to_a_dataset(kind, rng, tmp_path):
     for data in (dataset.map(lambda x, y, w: (x, y)), Batches(x, labels[:, None])):
         assert_maps(layer.fit(data, model=model, **options), plain, z)
     # The model and the layer make one model.
-    mended = keras.Sequential([model, layer])
+    recalibrated = keras.Sequential([model, layer])
     expected = mapped(layer, z)
-    found = mended.predict(x, verbose=0)
+    found = recalibrated.predict(x, verbose=0)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-    mended.save(tmp_path / "model.keras")
+    recalibrated.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded.predict(x, verbose=0), found)
 
@@ -337,7 +337,11 @@ def test_fit_to_a_dataset(kind, rng, tmp_path):
     inputs = keras.Input([4])
     two = keras.Model(inputs, [model(inputs), inputs])
     for data, other, wrong in (
-        ([(x, labels)], mended, "`model` must be the model that makes the inputs"),
+        (
+            [(x, labels)],
+            recalibrated,
+            "`model` must be the model that makes the inputs",
+        ),
         ([(x, labels)], layer, "without the layer. Received: .*which contains it"),
         ([(x, labels)], np.exp, "`model` must be a model or a layer of"),
         ([(x, labels)], two, "`model` must have one output"),

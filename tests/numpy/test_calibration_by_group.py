@@ -170,6 +170,7 @@ def test_weighted_groups_are_tested_carefully(kind, rng):
         assert p < max(4 * share + 20 / draws, 1.5 * normal) or p > 0.5
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("confidence", [0.999, 0.9999])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_nearly_certain_groups_of_a_calibrated_model_are_rarely_reported(

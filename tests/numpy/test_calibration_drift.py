@@ -294,6 +294,7 @@ def test_sketches_equal_their_statistics_and_weights_equal_repeated_examples(rng
     assert um.calibration_drift(*repeated).counts.sum() == weights.sum()
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("temperature", [1.0, 1.7, 0.6])
 def test_level_holds_whether_the_model_is_calibrated_or_not(temperature, rng):
     pairs, rejected = 400, 0

@@ -22,6 +22,7 @@ def drawn(rng, law, n, error):
     return p, rng.uniform(size=n) < np.maximum(p - error, 0)
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize("error", [0.0, 0.02, 0.15])
 @pytest.mark.parametrize("law", ["uniform", "saturated", "constant", "few"])
 def test_interval_holds_the_true_error(law, error, rng):

@@ -149,6 +149,7 @@ def test_mean_e_value_over_all_uniform_pit_values_is_1_or_their_number(mode):
     assert np.mean(values) == pytest.approx(1 if mode == "test" else 3, rel=1e-9)
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("kind", ["uniform", "confident", "pit"])
 def test_false_alarms_are_rare_however_often_one_looks(kind, rng):
     alpha, streams, n, alarms, wrong = 0.2, 200, 2000, 0, 0
@@ -209,6 +210,7 @@ def test_alarm_is_the_first_example_that_reached_the_bound(rng):
 # Batches.
 
 
+@pytest.mark.first(2, "thorough")
 @MODES
 @pytest.mark.parametrize("kind", ["outcomes", "pit", "intervals"])
 def test_batches_of_any_size_give_the_same_values(mode, kind, rng):
@@ -322,6 +324,7 @@ def test_interval_of_the_gap_is_the_root_of_the_mixture(rng):
         np.testing.assert_allclose([mean - lower, upper - mean], half, rtol=1e-7)
 
 
+@pytest.mark.thorough
 def test_interval_holds_the_mean_gap_at_all_looks(rng):
     streams, missed = 100, 0
     for _ in range(streams):

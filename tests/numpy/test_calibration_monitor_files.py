@@ -172,6 +172,7 @@ def test_histograms_that_no_pit_values_make_are_refused(change):
         um.CalibrationMonitor.load(archive("pit", histogram=change))
 
 
+@pytest.mark.first(6, "thorough")
 @pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
 def test_hostile_files_are_refused_before_they_are_unpacked(case):
     with zipfile.ZipFile(archive()) as good:

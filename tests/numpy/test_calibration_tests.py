@@ -188,6 +188,7 @@ def test_p_value_equals_a_naive_loop(scheme, scores, rng):
     assert abs(share - p_value) < SIGMAS * deviation + 0.01
 
 
+@pytest.mark.thorough
 @every_scheme
 @pytest.mark.parametrize("scores", [TOP_LABEL, BY_CLASS, POSITIVE])
 def test_calibrated_forecasts_are_rejected_at_the_level(scheme, scores, rng):

@@ -200,16 +200,18 @@ def test_calibrated_models_do_not_get_worse(name, rng):
         logits = np.log(special.softmax(given, axis=2).mean(axis=1))
     labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
     fold = np.arange(n) % 4
-    mended = np.empty_like(logits)
+    recalibrated = np.empty_like(logits)
     for k in range(4):
         scaling = CLASSES.get(name, um.EnsembleTemperatureScaling)()
         scaling.fit(labels[fold != k], given[fold != k])
-        mended[fold == k] = scaling.transform(given[fold == k])
+        recalibrated[fold == k] = scaling.transform(given[fold == k])
     # These maps can give probabilities of 0, whose likelihoods cannot be compared.
     score = um.negative_log_likelihood
     if name in ("isotonic", "histogram"):
         score = um.brier_score
-    before, after = (score(labels, logits=z, aggregate=False) for z in (logits, mended))
+    before, after = (
+        score(labels, logits=z, aggregate=False) for z in (logits, recalibrated)
+    )
     noise = np.std(after - before) / np.sqrt(n)
     # Beside the noise of the difference, each fitted parameter costs about 1 / n.
     size = {"matrix": 20, "odir": 20, "isotonic": 60, "histogram": 60}.get(name, 12)
@@ -221,9 +223,9 @@ def test_uncalibrated_models_get_better(name, rng):
     labels, logits = network(rng, n=1500)
     half = np.arange(1500) < 1000
     scaling = CLASSES[name]().fit(labels[half], logits[half])
-    mended = scaling.transform(logits[~half])
+    recalibrated = scaling.transform(logits[~half])
     before = um.brier_score(labels[~half], logits=logits[~half], aggregate=False)
-    after = um.brier_score(labels[~half], logits=mended, aggregate=False)
+    after = um.brier_score(labels[~half], logits=recalibrated, aggregate=False)
     noise = np.std(after - before) / np.sqrt(500)
     assert np.mean(after - before) < 3 * noise
 
@@ -285,8 +287,8 @@ def test_separable_data_need_a_ridge(name, rng):
     worst = np.argmax(logits * [1.0, 2.0, 3.0, 0.5] + [1, 0, 0, -1], axis=1)
     with pytest.raises(ValueError, match="There is no best map of these `logits`"):
         cls(ridge=0.0, **regularization).fit(worst, logits)
-    mended = cls(ridge=1.0).fit(worst, logits).transform(logits)
-    assert np.mean(np.argmax(mended, axis=1) == worst) > 0.75
+    recalibrated = cls(ridge=1.0).fit(worst, logits).transform(logits)
+    assert np.mean(np.argmax(recalibrated, axis=1) == worst) > 0.75
 
 
 def has_direction(z, labels, diagonal):

@@ -324,6 +324,7 @@ def test_interval_of_a_small_error_is_that_of_the_root():
     assert _crossfit.Fit(0.0, 0.0, 0.0).interval(0.05) == (0, 0, 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "orthogonal"), [("wave", False), ("overconfident", True)]
 )

@@ -11,11 +11,12 @@ from scipy import stats
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
-from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy import _clusters, _examples
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _clustered_error,
 )
+from uncertainty_metrics.numpy.calibration.without_bins import _clustered_test
 
 
 def clustered(rng, num_clusters=60, correlation=0.5, error=0.0, shared=False):
@@ -255,3 +256,118 @@ def test_wrong_clusters_are_refused(rng):
             function(labels, scores, clusters=ids[:-1])
         with pytest.raises(ValueError, match="clusters"):
             function(labels, scores, clusters=np.where(ids == 3, np.nan, ids))
+
+
+STATISTICS = ["gce", "ks", "kuiper", "smece", "atb", "spiegelhalter"]
+
+
+def high(rng, num_clusters=60, correlation=0.5):
+    """Returns calibrated outcomes with scores near 1, of which few are 0."""
+    _, scores, ids = clustered(rng, num_clusters, correlation)
+    scores = 0.9 + (scores - 0.5) / 5
+    latent = np.sqrt(correlation) * rng.normal(size=num_clusters)[ids]
+    latent += np.sqrt(1 - correlation) * rng.normal(size=len(ids))
+    return (stats.norm.cdf(latent) < scores).astype(int), scores, ids
+
+
+@pytest.mark.parametrize("draw", [clustered, high])
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_rows_doubled_in_their_clusters_leave_the_p_value(rng, statistic, draw):
+    labels, scores, ids = draw(rng)
+    options = {"statistic": statistic, "num_resamples": 99, "seed": 1}
+    expected = um.calibration_test(labels, scores, clusters=ids, **options)
+    doubled = (np.repeat(values, 2) for values in (labels, scores, ids))
+    labels2, scores2, ids2 = doubled
+    actual = um.calibration_test(labels2, scores2, clusters=ids2, **options)
+    assert actual.p_value == expected.p_value
+    assert actual.num_clusters == expected.num_clusters == 60
+    assert actual.design_effect == pytest.approx(2 * expected.design_effect)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_clusters_of_copies_of_one_example_give_the_test_without_clusters(
+    rng, statistic
+):
+    labels, scores, _ = clustered(rng)
+    options = {"statistic": statistic, "num_resamples": 99, "seed": 1}
+    expected = um.calibration_test(labels, scores, **options)
+    for times in (1, 2):
+        repeated = (np.repeat(v, times) for v in (labels, scores))
+        own = np.repeat([f"q{i}" for i in range(len(labels))], times)
+        actual = um.calibration_test(*repeated, clusters=own, **options)
+        assert actual == expected
+        assert actual.num_clusters == len(labels)
+        assert actual.design_effect == 1
+    assert expected.num_clusters is expected.design_effect is None
+
+
+def test_flipped_sums_are_those_of_a_loop(rng, monkeypatch):
+    labels, scores, ids = clustered(rng, 30)
+    examples = _examples.examples(labels, scores, clusters=ids)
+    spec = dataclasses.replace(OF_ONE_SCORE, num_bins=5).settled(True, False)
+    statistics = _binning.bin_statistics(examples, spec)
+    in_clusters = _clustered_test.of_examples(examples, spec, statistics)
+    monkeypatch.setattr(_clusters, "_BLOCK", 100)
+    drawn = list(in_clusters._flipped(7, np.random.default_rng(2)))
+    signs = np.concatenate(
+        list(_clusters.flipped_signs(np.random.default_rng(2), 30, 7))
+    )
+    assert len(drawn) == len(signs) == 7
+    bins = even_bins(scores, 5) - 1
+    for sums, sign in zip(drawn, signs, strict=True):
+        flipped = np.zeros(5)
+        for b, y, p, c in zip(bins, labels, scores, ids, strict=True):
+            flipped[b] += p + sign[c] * (y - p)
+        np.testing.assert_allclose(sums[0], flipped, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_drawn_outcomes_have_the_forecasts_and_the_variance_of_the_data(rng, shared):
+    labels, scores, ids = clustered(rng, 40, 0.6, shared=shared)
+    examples = _examples.examples(labels, scores, clusters=ids)
+    spec = dataclasses.replace(OF_ONE_SCORE, num_bins=1).settled(True, False)
+    statistics = _binning.bin_statistics(examples, spec)
+    in_clusters = _clustered_test.of_examples(examples, spec, statistics)
+    drawn = np.array(list(in_clusters._drawn(4000, rng)))[:, 0, 0]
+    share = in_clusters._share_together()
+    together = 0.0
+    for c in range(40):
+        p = scores[ids == c]
+        together += np.sum(np.minimum(p[:, None], p) - np.outer(p, p))
+    apart = np.sum(scores * (1 - scores))
+    variance = share * together + (1 - share) * apart
+    assert 0 < share <= 1
+    assert abs(drawn.mean() - scores.sum()) < 5 * np.sqrt(variance / 4000)
+    assert drawn.var() == pytest.approx(variance, rel=0.2)
+    if share < 1:
+        assert variance == pytest.approx(in_clusters.design_effect * apart)
+
+
+@pytest.mark.parametrize("draw", [clustered, high])
+def test_the_test_keeps_its_level_for_dependent_examples(rng, draw):
+    draws, rejected, without = 120, 0, 0
+    for _ in range(draws):
+        labels, scores, ids = draw(rng, 60, 0.9)
+        options = {"num_resamples": 99, "seed": rng}
+        test = um.calibration_test(labels, scores, clusters=ids, **options)
+        rejected += test.p_value <= 0.05
+        without += um.calibration_test(labels, scores, **options).p_value <= 0.05
+    assert stats.binomtest(rejected, draws, 0.07, "greater").pvalue > 1e-5
+    assert without > 0.2 * draws
+
+
+def test_the_test_finds_errors_of_dependent_examples(rng):
+    labels, scores, ids = clustered(rng, 300, 0.3, error=0.2)
+    for statistic in STATISTICS[:-1]:
+        test = um.calibration_test(
+            labels, scores, clusters=ids, statistic=statistic, num_resamples=99
+        )
+        assert test.p_value == 0.01
+
+
+def test_the_limit_of_many_examples_is_of_independent_ones(rng):
+    labels, scores, ids = clustered(rng)
+    with pytest.raises(ValueError, match="'resampling' with `clusters`"):
+        um.calibration_test(
+            labels, scores, clusters=ids, statistic="ks", method="asymptotic"
+        )

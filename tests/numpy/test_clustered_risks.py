@@ -62,7 +62,6 @@ RESULTS = {
     "spiegelhalter": um.spiegelhalter_test,
 }
 FUNCTIONS = {**RESULTS, "threshold": threshold, "quantile": quantile}
-AUROCS = "auroc", "difference"
 all_functions = pytest.mark.parametrize("name", FUNCTIONS)
 
 
@@ -93,7 +92,7 @@ def test_clusters_of_one_example_are_independent_examples(rng, name, copies):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     if name in RESULTS:
         assert found.num_clusters == len(p)
-        assert found.design_effect == pytest.approx(copies if name in AUROCS else 1)
+        assert found.design_effect == 1
         assert expected.num_clusters is None
         assert expected.design_effect is None
 
@@ -297,22 +296,30 @@ def obuchowski(labels, scores, weights, ids, others=None):
     table = np.array([[win(i, j) for j in negative] for i in positive])
     v10, v01 = table @ weights[negative] / n, weights[positive] @ table / m
     auroc = v10 @ weights[positive] / m
-    x, y = {}, {}
-    for c in np.unique(ids):
-        own = ids[positive] == c
-        if own.any():
-            x[c] = np.sum((weights[positive] * (v10 - auroc))[own])
-        own = ids[negative] == c
-        if own.any():
-            y[c] = np.sum((weights[negative] * (v01 - auroc))[own])
-    number = len(np.unique(ids))
-    parts = [
-        len(sums) / (len(sums) - 1) * sum(s**2 for s in sums.values()) / mass**2
-        for sums, mass in ((x, m), (y, n))
-    ]
-    both = sum(x[c] * y[c] for c in x.keys() & y.keys())
-    variance = sum(parts) + 2 * number / (number - 1) * both / (m * n)
-    return auroc, variance, parts
+    first, second = [], []
+    for c in np.unique(ids):  # Without the cluster the mean differs by the sum of both.
+        own, other = ids[positive] == c, ids[negative] == c
+        w, v = weights[positive], weights[negative]
+        first.append((w * (v10 - auroc))[own].sum() / w[~own].sum())
+        second.append((v * (v01 - auroc))[other].sum() / v[~other].sum())
+    factor = (len(first) - 1) / len(first)
+    first, second = np.array([first, second])
+    variance = factor * np.sum((first + second) ** 2)
+    return auroc, variance, [factor * np.sum(x**2) for x in (first, second)]
+
+
+def test_clusters_of_equal_sizes_have_the_variance_of_obuchowskis_paper(rng):
+    ids, labels = np.repeat(np.arange(25), 4), np.tile([0, 1, 0, 1], 25)
+    scores = rng.normal(size=25)[ids] + rng.normal(size=100) + labels
+    wins = (scores[labels == 1][:, None] > scores[labels == 0]).astype(float)
+    auroc, m = wins.mean(), 50
+    x, y = (
+        (wins.mean(axis=axis) - auroc).reshape(25, 2).sum(axis=1) for axis in (1, 0)
+    )
+    s10, s01, s11 = (25 / (24 * m) * (a @ b) for a, b in ((x, x), (y, y), (x, y)))
+    found = um.auroc_interval(labels, scores, clusters=ids)
+    variance = s10 / m + s01 / m + 2 * s11 / m
+    assert found.standard_error == pytest.approx(math.sqrt(variance))
 
 
 def effective(weights, ids):
@@ -336,7 +343,7 @@ def test_auroc_has_obuchowskis_variance(rng, weighted):
     own, wrong = variance / auroc / (1 - auroc), min(m, n) * min(auroc, 1 - auroc)
     k = min(effective(weights[labels == k], ids[labels == k]) for k in (0, 1))
     inverse = (1 + 2 / k) * max(own, (wrong * own + 10 * hanley) / (wrong + 10))
-    share = stats.norm.ppf(0.975) ** 2 * min(inverse, 1 / k)
+    share = stats.t(NUMBER - 1).ppf(0.975) ** 2 * min(inverse, 1 / k)
     roots = np.roots([1 + share, -2 * auroc - share, auroc**2])
     np.testing.assert_allclose(found, (roots.min(), auroc, roots.max()), atol=1e-9)
 
@@ -374,11 +381,15 @@ def test_all_positives_in_one_cluster_leave_auroc_uncertain():
 
 
 def test_separated_clusters_count_as_one_example_each():
-    """No placement differs: the interval is that of one example from each cluster."""
+    """No placement differs: the interval is that of one example from each cluster, with
+    the quantile of Student's t.
+    """
     ids = np.repeat(np.arange(40), 5)
     labels = (ids < 20).astype(int)
-    found = um.auroc_interval(labels, labels, clusters=ids)
-    once = um.auroc_interval(labels[::5], labels[::5])
+    scores = labels + np.arange(200) / 1000
+    found = um.auroc_interval(labels, scores, clusters=ids)
+    level = 1 - 2 * stats.norm.sf(stats.t(39).ppf(0.975))
+    once = um.auroc_interval(labels[::5], scores[::5], level=level)
     np.testing.assert_allclose(found, once)
 
 

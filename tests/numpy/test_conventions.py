@@ -19,6 +19,8 @@ FUNCTIONS = [name for name in NAMES if name not in OBJECTS]
 def of_function(name, labels, predictions, **options):
     function = getattr(um, name)
     options = OPTIONS.get(name, {}) | options
+    if name == "calibration_error_difference":
+        return flat(function(predictions, predictions, labels=labels, **options).errors)
     if name.startswith("bayesian"):
         options |= {"labels_true": labels, "probabilities": predictions}
     else:
@@ -52,7 +54,7 @@ def test_the_names_are_those_of_the_specification():
         *("kuiper_calibration_error", "spiegelhalter_test", "corp_decomposition"),
         *("debiased_calibration_error", "calibration_error_interval"),
         *("calibration_test", "calibration_by_group", "CalibrationMonitor"),
-        "ScoreSketch",
+        *("calibration_error_difference", "ScoreSketch"),
     }
     for name in NAMES:
         parameter = inspect.signature(getattr(um, name)).parameters["positive_class"]

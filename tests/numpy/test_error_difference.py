@@ -71,19 +71,30 @@ def test_it_equals_all_pairs_and_a_jackknife_by_loops(rng, size):
     assert found.standard_error <= 2 * np.sqrt(variance)
     read = _clusters.Clusters(clusters, number) if size > 1 else None
     units = _paired_errors.units(None, 60, read)
-    values = []
-    for scores, b in zip((first, second), bins, strict=True):
-        residuals = labels - scores
-        model = _paired_errors.Binned(b, 4, residuals, labels > 0, scores)
-        values.append(_paired_errors.jackknife(model, units)[1])
+    binned = [
+        _paired_errors.Binned(b, 4, labels - scores, labels > 0, scores)
+        for scores, b in zip((first, second), bins, strict=True)
+    ]
+    values = [_paired_errors.jackknife(model, units)[1] for model in binned]
     order = np.arange(60) if size > 1 else clusters
     seen = values[0] - values[1]
     np.testing.assert_allclose(
         seen if size > 1 else seen[np.argsort(order)], without, 1e-9, 1e-12
     )
     assert _paired_errors.variance(seen, units) == pytest.approx(variance)
-    expected = stats.skew(-without) / np.sqrt(number)
-    assert _paired_errors.skewness(seen, units) == pytest.approx(
+    # How the difference varies with the gap of each bin, and its variance with both.
+    deviations = without.mean() - without
+    expected = np.sum(deviations**3)
+    for sign, model in zip((1, -1), binned, strict=True):
+        for b in range(4):
+            rows = np.flatnonzero(model.bins == b)
+            gap = model.residuals[rows].mean()
+            with_gap = sum(
+                deviations[clusters[i]] * (model.residuals[i] - gap) for i in rows
+            )
+            expected += sign * 1.5 * 4 * len(rows) / 60 * (with_gap / len(rows)) ** 2
+    expected /= np.sum(deviations**2) ** 1.5
+    assert _paired_errors.skewness(*binned, seen, units) == pytest.approx(
         np.clip(expected, -1, 1)
     )
 

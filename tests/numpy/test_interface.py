@@ -214,6 +214,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.thorough
 @each(row for row in catalogue.PLOTS if row.takes("ax"))
 @pytest.mark.parametrize(("size", "layout"), LAYOUTS)
 def test_every_size_and_layout_renders(row, size, layout, rng):

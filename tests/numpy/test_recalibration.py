@@ -267,6 +267,20 @@ def test_refined_likelihood_equals_a_loop(options, rng):
     np.testing.assert_allclose(score, expected, rtol=1e-7)
 
 
+def test_without_a_seed_each_call_splits_anew(rng):
+    labels, logits = network(rng)
+    scores = {
+        refined_negative_log_likelihood(labels, logits=logits, repeats=1)
+        for _ in range(5)
+    }
+    # With 500 examples two splits are never the same.
+    assert len(scores) == 5
+    seeded = [
+        refined_negative_log_likelihood(labels, logits=logits, seed=3) for _ in range(2)
+    ]
+    assert seeded[0] == seeded[1]
+
+
 def test_folds_are_balanced_and_random():
     _, keys = temperature_scaling.fold_keys(3, 400, 5)
     folds = np.array([temperature_scaling._fold_numbers(11, 3, key) for key in keys])

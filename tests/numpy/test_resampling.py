@@ -333,6 +333,7 @@ def test_interval_of_ece_with_gaps_of_one_sign_is_that_of_a_mean(rng):
     np.testing.assert_allclose(ece, mean, rtol=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", resampling.METHODS)
 def test_intervals_hold_the_truth(method, rng):
     data_sets, n, held = 200, 100, 0

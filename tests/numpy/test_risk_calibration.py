@@ -297,12 +297,14 @@ def test_shift_and_factor_of_all_log_odds_are_found(rng):
     scaling = um.PlattScaling().fit(labels, probabilities=p)
     assert slope.estimate == pytest.approx(scaling.a[0], abs=1e-8)
     assert abs(intercept.estimate - scaling.c[0]) > 0.01
-    mended = scaling.transform(probabilities=p)
-    assert um.calibration_slope(labels, mended).estimate == pytest.approx(1, abs=1e-7)
-    assert um.calibration_intercept(labels, mended).estimate == pytest.approx(
+    recalibrated = scaling.transform(probabilities=p)
+    assert um.calibration_slope(labels, recalibrated).estimate == pytest.approx(
+        1, abs=1e-7
+    )
+    assert um.calibration_intercept(labels, recalibrated).estimate == pytest.approx(
         0, abs=1e-7
     )
-    assert um.observed_expected_ratio(labels, mended).estimate == pytest.approx(1)
+    assert um.observed_expected_ratio(labels, recalibrated).estimate == pytest.approx(1)
 
 
 def test_cells_with_fractions_of_outcomes_give_the_same_values(rng):
@@ -444,6 +446,7 @@ def test_ratio_that_would_overflow_is_refused():
         um.observed_expected_ratio([0, 1], [0.0, 1e-310])
 
 
+@pytest.mark.thorough
 def test_random_small_data_have_ordered_ends_or_an_error(rng):
     for _ in range(300):
         n = int(rng.integers(1, 40))
@@ -467,6 +470,7 @@ def test_random_small_data_have_ordered_ends_or_an_error(rng):
 # Simulations of the intervals. The whole study is `studies/risk_interval_coverage.py`.
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_truth(rng):
     repeats, n, intercept, slope = 400, 400, 0.4, 0.8
     held = np.zeros(3)
@@ -484,6 +488,7 @@ def test_intervals_hold_the_truth(rng):
     assert np.all(np.abs(held / repeats - 0.95) < noise + 0.02)
 
 
+@pytest.mark.thorough
 def test_tests_reject_calibrated_models_as_often_as_their_level_says(rng):
     repeats, n = 400, 200
     rejected = np.zeros(2)
@@ -496,6 +501,7 @@ def test_tests_reject_calibrated_models_as_often_as_their_level_says(rng):
     assert np.all(np.abs(rejected / repeats - 0.1) < noise + 0.01)
 
 
+@pytest.mark.thorough
 def test_weights_that_differ_too_much_give_an_answer_or_are_named_in_the_error(rng):
     refused = []
     for _ in range(300):

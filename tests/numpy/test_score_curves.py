@@ -218,6 +218,7 @@ def test_each_class_is_a_binary_problem(rng, method, weighted):
         assert panel.get_title().startswith(f"Class {k}\n{name} = ")
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("method", ["isotonic", "smooth"])
 @pytest.mark.parametrize(

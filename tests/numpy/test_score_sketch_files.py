@@ -94,6 +94,7 @@ def test_a_sum_with_an_unknown_number_of_examples_has_an_unknown_number():
             sketch.aurc()
 
 
+@pytest.mark.first(6, "thorough")
 @pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
 def test_hostile_files_are_refused_before_they_are_unpacked(case):
     with zipfile.ZipFile(archive()) as good:

@@ -521,6 +521,7 @@ def test_noise_of_the_first_few_examples_does_not_set_the_height(ax):
         assert 0.8 < ax.get_ylim()[0] < 0.95
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("draw", DIAGRAMS)
 @pytest.mark.parametrize(

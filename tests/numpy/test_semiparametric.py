@@ -229,6 +229,7 @@ def test_folds_are_even(folds, rng):
     assert np.any(fold != _crossfit.fold_numbers(strata, folds, rng))
 
 
+@pytest.mark.thorough
 @every_kind
 def test_intervals_hold_the_truth_and_have_the_width_of_the_theory(kind, rng):
     """The 95% intervals of the error, with the delta method for their width."""
@@ -250,6 +251,7 @@ def test_intervals_hold_the_truth_and_have_the_width_of_the_theory(kind, rng):
     assert expected * 0.85 < width < expected * 1.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("orthogonal", [False, True])
 def test_intervals_of_calibrated_forecasts_start_at_0(orthogonal, rng):
     """This holds in 97.5% of the data sets or more."""
@@ -261,6 +263,7 @@ def test_intervals_of_calibrated_forecasts_start_at_0(orthogonal, rng):
     assert np.mean(np.equal(lower, 0)) > 0.975 - 4.5 * (0.975 * 0.025 / 80) ** 0.5
 
 
+@pytest.mark.thorough
 @every_kind
 @pytest.mark.parametrize("weights", ["relative", "chi"])
 @pytest.mark.parametrize("normalize", [False, True])

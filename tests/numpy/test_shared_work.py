@@ -81,6 +81,7 @@ def each_call(rng):
                 yield row.name, row.find(um), row.draw(rng, (400,))
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_values_do_not_depend_on_the_number_of_threads(
     rng, small_work, starts, monkeypatch

@@ -28,6 +28,7 @@ def forecasts(rng, kind, n=40):
     return rng.random(len(p)) < 0.1 + 0.7 * p, p
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize(
     "kind", ["spread", "tied", "saturated", "certain", "one", "narrow"]
 )

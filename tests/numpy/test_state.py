@@ -116,6 +116,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.first(6, "thorough")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_files_are_refused_before_they_are_unpacked(case):
     content = archive(HOSTILE[case]().items())
@@ -139,6 +140,7 @@ def test_compression_that_numpy_does_not_write_is_refused(method):
         MetricState.load(io.BytesIO(content))
 
 
+@pytest.mark.thorough
 def test_large_states_of_zeros_load_despite_high_compression(tmp_path):
     shape = (2, 3_000_000)
     large = state(units=np.zeros(shape), hi=np.zeros(shape), lo=np.zeros(shape))

@@ -175,6 +175,7 @@ def test_blocks_of_other_right_answers_than_the_sums_are_refused(weight, rng):
         um.Summary.load(file_of(arrays))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_damaged_file_is_refused_or_gives_possible_means(kind, weighted, rng):

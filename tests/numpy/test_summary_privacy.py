@@ -296,6 +296,7 @@ def test_a_rare_class_shares_its_brier_scores_with_the_next_rarest(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("kind", ["two classes", "four classes"])
 @weighted_or_not
 @pytest.mark.parametrize("n", [50, 400])

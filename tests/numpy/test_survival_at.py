@@ -66,6 +66,7 @@ METRICS = {
 }
 
 
+@pytest.mark.thorough
 def test_metrics_equal_metrics_without_censoring_on_average(rng):
     """Metrics that leave out censored examples have a larger error."""
     at, n, repeats = 0.8, 1500, 100

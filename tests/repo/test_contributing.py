@@ -76,10 +76,10 @@ class Walk(NamedTuple):
         return list(dict.fromkeys(edit.path for edit in self.edits))
 
 
-def of_metric(function, metric, guide, messages):
+def of_metric(module, metric, guide, messages):
     """Returns the messages of the steps that the walks of metrics share."""
     return messages | {
-        "uncertainty_metrics/keras/metrics/scoring_rules.py": (
+        f"uncertainty_metrics/keras/metrics/{module}.py": (
             rf'names `{metric}`.*: write `"{metric}",` into `__all__`'
         ),
         guide: rf"docs/guide/.*write a line for `{metric}`",
@@ -95,7 +95,7 @@ WALKS = [
         "a metric of classes",
         7,
         of_metric(
-            *("spherical_score", "SphericalScore", "docs/guide/scoring_rules.md"),
+            *("scoring_rules", "SphericalScore", "docs/guide/scoring_rules.md"),
             {
                 f"{NUMPY}/scoring/scoring_rules.py": (
                     r"numpy\.scoring\.scoring_rules' has no attribute 'spherical_score'"
@@ -114,7 +114,7 @@ WALKS = [
         "a metric of forecasts",
         7,
         of_metric(
-            *("crps_laplace_score", "CRPSLaplace", "docs/guide/scoring_rules.md"),
+            *("forecast_scores", "CRPSLaplace", "docs/guide/scoring_rules.md"),
             {
                 f"{NUMPY}/scoring/forecast_scores.py": (
                     r"scoring\.forecast_scores' has no attribute 'crps_laplace_score'"

@@ -194,6 +194,12 @@ def test_examples_come_before_arguments():
     )
 
 
+def test_places_of_the_conventions_are_links():
+    assert docs_docstrings.with_links("groups: text (conventions.md#groups).") == (
+        "groups: text ([conventions](../../conventions.html#groups))."
+    )
+
+
 def test_formulas_of_docstrings_are_preformatted():
     text = "The mean:\n\n  sum / n\n    of n\n\nArgs:\n  n: a number.\n\n  more"
     assert docs_docstrings.preformatted(text) == (

@@ -69,6 +69,16 @@ def test_the_same_argument_has_the_same_words():
     assert [texts for texts in wordings.values() if len(texts) > 1] == []
 
 
+def test_places_of_the_conventions_exist():
+    page = (PACKAGE.parent / "docs" / "conventions.md").read_text()
+    headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    places = {heading.lower().replace(" ", "-") for heading in headings}
+    named = set()
+    for path in PACKAGE.rglob("*.py"):
+        named |= set(re.findall(r"conventions\.md#([\w-]+)", path.read_text()))
+    assert {"answers", "groups"} <= named <= places
+
+
 @pytest.mark.thorough
 def test_names_exist_without_docstrings():
     code = (

@@ -51,7 +51,8 @@ def is_missing_a_tool(code):
 def runs_here(name):
     """Returns whether the examples of a module can run in this environment."""
     # These modules need other backends.
-    if name.endswith(("__main__", "ops._tensorflow_names", "ops._jax_tracing")):
+    others = ("_tensorflow_names", "_jax_tracing", "_typing")
+    if name.endswith(("__main__", *(f".ops.{module}" for module in others))):
         return False
     needed = ENGINES.get(name.rpartition(".")[2])
     return needed is None or importlib.util.find_spec(needed) is not None

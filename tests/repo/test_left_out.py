@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import inspect
 import re
 import shutil
 
@@ -9,6 +10,7 @@ import pytest
 
 from scripts import stubs
 from tests import catalogue, references
+from tests.catalogue import kinds
 from tests.catalogue.kinds import FunctionRow, RealRow, Row
 from tests.repo.test_public_names import HALVES, public, untested
 from uncertainty_metrics.keras import _base
@@ -133,29 +135,11 @@ def test_a_new_module(copy):
     ]
 
 
-def make_metric(**members):
-    return _base.register(type("NewScore", (MeanScore,), members))
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {},
-        {"_direction": "larger"},
-        {"_direction": "up", "_has_direction": False},
-    ],
-)
-def test_a_metric_that_does_not_say_which_values_are_better(members):
-    message = (
-        r"tests/repo/test_left_out\.py: the class NewScore must say .*`_direction = "
-    )
+def test_a_metric_that_does_not_say_what_it_streams():
+    new = type("NewScore", (MeanScore,), {"__module__": __name__})
+    message = r"tests/repo/test_left_out\.py: write `@_base\.register.* class NewScore"
     with pytest.raises(TypeError, match=message):
-        make_metric(__module__=__name__, **members)
-
-
-def test_a_metric_that_says_which_values_are_better():
-    assert make_metric(_direction="up")._direction == "up"
-    assert not hasattr(make_metric(_has_direction=False), "_direction")
+        _base.register(new)
 
 
 @pytest.mark.parametrize(
@@ -210,6 +194,25 @@ def test_a_row_of_no_public_name(monkeypatch):
         _ = row.parameters  # The sweeps ask for them.
     with pytest.raises(AttributeError, match="names `NewScore`, which"):
         FunctionRow("ece", metric="NewScore").made({})
+
+
+LISTS = re.compile(
+    r"catalogue\.((REAL_|DETECTION_|FUNCTION_)?ROWS|FUNCTIONS|CALLABLES|TWINS|"
+    r"(CLASS_)?METRICS|MEANS|LOSSES|PLOTS|(KERAS_)?OBJECTS)\b"
+    r"|import (\(\s)?[^)]*\b(every_\w+|STREAMS|ROWS)\b"
+)
+
+
+def test_kinds_of_rows_name_the_files_that_test_them():
+    text = inspect.getsource(kinds)
+    for room in ("backends", "keras", "numpy", "tensors"):
+        for path in (stubs.ROOT / "tests" / room).glob("test_*.py"):
+            if LISTS.search(path.read_text("utf-8").partition("\ndef ")[0]):
+                assert f"{path.name}`" in text, f"tests/catalogue/kinds.py: {path}"
+    for name in re.findall(r"`(test_\w+\.py)`", text):
+        assert [*(stubs.ROOT / "tests").rglob(name)], name
+    for path in re.findall(r"`((?:tests|benchmarks)/\w+/\w+\.py)`", text):
+        assert (stubs.ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize("kind", [Row, RealRow])

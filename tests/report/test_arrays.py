@@ -510,6 +510,7 @@ def test_tile_of_recalibrating_a_regression(p, value, level, side):
     assert (tile["value"], tile["level"]) == (value, level)
 
 
+@pytest.mark.first(1, "thorough")
 @each_kind
 def test_decisions_of_all_examples_are_computed_once(kind, monkeypatch):
     found = []

@@ -38,6 +38,7 @@ def draw(rng, size=400):
     return labels, p
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 @pytest.mark.parametrize("kind", LISTS)
 def test_lists_are_read_as_a_column_for_each_class(rng, ending, kind):

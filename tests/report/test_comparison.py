@@ -413,6 +413,7 @@ def test_compare_with_the_shipped_predictions():
     assert numbers()["comparison"]["examples"] == expected
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
@@ -434,6 +435,7 @@ def test_names_in_legends(first, second, expected):
         assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("names", [("$x_1$", "日本"), ("a b", "%s{0}")])
 @pytest.mark.first(1)
 def test_names_of_files(names, recwarn):

@@ -220,6 +220,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_answers_have_a_report(case, recwarn):
     correct, confidences = DEGENERATE[case]
@@ -388,6 +389,7 @@ def test_agreement_is_shown_beside_confidences():
 # Two models.
 
 
+@pytest.mark.thorough
 def test_comparison_of_answers_to_the_same_questions():
     data, groups = unfair()
     other = answers(2000, low=0.4, seed=9)
@@ -442,6 +444,7 @@ def written(name, questions, correct, confidences):
     pathlib.Path(name).write_text(text)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_questions_of_two_files_are_compared():
     data = answers(60).values()
@@ -480,6 +483,7 @@ def test_answers_are_not_compared_with_a_classifier():
 # Files.
 
 
+@pytest.mark.thorough
 def test_files_equal_arrays():
     data, groups = unfair(300)
     rows = zip(*data.values(), *groups.values(), strict=True)

@@ -6,6 +6,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("error:One column of P:UserWarning")
 def test_a_report_of_one_column_does_not_warn(tmp_path, rng):
     pytest.importorskip("matplotlib")

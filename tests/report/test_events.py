@@ -207,6 +207,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.first(6)
 def test_a_probability_that_is_too_low_everywhere_is_found(form, monkeypatch):

@@ -260,6 +260,7 @@ def hostile(**changes):
     return content
 
 
+@pytest.mark.first(8, "thorough")
 @pytest.mark.parametrize("case", HOSTILE_ARRAYS)
 def test_hostile_arrays_fail_in_one_line(case, capsys, recwarn):
     assert len(hostile(labels=HOSTILE_ARRAYS[case]())) < MiB
@@ -298,6 +299,7 @@ def contents_of(kind):
     return file.getvalue()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["npz", "packed", "csv", "parquet"])
 @pytest.mark.first(2)
 def test_bit_flips_give_a_result_or_one_line(kind, rng, recwarn):

@@ -79,6 +79,7 @@ def test_many_groups_are_shown_in_part():
     assert len(figure.subfigs[0].axes[0].get_yticklabels()) == 40
 
 
+@pytest.mark.thorough
 def test_names_of_groups_leave_room_for_their_gaps():
     name, value = "a long name of an attribute", ["value"] * 100
     for groups, title, labels in (

@@ -234,6 +234,7 @@ def check_svg(svg):
     assert names == set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
 
 
+@pytest.mark.thorough
 def test_pictures_are_the_same_every_time(reports, tmp_path):
     before = page_of(reports["regressions"])
     with pytest.MonkeyPatch.context() as patch:
@@ -374,6 +375,7 @@ def test_page_shows_the_whole_report(reports, kind):
     assert found["version"] in text
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_models_are_compared(reports, kind):
     titles = re.findall(r"<h2 id=[^>]*>([^<]*)</h2>", page_of(reports[kind]))
@@ -480,6 +482,7 @@ def measured(reports, tmp_path_factory):
     return json.loads(html.unescape(found)), messages
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [360, 1200])
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_browser(measured, kind, width):
@@ -505,6 +508,7 @@ def test_console_is_empty_except_for_a_wrong_page(measured):
     assert found["wrong 360"]["images"] == [0]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 @pytest.mark.parametrize("kind", ["classifier", "regressions"])
 @pytest.mark.first(1)

@@ -172,6 +172,7 @@ def test_report_of_samples_answers_the_questions():
 # Which of two prompts is better calibrated?
 
 
+@pytest.mark.first(1, "thorough")
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("by", ["script", "harness"])
 def test_prompts_are_compared_on_the_same_questions(by):

@@ -569,6 +569,7 @@ def own_process(*arguments):
     return ran.returncode, ran.stdout, said
 
 
+@pytest.mark.thorough
 def test_a_new_process_is_quiet_and_needs_no_tensorflow(shipped):
     np.savez("p.npz", **calibrated(100, 0.5, 1))
     compare = ("--compare", "p.npz", "--out", "compared")

@@ -211,6 +211,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.first(2, "thorough")
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("survives", [False, True])
 @pytest.mark.first(6)
@@ -311,6 +312,7 @@ def test_without_censoring_it_is_a_binary_model():
     assert found["risk"]["decision_curve"]["net_benefit"] == pytest.approx(curve)
 
 
+@pytest.mark.thorough
 def test_the_bootstrap_is_wider_than_weights_as_numbers():
     # A weight taken as a number of examples would make the interval too short.
     rng = np.random.default_rng(0)
@@ -369,6 +371,7 @@ def test_several_survival_files_are_read_as_one(monkeypatch):
     assert estimates(numbers()["risk"]) == pytest.approx(expected)
 
 
+@pytest.mark.thorough
 def test_compare_survival_models():
     data = cohort()
     other = np.full(600, 0.7)

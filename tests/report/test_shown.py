@@ -32,6 +32,7 @@ def check(report, times):
     assert texts[0].count(ESCAPED) >= times
 
 
+@pytest.mark.thorough
 def test_page_and_pictures_show_odd_names_escaped(monkeypatch):
     drawn = []
 

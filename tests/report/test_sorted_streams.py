@@ -184,6 +184,7 @@ def test_a_score_is_right_or_wrong_only_if_it_is_so_in_all_parts(capsys):
         assert "must say whether each answer is right" in fails(capsys, *files)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_a_long_name_of_a_group_takes_its_room_once():
     size = 20_000

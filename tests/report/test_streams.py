@@ -78,6 +78,7 @@ def write(columns, ending, name):
 ENDINGS = ["parquet", "feather", "csv", "csv.gz", "jsonl", "json", "npz"]
 
 
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("data", [calibrated(1200, 0.5, 1, gap=0.1), answers(1200)])
 def test_numbers_of_several_files_are_those_of_all_rows(data, ending):

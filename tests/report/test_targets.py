@@ -149,6 +149,7 @@ def test_a_summary_replaces_files_and_links_to_files():
     assert not os.path.exists("nothing")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
 @pytest.mark.parametrize("out", ["stdout", "link"])
 def test_a_summary_is_written_to_standard_output(out, tmp_path):
@@ -217,6 +218,7 @@ def summary_of(data):
     return summary
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", ["rows", "summary"])
 def test_rows_and_summaries_are_compared_as_periods(first):
     """The summary has no rows, so its decisions are compared with those of the rows."""
@@ -236,6 +238,7 @@ def test_rows_and_summaries_are_compared_as_periods(first):
     assert os.path.exists("out/drift_diagram.png")
 
 
+@pytest.mark.thorough
 def test_a_folder_is_compared_with_a_larger_one(monkeypatch):
     """Of different sizes, only one of them is read part by part to a sample."""
     monkeypatch.setattr(_command._large_files, "_MOST_ROWS", 100)

@@ -267,7 +267,7 @@ def bad_calls(rng):
     """Yields the method, its bad arguments and options, and the message."""
     labels, logits = network(rng)
     best, worst = np.argmax(logits, axis=1), np.argmin(logits, axis=1)
-    infinite = "the best temperature is infinite"
+    infinite = "or no temperature fits"
     yield "fit", (best, logits), {}, "likelihood grows without bound"
     yield "fit", (worst, logits), {}, infinite
     yield "fit", (labels, np.full([400, 4], 0.1)), {}, infinite

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _directions
 from uncertainty_metrics.keras import (
     _batches,
     _computed,
@@ -43,39 +43,34 @@ if TYPE_CHECKING:
 _Metric = TypeVar("_Metric", bound="type[SumsMetric]")
 
 
-def register(metric: _Metric) -> _Metric:
-    """Registers a public metric, so that Keras can save it and load it.
+def register(function: str | None, room: str = "") -> Callable[[_Metric], _Metric]:
+    """Returns a decorator that registers a public metric, so that Keras can save it and
+    load it, and says which of its values are better.
+
+    Args:
+      function: name of the function whose value the metric streams: `_directions.py`
+        has its direction. None if neither value is better.
+      room: the subpackage that has the metric, "" for none.
 
     Raises:
-      TypeError: the class does not say which of its values are better.
+      TypeError: the decorator was written without a function.
     """
-    return _family.register(_checked(metric))
+    if isinstance(function, type):
+        raise TypeError(
+            f"{function.__module__.replace('.', '/')}.py: write "
+            f'`@_base.register("...")` above the class {function.__name__}, with the '
+            "function whose value it streams"
+        )
+    better = "neither" if function is None else _directions.direction(function)
 
+    def decorator(metric: _Metric) -> _Metric:
+        if better != "neither":
+            metric._direction = "up" if better == "larger" else "down"
+        metric._arguments = tuple(inspect.signature(metric.__init__).parameters)[1:]
+        registered = _family.register_in(room) if room else _family.register
+        return registered(metric)
 
-def register_in(room: str) -> Callable[[_Metric], _Metric]:
-    """Returns a decorator that does the same, under the name `room.name`."""
-    return lambda metric: _family.register_in(room)(_checked(metric))
-
-
-def _checked(metric: _Metric) -> _Metric:
-    """Checks the direction of a class, and remembers the names of its arguments."""
-    check_direction(metric)
-    metric._arguments = tuple(inspect.signature(metric.__init__).parameters)[1:]
-    return metric
-
-
-def check_direction(metric: type[SumsMetric]) -> None:
-    """Raises TypeError unless a metric says which of its values are better."""
-    direction = getattr(metric, "_direction", None)
-    if direction in (("up", "down") if metric._has_direction else (None,)):
-        return
-    raise TypeError(
-        f"{metric.__module__.replace('.', '/')}.py: the class {metric.__name__} must "
-        'say which values are better. Write `_direction = "down"` into it for smaller '
-        'ones, `_direction = "up"` for larger ones, or `_has_direction = False` if '
-        f"neither is better. Received: _direction={direction!r}, "
-        f"_has_direction={metric._has_direction}"
-    )
+    return decorator
 
 
 def _restored(
@@ -90,11 +85,10 @@ def _restored(
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
-    # Whether larger values ("up") or smaller values ("down") are better; callbacks of
-    # Keras 3 read it. A metric has no direction if neither are better, or if its result
-    # is always a dict; a callback that monitors it needs `mode=`.
+    # Whether larger values ("up") or smaller values ("down") are better, for callbacks
+    # of Keras 3. A metric has no direction if neither are better, or if its result is
+    # always a dict; a callback that monitors it needs `mode=`.
     _direction: Literal["up", "down"]
-    _has_direction: bool = True
     # The examples without which the result is NaN, for a warning; None if it is always
     # defined.
     _needs: str | None = None

@@ -59,6 +59,12 @@ def refuse_other(kind: str, called: object) -> None:
       kind: "metric" or "loss".
       called: the metric or the loss.
     """
+    # Nothing that the other Keras does tells it from a caller that may call the object.
+    # Tried were: each attribute that either Keras looks up in the other's metrics and
+    # losses, traced in both directions, of which the other alone uses none; a property
+    # of the class, such as `trainable_weights`, by a metaclass; `__instancecheck__`,
+    # which sees the classes of its own Keras alone. Without this look at the callers,
+    # five of six ways to mix the two train silently, with averages of the batches.
     if _OTHER_KERAS not in sys.modules:
         return
     frame: FrameType | None = sys._getframe(2)

@@ -236,6 +236,9 @@ from .resampling import (
     bootstrap_difference as bootstrap_difference,
 )
 
+# Comparisons.
+from .comparison import compare as compare
+
 # Scorers of scikit-learn.
 from .scorers import make_scorers as make_scorers
 

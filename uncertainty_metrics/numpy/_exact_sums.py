@@ -13,8 +13,8 @@ from uncertainty_metrics import _checks
 # A sum is written in base 2^32.
 _BITS = 32
 _MASK = 2**_BITS - 1
-# A float64 adds the digits of a block of so many terms without rounding, and an int64
-# adds so many blocks.
+# A float64 adds the digits of a block of this many terms without rounding, and an int64
+# adds this many blocks.
 _BLOCK, _MAX_BLOCKS = 2**20, 2**10
 _LARGE_POWER = 1000
 # The places of the digits of the smallest float64, and of sums of the largest float64.
@@ -112,7 +112,7 @@ class Total:
             digit_sums = np.bincount(cells, digit, self._num_cells)
             self._digits_at(place)[...] += digit_sums.astype(np.int64)
             values = values - _scaled(digit, _BITS * place)
-            nonzero = np.flatnonzero(values != 0)  # Of booleans it is faster.
+            nonzero = np.flatnonzero(values != 0)  # Booleans are faster.
             if len(nonzero) < len(values):
                 values, cells = values[nonzero], cells[nonzero]
 

@@ -158,7 +158,7 @@ def _is_ours(metric: Callable[..., Any]) -> bool:
     return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
 
 
-def _is_by_example(metric: Callable[..., Any]) -> bool:
+def is_by_example(metric: Callable[..., Any]) -> bool:
     """Says if a metric of the package has a value for each example."""
     if not _is_ours(metric):
         return False
@@ -430,7 +430,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
     is_plain = data.get("groups") is None and not data.get("multilabel")
-    if is_plain and _is_by_example(metric):
+    if is_plain and is_by_example(metric):
         return _mean(metric, data, n)
     estimate = metric(**data)
     if group_names is not None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from uncertainty_metrics.numpy import _threads
 
-# With so few columns, work on whole columns takes less time than on rows. Of eight
-# numbers or more, NumPy adds several at once; of fewer it adds one after the other, so
-# the sums of whole columns have the same bits.
+# With this few columns, work on whole columns takes less time than on rows. NumPy adds
+# eight numbers or more several at once, and fewer one after the other, so the sums of
+# whole columns have the same bits.
 _FEW_MAXIMA, _FEW_SUMS, _FEW_PRODUCTS = 16, 7, 4
 
 

@@ -67,7 +67,7 @@ def blocks(rows: slice, step: int) -> Iterator[slice]:
 
 
 def rows_of_block(row_size: int) -> int:
-    """Returns how many rows of so many numbers are a block."""
+    """Returns how many rows of this many numbers are a block."""
     return max(1, BLOCK // max(row_size, 1))
 
 

@@ -28,7 +28,7 @@ _MAX_GROUPS = 200
 _TIE = 1e-12
 # The most resamples that threads share, and the most numbers that these hold.
 _SHARED, _SHARED_NUMBERS = 64, 2**19
-# A metric takes about as long as so many passes over its examples.
+# A metric takes about as long as this many passes over its examples.
 _PASSES = 8
 
 

@@ -115,7 +115,7 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
       *metrics: names of functions of labels and probabilities that return one number,
         such as "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier
         score, ECE and smooth calibration error. Scorers use the default options; for
-        others, pass the function to `sklearn.metrics.make_scorer`. Of two classes,
+        others, pass the function to `sklearn.metrics.make_scorer`. For two classes,
         functions with the argument `positive_class` get the column of class 1, as from
         scikit-learn: "ece", "mce" and "rmsce" score its decisions, the others P(class
         1) itself, or both classes ("sce", "ace", "tace").

@@ -29,7 +29,7 @@ _Values = TypeVar("_Values")
 
 # Whether `compiled` compiles; PyTorch runs the function as it is.
 COMPILES = IS_TENSORFLOW or IS_JAX
-# With so many numbers, or more, compilation saves more time than it takes.
+# With this many numbers, or more, compilation saves more time than it takes.
 _LARGE = 2**24
 # Whether a variable may hold integers of 64 bits.
 HAS_INT64_VARIABLES = not IS_JAX

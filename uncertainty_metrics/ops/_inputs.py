@@ -189,12 +189,12 @@ def _as_tensorflow_tensor(name: str, value: Any) -> xp.Tensor:
         tensor = None if masked else tf.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),
-        RuntimeError,  # Of tensors of other frameworks.
+        RuntimeError,  # Other frameworks' tensors raise it.
     ):
         tensor = None
     if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
         value = np_inputs.as_array(name, value)  # Its messages name the argument.
-        if np_inputs.is_floating(value):  # Of another byte order, or of 128 bits.
+        if np_inputs.is_floating(value):  # Another byte order, or 128 bits.
             value = np_inputs.native_floating(value)
         tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
     if tensor.dtype == tf.string:

@@ -140,7 +140,8 @@ def _series(residuals: Residuals, size: int) -> xp.Tensor:
     for _ in range(3):
         moments.append(moments[-1] * offset)
     places = left + xp.range(4)[:, None] * size
-    sums = xp.math.unsorted_segment_sum(  # Of rows TensorFlow would take far longer.
+    # TensorFlow sums rows far slower than single values.
+    sums = xp.math.unsorted_segment_sum(
         xp.concat(moments, axis=0), xp.reshape(places, [-1]), 4 * size
     )
     # Each residual is split over the four nodes around it, with the same moments up to

@@ -17,11 +17,11 @@ from uncertainty_metrics.ops._polynomials import gauss_legendre
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._binning import BinStatistics
 
-# An integral has three parts of so many nodes each, and converges geometrically.
+# An integral has three parts of this many nodes each, and converges geometrically.
 _NODES = 24
 # A density is taken for 0 where it is below exp(-20) of its maximum,
 _LOWEST = 20.0
-# and a normal density beyond so many standard deviations.
+# and a normal density beyond this many standard deviations.
 _DEVIATIONS = 6.0
 
 

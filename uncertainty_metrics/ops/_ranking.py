@@ -406,7 +406,7 @@ def _harmonic(before: xp.Tensor, mass: xp.Tensor) -> xp.Tensor:
     """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers too: the
     difference of two digammas, without cancellation.
     """
-    # After so many terms the series is exact enough.
+    # After this many terms the series is exact enough.
     terms = 16 if before.dtype == xp.float64 else 3
     total = xp.zeros_like(before)
     for i in range(1, terms + 1):

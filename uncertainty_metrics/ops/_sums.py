@@ -21,7 +21,7 @@ SCORE_BITS = 31
 WHOLE_BITS = 9
 # A cell with more examples than this has sums that may overflow.
 MAX_COUNT = 2**53
-# Where a variable cannot hold an int64, two int32 do; the lower one has so many bits.
+# Where a variable cannot hold an int64, two int32 do; the lower one has this many bits.
 _LIMB_BITS = 30
 STATE_TYPE = "int64" if _execution.HAS_INT64_VARIABLES else "int32"
 

@@ -356,7 +356,7 @@ def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 reduce_mean, reduce_logsumexp = _native.mean, ops.logsumexp
-reduce_prod = math.prod  # Of a shape, or of a part of one.
+reduce_prod = math.prod  # It is used for shapes only.
 
 
 def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

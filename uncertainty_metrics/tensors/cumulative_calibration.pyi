@@ -43,19 +43,13 @@ def averaged_two_bin_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -109,19 +103,13 @@ def kolmogorov_smirnov_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -174,19 +162,13 @@ def kuiper_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -247,35 +229,45 @@ def spiegelhalter_test(
     2.2%, instead of up to 8.5% by Normal p-values (`studies/nearly_certain.py`).
     `calibration_test(statistic="spiegelhalter")` draws labels instead.
 
+    This is for independent examples. With `clusters`, of which there are C, let s_c be
+    the sum of (y_i - p_i) (1 - 2 p_i) over the examples of cluster c. Then
+
+      z = sum_c s_c / sqrt(max(C / (C - 1) sum_c s_c^2, R V))
+      R = sum_c s_c^2 / sum_i ((y_i - p_i) (1 - 2 p_i))^2
+
+    and the p-value is that of Student's distribution with C - 1 degrees of freedom. The
+    second term is for data without a surprise, whose s_c are all alike. Few surprises
+    do not tell whether those of a cluster come together. So E is computed as if they
+    did, from sums over clusters of the roots of variances and the cube roots of third
+    cumulants; where this E is below 10, the p-value is at least that of independent
+    clusters whose surprises come together. If each cluster holds one example, the
+    result is that without clusters. In simulations (`studies/cluster_coverage_risk.py`)
+    with 50 clusters of 1 to 50 examples and correlations of 0 to 0.9, at most 3.2% of
+    calibrated models were rejected at 5%.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
-      two-sided p-value is in [0, 1]; a small one is evidence against calibration.
-      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
-      values, for which eager code raises ValueError.
+      two-sided p-value is in [0, 1]; a small one is evidence against calibration. With
+      clusters the result has `num_clusters` and `design_effect`, too. float32, or
+      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
+      which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.

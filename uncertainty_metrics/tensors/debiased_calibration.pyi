@@ -57,7 +57,22 @@ def calibration_error_interval(
     examples or rare outcomes. The bins with errors need at least about five outcomes
     that contradict the forecasts.
 
-    The cost is O(n log n).
+    The interval needs independent examples, or `clusters=`. With clusters m_b is the
+    estimate of `debiased_calibration_error` from pairs of different clusters, and the
+    variance of the mean of U in a bin is that of the sums of clusters. The means of
+    different bins then depend on each other: V has their covariance matrix W,
+
+      2 sum_bc a_b a_c W_bc^2 + 4 sum_bc a_b a_c d_b d_c W_bc + g T^2
+
+    where a_b is the share of the examples, and d_b is +-sqrt(m_b), with the sign of the
+    gap, or if this gives more the same for all bins. Terms of different bins grow by
+    t^2 / z^2, where t has one degree of freedom fewer than there are clusters. A bin
+    must have at least 1.5 clusters, by the effective number N_b^2 / sum_c N_cb^2.
+    Clusters of one example change nothing, and nor does repeating each example within
+    its cluster. In simulations (`studies/cluster_coverage.py`) 95% intervals held the
+    error in at least 93% of data sets from 50 clusters on.
+
+    The cost is O(n log n), and with C clusters and B bins O(C B^2) more.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -65,35 +80,30 @@ def calibration_error_interval(
         two classes, shape [...] or [..., 1].
       level: share of data sets for which the interval holds the truth, in (0, 1).
       binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
-      num_bins: number of bins.
+      num_bins: number of bins; at most 1000 with `clusters`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples, as in
         `debiased_calibration_error`. Bins with at most 1.5 examples count 0 in the
         estimate, but in the upper end like the others.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
       <= upper <= 1; lower errors are better. (0, 0, 1) if no bin has two examples. The
       estimate is `debiased_calibration_error` with the variance of U instead of the
-      variance of y. float32, or float64 for float64 predictions. Compiled code returns
-      NaN for wrong values, for which eager code raises ValueError.
+      variance of y. With `clusters` it has `num_clusters` and `design_effect`: how many
+      times fewer independent examples would say as much. float32, or float64 for
+      float64 predictions. Compiled code returns NaN for wrong values, for which eager
+      code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -158,6 +168,15 @@ def debiased_calibration_error(
     estimate from bins sees errors that cancel within a bin. The root of an unbiased
     estimate is not unbiased, but far less biased than `rmsce`.
 
+    The estimate needs independent examples, or `clusters=`. With the sum S_cb of U = y
+    - p over the examples of cluster c in bin b, and their number N_cb, a squared gap is
+    estimated from the pairs of different clusters, where S_b and N_b are sums over c:
+
+      (S_b^2 - sum_c S_cb^2) / (N_b^2 - sum_c N_cb^2)
+
+    A bin whose N_b^2 is at most 1.5 sum_c N_cb^2 counts 0. Clusters of one example
+    change nothing.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -168,34 +187,29 @@ def debiased_calibration_error(
       class_conditional: whether every class is a group with bins of its own.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples; if the positive weights are
         less than 1 on average, they are scaled to an average of 1. A bin with at most
         1.5 examples counts as a bin of one example.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       squared: whether to return the squared error, which may be negative.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
-      The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
-      calibrated. float32, or float64 for float64 predictions. Compiled code returns NaN
-      for wrong values, for which eager code raises ValueError.
+      The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];
+      lower is better, 0 is calibrated. float32, or float64 for float64 predictions.
+      Compiled code returns NaN for wrong values, for which eager code raises
+      ValueError.
 
     Raises:
       ValueError: an argument is not as described.

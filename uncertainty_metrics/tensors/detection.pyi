@@ -29,8 +29,7 @@ def aupr(
       positive: the positive class: "out" of distribution (label 1, larger scores), or
         "in" distribution (label 0, smaller scores), the same as `1 - labels` and
         `-scores`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -75,8 +74,7 @@ def auroc(
       positive: the positive class: "out" of distribution (label 1, larger scores), or
         "in" distribution (label 0, smaller scores), the same as `1 - labels` and
         `-scores`. The AUROC is equal for both.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -123,8 +121,7 @@ def fpr_at_tpr(
       positive: the positive class: "out" of distribution (label 1, larger scores), or
         "in" distribution (label 0, smaller scores), the same as `1 - labels` and
         `-scores`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

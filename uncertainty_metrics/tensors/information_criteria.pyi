@@ -17,6 +17,9 @@ def importance_sampling_cross_validation(
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
     decide the value; `psis_loo` smooths them, and shows where that does not help.
 
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
+
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
@@ -59,6 +62,9 @@ def negative_waic(
     al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
     variance, and waic2 their p_WAIC1, twice the log-mean-exp less the mean. ArviZ's
     `waic` is the sum of waic1 over the instances, with a variance of divisor m.
+
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -107,6 +113,9 @@ def psis_loo(
 
     `arviz.loo(..., reff=reff)` is the same, but as the sum over the instances, n times
     the estimate. Without `reff` ArviZ computes it from its chains.
+
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or

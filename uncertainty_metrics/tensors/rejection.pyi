@@ -29,11 +29,11 @@ def area_under_accuracy_rejection_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, loss of each decision, finite and
-        >= 0, of the same shape.
+      losses: Only for `confidences`, instead of `correct`: loss of each decision,
+        finite and >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Weights are numbers of examples; if the positive weights are less than 1
         on average, they are scaled to an average of 1.
@@ -85,11 +85,11 @@ def area_under_sparsification_error_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, loss of each decision, finite and
-        >= 0, of the same shape.
+      losses: Only for `confidences`, instead of `correct`: loss of each decision,
+        finite and >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Weights are numbers of examples; if the positive weights are less than 1
         on average, they are scaled to an average of 1.
@@ -142,11 +142,11 @@ def prediction_rejection_ratio(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, loss of each decision, finite and
-        >= 0, of the same shape.
+      losses: Only for `confidences`, instead of `correct`: loss of each decision,
+        finite and >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Weights are numbers of examples; if the positive weights are less than 1
         on average, they are scaled to an average of 1.

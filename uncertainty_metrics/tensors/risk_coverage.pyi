@@ -32,11 +32,10 @@ def area_under_generalized_risk_coverage_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -87,11 +86,11 @@ def area_under_risk_coverage_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, loss of each decision, finite and
-        >= 0, of the same shape.
+      losses: Only for `confidences`, instead of `correct`: loss of each decision,
+        finite and >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Weights are numbers of examples; if the positive weights are less than 1
         on average, they are scaled to an average of 1.
@@ -141,12 +140,11 @@ def coverage_at_risk(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       risk: largest share of errors among the examples that are decided, in [0, 1].
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -192,8 +190,8 @@ def excess_aurc(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Weights are numbers of examples; if the positive weights are less than 1
@@ -242,12 +240,11 @@ def oracle_collaborative_accuracy(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       fraction: share of the examples that the oracle decides, in [0, 1].
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -290,12 +287,11 @@ def risk_at_coverage(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       coverage: smallest share of the examples that are decided, in (0, 1].
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -334,13 +330,12 @@ def risk_coverage_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, loss of each decision, finite and
-        >= 0, of the same shape.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      losses: Only for `confidences`, instead of `correct`: loss of each decision,
+        finite and >= 0, of the same shape.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

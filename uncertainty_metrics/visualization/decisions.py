@@ -54,8 +54,7 @@ def decision_curve_diagram(
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       thresholds: as in `net_benefit`; by default 0, 0.01, ..., 0.99.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
@@ -151,8 +150,7 @@ def murphy_diagram(
         their names to their arrays; any array may be such a mapping.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which

@@ -26,10 +26,10 @@ def calibration_by_group_diagram(
     """Diagram of the gap of each group with its interval, the most negative on top.
 
     Groups that are miscalibrated beyond chance (Holm, all groups considered) are in
-    color, with full dots; those to the left of 0 are promised too much. Of other tested
-    groups the dots are grey, of groups too small to be tested they are hollow. The
-    number beside the name is the size of the group. Of more than 40 groups the 40 with
-    the smallest p-values are drawn.
+    color, with full dots; those to the left of 0 are promised too much. The dots of the
+    other tested groups are grey, and those of groups too small to be tested are hollow.
+    The number beside the name is the size of the group. At most 40 groups are drawn,
+    those with the smallest p-values.
 
     Args:
       table: what `calibration_by_group` returns.

@@ -64,6 +64,8 @@ def posterior_diagram(
     The overlap is the hatched area of the two histograms. With few draws it is smaller
     than the overlap of the densities.
 
+    The draws must be those of independent examples; there are no `clusters`.
+
     Args:
       samples: draws, finite, shape [S], as `bayesian_expected_calibration_error`
         returns them; or a mapping from the names of models to their draws, whose

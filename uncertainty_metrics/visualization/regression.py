@@ -491,11 +491,14 @@ def pit_diagram(
     leaves the whole curve. If the predicted distributions are too wide, the curve is
     first below 0 and then above; if they are too narrow, first above and then below.
 
+    The bands are those of independent examples. They need only the number of values, so
+    they take no `clusters`.
+
     Args:
       pit: values in [0, 1] of any shape, as `probability_integral_transform` or
         `quantile_pit` return them; or intervals, as `sample_pit` returns them: a
         `PITInterval` or a tuple `(lower, upper)` of two arrays.
-      n_bins: number of bins of equal width, for "histogram".
+      n_bins: Only for "histogram": number of bins of equal width.
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.

@@ -117,7 +117,7 @@ def rejection_curve(
 
     Examples in and out of distribution are ranked together. Every kept example out of
     distribution counts as an error. So a model does well if it is unsure both about
-    these examples and about its errors. Of n examples, R are decided right, and R_k is
+    these examples and about its errors. R of n examples are decided right, and R_k is
     the expected number of right decisions among the k most confident examples (equal
     confidences are in random order):
 
@@ -132,13 +132,13 @@ def rejection_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, the probabilities of the examples out of
+      ood_probabilities: Only for `probabilities`: those of the examples out of
         distribution; any number of examples, otherwise the same shape.
-      ood_logits: with `logits`, the logits of the examples out of distribution.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      ood_logits: Only for `logits`: those of the examples out of distribution.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, the confidences of the examples out of
+      ood_confidences: Only for `confidences`: those of the examples out of
         distribution, of any shape.
       ignore_index: a label whose examples are left out.
 
@@ -227,13 +227,13 @@ def rejection_diagram(
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
       logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, the probabilities of the examples out of
+      ood_probabilities: Only for `probabilities`: those of the examples out of
         distribution; any number of examples, otherwise the same shape.
-      ood_logits: with `logits`, the logits of the examples out of distribution.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      ood_logits: Only for `logits`: those of the examples out of distribution.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, the confidences of the examples out of
+      ood_confidences: Only for `confidences`: those of the examples out of
         distribution, of any shape.
       ignore_index: a label whose examples are left out.
       title: title of the diagram.

@@ -124,49 +124,49 @@ def reliability_diagram(
     outside a band of level 0.95. For several models one band is drawn: at each score
     the widest band of the models that have 5 or more examples there.
 
+    Bars and bands are those of independent examples, because they show single bins;
+    they take no `clusters`. `calibration_error_interval` does.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
       num_bins: number of bins; for "isotonic" and "spline" of the histogram at the top.
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass), for method
-        "bins".
+      binning_scheme: Only for method="bins": "even" (bins of equal width) or "adaptive"
+        (of equal mass).
       class_conditional: whether to draw one panel per class: for "accuracy" with the
         examples decided as that class, for "frequency" with that class's probability.
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
         as 0.95; None draws none. For "spline" the level of the confidence band, and
         None means 0.95.
-      consistency_band: level in (0, 1) of the band in which a calibrated model would
-        have its accuracies. It comes from labels that are drawn from the forecasts, 200
-        to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
-        False means no band. "spline" has no such band.
-      seed: seed of the drawn labels, all that `np.random.default_rng` takes. None
-        draws new labels in each call.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`
-        (`y_axis` is "frequency" then), and False the confidence of the decision with
-        whether it is right. None means False, with a warning if the predictions are
-        one column, P(class 1).
+      consistency_band: Not for "spline": level in (0, 1) of the band in which a
+        calibrated model would have its accuracies. It comes from labels that are drawn
+        from the forecasts, 200 to 1000 times. None means 0.95 for "isotonic" and no
+        band for the other methods; False means no band.
+      seed: Only for `consistency_band`: seed of the drawn labels, all that
+        `np.random.default_rng` takes. None draws new labels in each call.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes). True makes `y_axis` "frequency".
       method: "bins", "isotonic", "smooth" or "spline".
-      classes: with `class_conditional`, the classes to draw, at most 20; by default all
-        of them.
-      class_names: with `class_conditional`, the names of all K classes, for the titles.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      classes: Only for `class_conditional`: the classes to draw, at most 20; by default
+        all of them.
+      class_names: Only for `class_conditional`: the names of all K classes, for the
+        titles.
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       title: title of the diagram, or of the figure made for the grid of panels.
       ax: matplotlib Axes to draw in; with `class_conditional`, an array with Axes for
         each panel. By default a new pyplot figure, which is not shown and has a

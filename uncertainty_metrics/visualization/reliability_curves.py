@@ -243,6 +243,9 @@ def reliability_curve(
 
     (*) with `positive_class=True`. (**) `positive_class=True` chooses this row, too.
 
+    Intervals and bands are those of independent examples, because they are for single
+    bins; they take no `clusters`. `calibration_error_interval` does.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -252,13 +255,12 @@ def reliability_curve(
       class_conditional: whether every class is a group with bins of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95;
         None computes none. They are for `sizes` independent outcomes, and have a
@@ -266,15 +268,13 @@ def reliability_curve(
       consistency_band: level in (0, 1) of the intervals in which a calibrated model
         would have its accuracies, from labels that are drawn from the forecasts; None
         computes none.
-      seed: seed of the drawn labels, all that `np.random.default_rng` takes. None
-        draws new labels in each call.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      seed: Only for `consistency_band`: seed of the drawn labels, all that
+        `np.random.default_rng` takes. None draws new labels in each call.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.

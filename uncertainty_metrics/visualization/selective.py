@@ -79,14 +79,13 @@ def accuracy_confidence_curve(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
         the distinct `confidences`, ascending. They are compared in the precision of the
         probabilities or confidences.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -189,11 +188,10 @@ def risk_coverage_diagram(
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       confidence_band: level in (0, 1) of Wilson's interval of the risk at each
         threshold, such as 0.95; with weights w for the effective number of examples,
@@ -351,14 +349,13 @@ def accuracy_confidence_diagram(
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
       thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
         the distinct `confidences`, ascending. They are compared in the precision of the
         probabilities or confidences.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which

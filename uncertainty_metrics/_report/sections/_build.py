@@ -83,9 +83,7 @@ def build(
 def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> ModelReport:
     """Returns the report on one model."""
     with errors_naming(model.source):
-        tell("checks the predictions")
-        size = effective_examples(model)
-        report = ModelReport(model, num_bins, tuple(notes_of(model)))
+        report = ModelReport(model, num_bins)
         for kind in sections_of(report.task):
             tell(f"computes the section {kind.name}")
             section = kind.of(report)
@@ -94,12 +92,16 @@ def _of_model(model: Model, num_bins: int, tell: Callable[[str], None]) -> Model
                     report, sections=(*report.sections, section)
                 )
         report = dataclasses.replace(report, sections=in_order(report.sections))
+        size = effective_examples(model)
         tiles = (
             unless_few(tile, size)
             for section in report.sections
             for tile in section.tiles(report)
         )
-        return dataclasses.replace(report, tiles=tuple(tiles))
+        # The notes describe data that the sections have checked.
+        return dataclasses.replace(
+            report, notes=tuple(notes_of(model)), tiles=tuple(tiles)
+        )
 
 
 @contextlib.contextmanager

@@ -182,8 +182,6 @@ class CrossEntropyScorer(_scorers.ClassScorer):
 class UncertaintyMetric(MeanScore):
     """A metric of the predictions alone."""
 
-    _has_direction = False
-
     @_batches.adds_batch
     def update_state(
         self,

@@ -51,7 +51,7 @@ def _checked_seed(value: Any) -> int:
         raise _checks.error("seed", "an integer", repr(value)) from None
 
 
-@_base.register
+@_base.register("bayesian_expected_calibration_error")
 class BayesianExpectedCalibrationError(GeneralCalibrationError):
     """Posterior of the expected calibration error (ECE) of all batches.
 

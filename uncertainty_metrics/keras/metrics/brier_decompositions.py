@@ -27,7 +27,7 @@ def _decomposition_sums(
     return _classifier_scores.decomposition_sums(examples)[:2]
 
 
-@_base.register
+@_base.register("brier_decomposition")
 class BrierDecomposition(ClassMetric):
     """The parts of the Brier score of all batches, a dict.
 
@@ -68,7 +68,6 @@ class BrierDecomposition(ClassMetric):
       and Jolliffe (2008), Two Extra Components in the Brier Score Decomposition.
     """
 
-    _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
     _explain = staticmethod(np_brier_decompositions.brier_decomposition)
 

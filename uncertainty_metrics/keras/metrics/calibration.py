@@ -25,7 +25,7 @@ __all__ = ["CalibrationError", "GeneralCalibrationError"]
 Task = Literal["binary", "multiclass"]
 
 
-@_base.register
+@_base.register("general_calibration_error")
 class GeneralCalibrationError(Sketched, ClassMetric):
     """General calibration error of all batches since the last reset.
 
@@ -109,7 +109,6 @@ class GeneralCalibrationError(Sketched, ClassMetric):
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
-    _direction = "down"
     _function = "general_calibration_error"
     _batch_sums = staticmethod(bin_sums)
     # Whether the state has one more cell, which counts the examples.
@@ -381,7 +380,7 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         return dataclasses.replace(statistics, **arrays)
 
 
-@_base.register
+@_base.register("expected_calibration_error")
 class CalibrationError(GeneralCalibrationError):
     """Calibration error of the decision's probability, with a diagram.
 

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("smooth_calibration_error")
 class SmoothCalibrationError(CellMetric):
     """Smooth calibration error (smECE) of all batches.
 
@@ -69,7 +69,6 @@ class SmoothCalibrationError(CellMetric):
       Distance from Calibration.
     """
 
-    _direction = "down"
     _function = "smooth_calibration_error"
 
     def __init__(
@@ -101,7 +100,7 @@ class SmoothCalibrationError(CellMetric):
         return _pooled_errors.smooth_error(residuals, self.bandwidth)
 
 
-@_base.register
+@_base.register("kolmogorov_smirnov_calibration_error")
 class KolmogorovSmirnovCalibrationError(CellMetric):
     """Kolmogorov-Smirnov calibration error of all batches.
 
@@ -145,7 +144,6 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
       et al. (2022), Metrics of Calibration for Probabilistic Predictions.
     """
 
-    _direction = "down"
     _function = "kolmogorov_smirnov_calibration_error"
 
     def __init__(
@@ -175,7 +173,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
         return _pooled_errors.kolmogorov_smirnov(residuals)
 
 
-@_base.register
+@_base.register("kuiper_calibration_error")
 class KuiperCalibrationError(CellMetric):
     """Kuiper calibration error of all batches.
 
@@ -220,7 +218,6 @@ class KuiperCalibrationError(CellMetric):
       Deviation of a Subpopulation from the Full Population.
     """
 
-    _direction = "down"
     _function = "kuiper_calibration_error"
 
     def __init__(
@@ -250,7 +247,7 @@ class KuiperCalibrationError(CellMetric):
         return _pooled_errors.kuiper(residuals)
 
 
-@_base.register
+@_base.register("averaged_two_bin_calibration_error")
 class AveragedTwoBinCalibrationError(CellMetric):
     """Averaged two-bin calibration error (ATB) of all batches.
 
@@ -292,7 +289,6 @@ class AveragedTwoBinCalibrationError(CellMetric):
       al. (2024), Truthfulness of Calibration Measures.
     """
 
-    _direction = "down"
     _function = "averaged_two_bin_calibration_error"
 
     def __init__(

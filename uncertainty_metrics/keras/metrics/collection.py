@@ -196,7 +196,7 @@ def _explain(sets: list[list[_Reading]], each_valid: list[xp.Tensor]) -> None:
                 reading.batch.explain()
 
 
-@_base.register
+@_base.register(None)
 class MetricCollection(_base.SumsMetric):
     """Several metrics of the same labels and predictions as one.
 
@@ -240,8 +240,6 @@ class MetricCollection(_base.SumsMetric):
       >>> {name: round(float(value), 6) for name, value in metric.result().items()}
       {'brier_score': -0.95, 'expected_calibration_error': 0.15}
     """
-
-    _has_direction = False
 
     def __init__(
         self,

@@ -67,7 +67,7 @@ class _Size(_SetScorer):
         return xp.reduce_sum(sets, axis=-1)
 
 
-@_base.register_in("conformal")
+@_base.register("coverage", room="conformal")
 class ConformalCoverage(MeanScore):
     """Share of prediction sets that hold the label, of all batches.
 
@@ -99,8 +99,6 @@ class ConformalCoverage(MeanScore):
       0.5
     """
 
-    _has_direction = False  # Closer to the promised coverage is better.
-
     def __init__(
         self,
         ignore_index: int | None = None,
@@ -117,7 +115,7 @@ class ConformalCoverage(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype, num_groups=num_groups)
 
 
-@_base.register_in("conformal")
+@_base.register("mean_set_size", room="conformal")
 class MeanSetSize(MeanScore):
     """Mean number of classes in prediction sets, of all batches.
 
@@ -147,8 +145,6 @@ class MeanSetSize(MeanScore):
       >>> float(metric.result())
       1.5
     """
-
-    _direction = "down"
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from uncertainty_metrics.ops import _binning, _sums, _validity, to_numpy, xp
 __all__ = ["DebiasedCalibrationError"]
 
 
-@_base.register
+@_base.register("debiased_calibration_error")
 class DebiasedCalibrationError(GeneralCalibrationError):
     """Calibration error in the l2 norm, minus its bias, of all batches.
 

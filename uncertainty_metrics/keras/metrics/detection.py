@@ -13,7 +13,7 @@ from uncertainty_metrics.ops import _ranking, xp
 __all__ = ["AUPR", "AUROC", "FPRAtTPR"]
 
 
-@_base.register
+@_base.register("auroc")
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
@@ -65,8 +65,6 @@ class AUROC(DetectionMetric):
       Operating Characteristic (ROC) Curve.
     """
 
-    _direction = "up"
-
     def __init__(
         self,
         ignore_index: int | None = None,
@@ -99,7 +97,7 @@ class AUROC(DetectionMetric):
         return xp.where(self._is_defined(ranking), bound, nan)
 
 
-@_base.register
+@_base.register("aupr")
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
@@ -138,7 +136,6 @@ class AUPR(DetectionMetric):
       Curves.
     """
 
-    _direction = "up"
     _needs = "a positive example"
     _has_needed = staticmethod(_ranking.has_hits)
 
@@ -163,7 +160,7 @@ class AUPR(DetectionMetric):
         return _ranking.average_precision(ranking)
 
 
-@_base.register
+@_base.register("fpr_at_tpr")
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
@@ -202,8 +199,6 @@ class FPRAtTPR(DetectionMetric):
       Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
       Out-of-Distribution Examples in Neural Networks.
     """
-
-    _direction = "down"
 
     def __init__(
         self,

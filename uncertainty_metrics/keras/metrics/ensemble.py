@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("predictive_entropy")
 class PredictiveEntropy(UncertaintyMetric):
     """Entropy of the mean of the members, mean of all batches, in nats.
 
@@ -80,7 +80,7 @@ class PredictiveEntropy(UncertaintyMetric):
         super().__init__(scorer, name=name or "predictive_entropy", dtype=dtype)
 
 
-@_base.register
+@_base.register("expected_entropy")
 class ExpectedEntropy(UncertaintyMetric):
     """Mean entropy of the members, mean of all batches, in nats.
 
@@ -128,7 +128,7 @@ class ExpectedEntropy(UncertaintyMetric):
         super().__init__(scorer, name=name or "expected_entropy", dtype=dtype)
 
 
-@_base.register
+@_base.register("mutual_information")
 class MutualInformation(UncertaintyMetric):
     """Mutual information of label and member, mean of all batches, in nats.
 
@@ -177,7 +177,7 @@ class MutualInformation(UncertaintyMetric):
         super().__init__(scorer, name=name or "mutual_information", dtype=dtype)
 
 
-@_base.register
+@_base.register("ensemble_disagreement")
 class EnsembleDisagreement(UncertaintyMetric):
     """Share of the pairs of members that decide differently, mean of all batches.
 
@@ -224,7 +224,7 @@ class EnsembleDisagreement(UncertaintyMetric):
         super().__init__(scorer, name=name or "ensemble_disagreement", dtype=dtype)
 
 
-@_base.register
+@_base.register("mean_member_uncertainty")
 class MeanMemberUncertainty(UncertaintyMetric):
     """One minus the mean confidence of the members, mean of all batches.
 
@@ -271,7 +271,7 @@ class MeanMemberUncertainty(UncertaintyMetric):
         super().__init__(scorer, name=name or "mean_member_uncertainty", dtype=dtype)
 
 
-@_base.register
+@_base.register("variation_ratio")
 class VariationRatio(UncertaintyMetric):
     """Share of the members that do not vote with the majority, mean of all batches.
 
@@ -320,7 +320,7 @@ class VariationRatio(UncertaintyMetric):
         super().__init__(scorer, name=name or "variation_ratio", dtype=dtype)
 
 
-@_base.register
+@_base.register("knowledge_uncertainty")
 class KnowledgeUncertainty(UncertaintyMetric):
     """Mutual information of label and Dirichlet parameters, mean of all batches.
 
@@ -361,7 +361,7 @@ class KnowledgeUncertainty(UncertaintyMetric):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register
+@_base.register("ensemble_cross_entropy")
 class EnsembleCrossEntropy(MeanScore):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
 
@@ -398,8 +398,6 @@ class EnsembleCrossEntropy(MeanScore):
       Uncertainty Estimation Using Deep Ensembles.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -421,7 +419,7 @@ class EnsembleCrossEntropy(MeanScore):
         super().__init__(scorer, name=name or "ensemble_cross_entropy", dtype=dtype)
 
 
-@_base.register
+@_base.register("gibbs_cross_entropy")
 class GibbsCrossEntropy(MeanScore):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 
@@ -457,8 +455,6 @@ class GibbsCrossEntropy(MeanScore):
       Masegosa (2020), Learning under Model Misspecification: Applications to
       Variational and Ensemble Methods.
     """
-
-    _direction = "down"
 
     def __init__(
         self,

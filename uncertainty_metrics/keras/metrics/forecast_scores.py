@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("crps_normal_score")
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
 
@@ -50,8 +50,6 @@ class CRPSNormal(NormalScore):
       Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         scale_transform: _scorers.ScaleTransform = "softplus",
@@ -64,7 +62,7 @@ class CRPSNormal(NormalScore):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register
+@_base.register("crps_score")
 class CRPSSamples(MeanScore):
     """Continuous ranked probability score of samples, mean of all batches.
 
@@ -97,8 +95,6 @@ class CRPSSamples(MeanScore):
       on the Continuous Ranked Probability Score.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         estimator: SpreadEstimator = "fair",
@@ -114,7 +110,7 @@ class CRPSSamples(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register
+@_base.register("pinball_loss")
 class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
 
@@ -142,8 +138,6 @@ class Pinball(MeanScore):
       Koenker and Bassett (1978), Regression Quantiles.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         quantiles: float | Sequence[float],
@@ -156,7 +150,7 @@ class Pinball(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register
+@_base.register("interval_score")
 class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
 
@@ -186,8 +180,6 @@ class IntervalScore(MeanScore):
       Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         alpha: float,
@@ -200,7 +192,7 @@ class IntervalScore(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register
+@_base.register("weighted_interval_score")
 class WeightedIntervalScore(MeanScore):
     """Weighted interval score of a median and K intervals, mean of all batches.
 
@@ -229,8 +221,6 @@ class WeightedIntervalScore(MeanScore):
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
       Interval Format.
     """
-
-    _direction = "down"
 
     def __init__(
         self,

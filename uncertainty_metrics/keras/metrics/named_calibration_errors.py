@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("expected_calibration_error")
 class ExpectedCalibrationError(GeneralCalibrationError):
     """Expected calibration error (ECE) of all batches.
 
@@ -108,7 +108,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         )
 
 
-@_base.register
+@_base.register("maximum_calibration_error")
 class MaximumCalibrationError(GeneralCalibrationError):
     """Maximum calibration error (MCE) of all batches.
 
@@ -199,7 +199,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
         )
 
 
-@_base.register
+@_base.register("root_mean_squared_calibration_error")
 class RootMeanSquaredCalibrationError(GeneralCalibrationError):
     """Root mean squared calibration error (RMSCE) of all batches.
 
@@ -289,7 +289,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
         )
 
 
-@_base.register
+@_base.register("static_calibration_error")
 class StaticCalibrationError(GeneralCalibrationError):
     """Static calibration error (SCE) of all batches.
 
@@ -379,7 +379,7 @@ class StaticCalibrationError(GeneralCalibrationError):
         )
 
 
-@_base.register
+@_base.register("adaptive_calibration_error")
 class AdaptiveCalibrationError(GeneralCalibrationError):
     """Adaptive calibration error (ACE) of all batches.
 
@@ -469,7 +469,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
         )
 
 
-@_base.register
+@_base.register("thresholded_adaptive_calibration_error")
 class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
     """Thresholded adaptive calibration error (TACE) of all batches.
 

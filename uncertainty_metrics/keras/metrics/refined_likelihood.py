@@ -19,7 +19,7 @@ def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sum
     return _sums.Sums(None, *_refined_likelihood.node_sums(margins, weights))
 
 
-@_base.register
+@_base.register("refined_negative_log_likelihood")
 class RefinedNegativeLogLikelihood(ScoreMetric):
     """Negative log-likelihood of all batches after the best temperature, in nats.
 
@@ -81,7 +81,6 @@ class RefinedNegativeLogLikelihood(ScoreMetric):
       Calibrate.
     """
 
-    _direction = "down"
     _reduce = staticmethod(_node_sums)
     _warned_of_end = ""
 

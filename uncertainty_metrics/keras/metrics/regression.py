@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@_base.register_in("regression")
+@_base.register("expected_calibration_error", room="regression")
 class ExpectedCalibrationError(CoverageMetric):
     """Expected calibration error of regression, of all batches.
 
@@ -59,8 +59,6 @@ class ExpectedCalibrationError(CoverageMetric):
       Calibrated Regression.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         n_bins: int = 10,
@@ -80,7 +78,7 @@ class ExpectedCalibrationError(CoverageMetric):
         return xp.reduce_mean(xp.abs(coverage - levels))
 
 
-@_base.register_in("regression")
+@_base.register("interval_coverage", room="regression")
 class IntervalCoverage(CoverageMetric):
     """Share of the targets in their central intervals, of all batches.
 
@@ -112,8 +110,6 @@ class IntervalCoverage(CoverageMetric):
       Network-Based Prediction Intervals and New Advances.
     """
 
-    _has_direction = False  # Closer to the level is better.
-
     def __init__(
         self,
         level: float = 0.95,
@@ -132,7 +128,7 @@ class IntervalCoverage(CoverageMetric):
         return coverage[0]
 
 
-@_base.register_in("regression")
+@_base.register("interval_width", room="regression")
 class IntervalWidth(MeanForecast):
     """Mean width of the central intervals, of all batches.
 
@@ -165,8 +161,6 @@ class IntervalWidth(MeanForecast):
       Network-Based Prediction Intervals and New Advances.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         level: float = 0.95,
@@ -182,7 +176,7 @@ class IntervalWidth(MeanForecast):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register_in("regression")
+@_base.register("sharpness", room="regression")
 class Sharpness(MeanForecast):
     """Sharpness: the mean predicted standard deviation of all batches.
 
@@ -213,8 +207,6 @@ class Sharpness(MeanForecast):
       Sharpness.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         name: str | None = "sharpness",
@@ -228,7 +220,7 @@ class Sharpness(MeanForecast):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register_in("regression")
+@_base.register("negative_log_likelihood", room="regression")
 class NegativeLogLikelihood(MeanForecast):
     """Negative log-likelihood of the targets, mean of all batches, in nats.
 
@@ -261,8 +253,6 @@ class NegativeLogLikelihood(MeanForecast):
       Good (1952), Rational Decisions.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         name: str | None = "negative_log_likelihood",
@@ -276,7 +266,7 @@ class NegativeLogLikelihood(MeanForecast):
         super().__init__(scorer, name=name, dtype=dtype)
 
 
-@_base.register_in("regression")
+@_base.register("root_mean_squared_error", room="regression")
 class RootMeanSquaredError(MeanForecast):
     """Root mean squared error of the predicted means of all batches.
 
@@ -300,8 +290,6 @@ class RootMeanSquaredError(MeanForecast):
       >>> float(metric.result())
       5.0
     """
-
-    _direction = "down"
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("brier_score")
 class BrierScore(MeanScore):
     """Brier score of all batches: the mean of `sum_k p_k^2 - 2 p_y`.
 
@@ -55,8 +55,6 @@ class BrierScore(MeanScore):
       Estimation.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -77,7 +75,7 @@ class BrierScore(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype, num_groups=num_groups)
 
 
-@_base.register
+@_base.register("negative_log_likelihood")
 class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
 
@@ -112,8 +110,6 @@ class NegativeLogLikelihood(MeanScore):
       Good (1952), Rational Decisions.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -132,7 +128,7 @@ class NegativeLogLikelihood(MeanScore):
         super().__init__(scorer, name=name, dtype=dtype, num_groups=num_groups)
 
 
-@_base.register
+@_base.register("ranked_probability_score")
 class RankedProbabilityScore(MeanScore):
     """Ranked probability score of ordered classes, mean of all batches.
 
@@ -166,8 +162,6 @@ class RankedProbabilityScore(MeanScore):
       Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
       Murphy (1971), A Note on the Ranked Probability Score.
     """
-
-    _direction = "down"
 
     def __init__(
         self,

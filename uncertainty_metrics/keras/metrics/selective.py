@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@_base.register
+@_base.register("area_under_risk_coverage_curve")
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
@@ -69,8 +69,6 @@ class AURC(SelectiveMetric):
       Neural Classifiers.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -94,7 +92,7 @@ class AURC(SelectiveMetric):
         return _ranking.risk_coverage_area(ranking)
 
 
-@_base.register
+@_base.register("excess_aurc")
 class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
@@ -128,8 +126,6 @@ class ExcessAURC(SelectiveMetric):
       Neural Classifiers.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -153,7 +149,7 @@ class ExcessAURC(SelectiveMetric):
         return _ranking.excess_risk_coverage_area(ranking)
 
 
-@_base.register
+@_base.register("area_under_generalized_risk_coverage_curve")
 class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
@@ -187,8 +183,6 @@ class AUGRC(SelectiveMetric):
       Classification Systems.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         from_logits: bool = False,
@@ -212,7 +206,7 @@ class AUGRC(SelectiveMetric):
         return _ranking.generalized_risk_coverage_area(ranking)
 
 
-@_base.register
+@_base.register("coverage_at_risk")
 class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
@@ -251,8 +245,6 @@ class CoverageAtRisk(SelectiveMetric):
       Classification.
     """
 
-    _direction = "up"
-
     def __init__(
         self,
         risk: float = 0.05,
@@ -278,7 +270,7 @@ class CoverageAtRisk(SelectiveMetric):
         return _ranking.coverage_at_risk(ranking, self.risk)
 
 
-@_base.register
+@_base.register("risk_at_coverage")
 class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
@@ -314,8 +306,6 @@ class RiskAtCoverage(SelectiveMetric):
       Classification.
     """
 
-    _direction = "down"
-
     def __init__(
         self,
         coverage: float = 0.8,
@@ -341,7 +331,7 @@ class RiskAtCoverage(SelectiveMetric):
         return _ranking.risk_at_coverage(ranking, self.coverage)
 
 
-@_base.register
+@_base.register("oracle_collaborative_accuracy")
 class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
@@ -378,8 +368,6 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
       using Uncertainty Estimation.
     """
 
-    _direction = "up"
-
     def __init__(
         self,
         fraction: float = 0.01,
@@ -405,7 +393,7 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
         return _ranking.collaborative_accuracy(ranking, self.fraction)
 
 
-@_base.register
+@_base.register("accuracy")
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 
@@ -438,8 +426,6 @@ class Accuracy(MeanScore):
       >>> float(metric.result())
       0.75
     """
-
-    _direction = "up"
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from uncertainty_metrics.numpy.calibrators import _newton
 # With more examples than these, a fit to every eighth example gives the start.
 _MANY = 2**13
 _STRIDE = 8
-# Of ridge / n: it shrinks penalised parameters to 1e-6; more would only add rounding.
+# Largest ridge / n: penalised parameters are then 1e-6; more would only add rounding.
 _MOST_RIDGE = 1e6
 # This share of the largest entry keeps approximate inverses finite.
 _LEAST = 1e-10

@@ -23,7 +23,7 @@ __all__ = ["EnsembleTemperatureScaling"]
 
 # Doublings of 1 / T that are tried beyond the range of the members.
 _MOST_DOUBLINGS = 24
-_PRECISION = 1e-12  # Of log T.
+_PRECISION = 1e-12  # The largest error of log T.
 
 
 @dataclasses.dataclass(frozen=True)

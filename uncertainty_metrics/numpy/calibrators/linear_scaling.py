@@ -241,8 +241,8 @@ class MatrixScaling(_LinearScaling):
       >>> swapped = p[:, [0, 2, 1]]
       >>> labels = np.argmax(np.log((p + swapped) / 2) + rng.gumbel(size=p.shape), 1)
       >>> scaling = um.MatrixScaling(regularization="odir")
-      >>> mended = scaling.fit(labels, probabilities=p).transform(probabilities=p)
-      >>> bool(um.brier_score(labels, mended) < um.brier_score(labels, p) - 0.05)
+      >>> recalibrated = scaling.fit(labels, probabilities=p).transform(probabilities=p)
+      >>> bool(um.brier_score(labels, recalibrated) < um.brier_score(labels, p) - 0.05)
       True
 
     References:

@@ -137,8 +137,8 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
     if beta == 0:
         return _checks.error(
             name,
-            "larger at the labels than on average: else the best temperature is "
-            "infinite; check the order of classes and rows",
+            "larger for the true classes than for the others on average, or no "
+            "temperature fits: check the order of classes and rows",
             f"labels whose mean logit is not above the mean of all{where}",
         )
     return _checks.error(
@@ -220,8 +220,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
             impossible class.
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
             1) of two classes, shape [...] or [..., 1]. 0 is an impossible class.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            labels.
+          sample_weight: weight of each example, >= 0, broadcastable to the labels.
           ignore_index: a label whose examples are left out.
 
         Returns:

@@ -44,6 +44,10 @@ class VennAbersCalibration(_calibrator.Calibrator):
     all labels may be of one class. Weights are numbers of examples; the new example has
     the weight 1.
 
+    Examples that depend on each other, such as several answers to one question, are not
+    exchangeable with one of a new question. There are no `clusters`: fit one example of
+    each cluster, if the promise must hold.
+
     Attributes:
       is_fitted: whether there was a fit.
 

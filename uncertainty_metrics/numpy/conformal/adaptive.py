@@ -51,6 +51,8 @@ class AdaptiveConformal:
     The promise is about the mean over all examples. There is no promise for a single
     example, for a group, or for a part of the stream.
 
+    The scores may depend on each other in any way, so it needs no `clusters`.
+
     Args:
       alpha: share of labels or targets that sets may miss, in (0, 1).
       rate: how fast the level changes, finite and > 0; or "aggregated".

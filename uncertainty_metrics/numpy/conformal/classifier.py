@@ -100,9 +100,9 @@ class ConformalClassifier(quantile.Conformal):
     Args:
       score: "lac", "aps" or "raps".
       alpha: share of labels that sets may miss, in (0, 1).
-      randomized: whether to draw a share for each example; for "aps" and "raps".
-      penalty: penalty of "raps" for each class after the first `k_reg`, >= 0.
-      k_reg: number of classes without a penalty in "raps", an integer >= 0.
+      randomized: Only for "aps" and "raps": whether to draw a share for each example.
+      penalty: Only for "raps": penalty for each class after the first `k_reg`, >= 0.
+      k_reg: Only for "raps": number of classes without a penalty, an integer >= 0.
 
     Attributes:
       quantile: q; with groups, a dictionary of the q of each group. After a fit with
@@ -176,10 +176,8 @@ class ConformalClassifier(quantile.Conformal):
             times any constant. Examples of weight 0 are left out.
           seed: seed of `randomized=True`, all that `np.random.default_rng` takes. None
             gives new draws in each call.
-          clusters: for examples that depend on each other, such as several answers to
-            one question, the id of the cluster of each example: integers or strings,
-            broadcastable to the labels. Only equality of ids matters. It must be None
-            with `sample_weight`.
+          clusters: cluster of each example, integers or strings
+            (conventions.md#clusters). It must be None with `sample_weight`.
 
         Returns:
           The object itself.

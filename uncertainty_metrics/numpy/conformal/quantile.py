@@ -98,12 +98,11 @@ def conformal_quantile(
       alpha: share of new scores that may exceed the quantile, in (0, 1).
       sample_weight: weight of each score, finite and >= 0, broadcastable to the scores.
         If `test_weight` is 1, a weight of 2 means the same as the score twice.
-      test_weight: weight of the new example, finite and >= 0; or an array with the
-        weight of each of several new examples, of any shape. It is required with
-        `sample_weight`, and must be None without.
-      clusters: for scores that depend on each other, such as those of several answers
-        to one question, the id of the cluster of each score: integers or strings, shape
-        [n]. Only equality of ids matters. It must be None with `sample_weight`.
+      test_weight: Only for `sample_weight`, which requires it: weight of the new
+        example, finite and >= 0; or an array with the weight of each of several new
+        examples, of any shape.
+      clusters: cluster of each score, integers or strings [n]
+        (conventions.md#clusters). It must be None with `sample_weight`.
 
     Returns:
       The quantile, a float; if `test_weight` is an array, an array of the same shape

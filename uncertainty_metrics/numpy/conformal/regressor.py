@@ -128,10 +128,8 @@ class ConformalRegressor(quantile.Conformal):
           stddevs: predicted standard deviations, finite and > 0.
           lower: predicted lower ends, real.
           upper: predicted upper ends, real; ends that cross are used as they are.
-          clusters: for examples that depend on each other, such as several answers to
-            one question, the id of the cluster of each example: integers or strings,
-            broadcastable to the targets. Only equality of ids matters. It must be None
-            with `sample_weight`.
+          clusters: cluster of each example, integers or strings
+            (conventions.md#clusters). It must be None with `sample_weight`.
 
         Returns:
           The object itself.

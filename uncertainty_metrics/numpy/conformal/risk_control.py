@@ -36,6 +36,10 @@ def conformal_risk_control(
     alpha. If a loss is 1 for a miss and 0 otherwise, g is the index of the threshold
     that `conformal_quantile` finds.
 
+    Examples that depend on each other, such as several answers to one question, are not
+    exchangeable with a new question. There are no `clusters`: pass the mean losses of
+    each cluster as one row, and the promise is for a random example of a new cluster.
+
     Args:
       losses: losses of n held-out examples at G thresholds, in [0, `bound`], shape
         [n, G]; no row may rise, except by rounding.

@@ -74,8 +74,7 @@ def coverage(
       sets: booleans (or 0 and 1), shape [..., K], as `ConformalClassifier.predict`
         returns; or a tuple of two real arrays of the shape of the targets, `(lower,
         upper)`, as `ConformalRegressor.predict` does.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
 
     Returns:
       The coverage in [0, 1], which should be 1 - alpha or a little more.
@@ -157,8 +156,7 @@ def class_coverage_gap(
       labels: integer class labels in [0, K), shape [...].
       sets: booleans (or 0 and 1), shape [..., K].
       alpha: share of labels that sets may miss, in (0, 1).
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
 
     Returns:
       The gap in [0, 1]; smaller is better.
@@ -193,8 +191,7 @@ def size_stratified_coverage(
     Args:
       labels: integer class labels in [0, K), shape [...].
       sets: booleans (or 0 and 1), shape [..., K].
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
 
     Returns:
       The coverage in [0, 1]; larger is better, up to 1 - alpha. It is 0 if there are

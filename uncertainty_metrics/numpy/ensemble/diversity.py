@@ -11,7 +11,7 @@ from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
 
-# Of divergences above this, the plain formula loses less than two digits.
+# For divergences above this the plain formula loses fewer than two digits.
 _SMALL_DIVERGENCE = 2.0**-6
 DIVERSITIES = ("disagreement", "average_kl", "cosine_similarity")
 

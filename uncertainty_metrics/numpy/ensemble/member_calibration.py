@@ -153,8 +153,7 @@ def ensemble_calibration(
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members, any but the last.
       num_bins: number of bins.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

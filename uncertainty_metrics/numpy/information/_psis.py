@@ -36,7 +36,7 @@ def tail_length(num_members: int, reff: float) -> int:
 
 
 def max_pareto_k(num_members: int) -> float:
-    """Returns the largest Pareto k at which estimates by so many draws are reliable."""
+    """Returns the largest Pareto k at which as many draws give reliable estimates."""
     return min(1 - 1 / math.log10(num_members), 0.7)
 
 

@@ -159,6 +159,9 @@ def negative_waic(
     variance, and waic2 their p_WAIC1, twice the log-mean-exp less the mean. ArviZ's
     `waic` is the sum of waic1 over the instances, with a variance of divisor m.
 
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
+
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
@@ -198,6 +201,9 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
     It is the log-likelihood of each instance as if the instance had been left out:
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
     decide the value; `psis_loo` smooths them, and shows where that does not help.
+
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -242,6 +248,9 @@ def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
 
     `arviz.loo(..., reff=reff)` is the same, but as the sum over the instances, n times
     the estimate. Without `reff` ArviZ computes it from its chains.
+
+    The standard error is that of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -365,6 +374,9 @@ def compare_information_criteria(
     known better than estimates. The standard error of a difference is computed from the
     differences by instance. It tends to be too small for models that predict nearly the
     same (a difference below 4 / n) and for fewer than about 100 instances.
+
+    The standard errors are those of independent instances. There are no `clusters`: if
+    instances depend on each other, sum their log-likelihoods over each cluster first.
 
     Args:
       logps: a mapping from the names of the models to their logp, shape [n, m] as in

@@ -49,6 +49,9 @@ def ecdf_band(n: int, level: float = 0.95) -> EcdfBand:
     The CDF of intervals, such as those of `sample_pit`, is within the band at least
     about as often: spread mass varies less, between points where intervals may end.
 
+    The n values must be independent. The band needs only their number, so it takes no
+    `clusters`: of examples that come in clusters pass one value each.
+
     Args:
       n: number of values, an integer >= 1.
       level: probability in (0, 1).

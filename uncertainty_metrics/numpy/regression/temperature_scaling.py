@@ -67,8 +67,7 @@ class TemperatureScaling(_temperature.Scaling):
           mask: True for the examples to include.
           max_iter: ignored; accepted for code that was written for an iterative fit.
           lr: ignored, likewise.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            targets.
+          sample_weight: weight of each example, >= 0, broadcastable to the targets.
           stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:

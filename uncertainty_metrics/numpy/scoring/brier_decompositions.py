@@ -41,8 +41,7 @@ def brier_decomposition(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -112,8 +111,7 @@ def brier_decomposition_exact(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

@@ -107,8 +107,7 @@ def net_benefit(
         Required.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -196,8 +195,7 @@ def murphy_curve(
         Required.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

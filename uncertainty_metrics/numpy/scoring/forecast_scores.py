@@ -212,9 +212,9 @@ def crps_score(
       predictive_samples: m samples of each forecast, shape [..., m].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
-      member_weights: weights of the samples, >= 0, of shape [m] or of the shape of the
-        samples; equal by default. Not for "roll". Gradients treat them as constants.
+      alpha: Only for "almost_fair": the share of "fair", in [0, 1]; the rest is "nrg".
+      member_weights: Not for "roll": weights of the samples, >= 0, of shape [m] or of
+        the shape of the samples; equal by default. Gradients treat them as constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -507,7 +507,7 @@ def threshold_weighted_crps(
       upper: real or inf, at least `lower`, shape of the labels, or a scalar.
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+      alpha: Only for "almost_fair": the share of "fair", in [0, 1]; the rest is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"

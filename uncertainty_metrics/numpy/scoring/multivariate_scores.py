@@ -222,7 +222,7 @@ def energy_score(
       predictive_samples: m samples of each forecast, shape [..., m, d].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+      alpha: Only for "almost_fair": the share of "fair", in [0, 1]; the rest is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"

@@ -33,8 +33,7 @@ def rank_histogram(
     Args:
       labels: real, shape [...] or [..., 1].
       predictive_samples: m samples of each forecast, shape [..., m].
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
 
     Returns:
       A named tuple `(counts, density)`: `counts` [m + 1] is the weight of each rank,

@@ -134,16 +134,11 @@ def brier_score(
         each.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
@@ -235,16 +230,11 @@ def negative_log_likelihood(
         precision where the probability of the label underflows.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
@@ -356,16 +346,11 @@ def ranked_probability_score(
         their precision.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.

@@ -62,16 +62,11 @@ def accuracy(
       logits: logits of the same shape, instead of `probabilities`.
       labels_predicted: decision labels, shape of the labels; by default the argmax, the
         lowest of equals.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       A share in [0, 1]. Larger is better.

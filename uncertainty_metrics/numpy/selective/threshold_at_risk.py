@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
-from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy._clusters import (
     Clusters,
     cluster_codes,
@@ -26,7 +26,7 @@ __all__ = ["threshold_at_risk"]
 
 # With `delta`, tests of larger and larger coverages start at each of these.
 _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
-# At most so many clusters choose the starts.
+# At most this many clusters choose the starts.
 _MOST_OF_STARTS = 50
 
 
@@ -71,7 +71,11 @@ def threshold_at_risk(
     A product is the capital of a bet that is fair if the risk equals `risk`, so this
     holds for any dependence within a cluster. A tenth of the clusters, 50 at most,
     which a fixed seed chooses, set the starts by their scores; the tests read the
-    others. Clusters of one example give the threshold without clusters.
+    others. Clusters of one example give the threshold without clusters. In simulations
+    (`studies/cluster_coverage_risk.py`) with 50 clusters of 1 to 50 examples,
+    correlations of 0 to 0.9 and a delta of 0.05, the risk was above `risk` in at most
+    0.8% of data sets; but with fewer than about a hundred clusters hardly any decision
+    was allowed.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -81,15 +85,13 @@ def threshold_at_risk(
       delta: largest probability that the risk on new examples is above `risk`, in
         (0, 1); None for no guarantee.
       logits: logits of the same shape, instead of `probabilities`.
-      confidences: confidence of each decision, instead of `labels`: any finite numbers,
-        larger is more confident.
+      confidences: instead of `labels`, a finite score of each decision; larger is
+        surer.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: with `delta`, for examples that depend on each other, such as several
-        answers to one question, the id of the cluster of each example: integers or
-        strings, broadcastable to the labels. Only equality of ids matters.
+      clusters: Only for `delta`: cluster of each example, integers or strings
+        (conventions.md#clusters).
 
     Returns:
       The threshold: decide examples with at least this confidence. It is +inf if none
@@ -138,7 +140,7 @@ def threshold_at_risk(
         shape, counted = examples.counted.shape, examples.counted
     else:
         scores, outcomes, weights = _ranked_decisions.examples_of(data)
-        shape, counted = np.asarray(correct).shape, None
+        shape, counted = _inputs.as_array("correct", correct).shape, None
     if delta is None:
         if clusters is not None:
             raise _checks.error("clusters", "None without `delta`", "clusters")
@@ -218,7 +220,7 @@ def _guaranteed_in_clusters(
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     logs = _log_capitals(~correct[order], codes[order], clusters.number, number, risk)
-    last = np.append(ordered[1:] != ordered[:-1], True)  # Of equal scores.
+    last = np.append(ordered[1:] != ordered[:-1], True)  # The last of equal scores.
     steps, logs = ordered[last], logs[last]
     fails = np.append(logs < math.log(len(_STARTS) / delta), True)
     failures, best = np.flatnonzero(fails), -1

@@ -62,8 +62,8 @@ class AnswersInBins(_stored_sketch.SketchState):
           binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           `BinStatistics`, as from the function `bin_statistics`. Statistics of even
@@ -98,8 +98,8 @@ class AnswersInBins(_stored_sketch.SketchState):
           norm: "l1", "l2" or "max". Required.
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated. The noise of the
@@ -186,8 +186,8 @@ class AnswersInBins(_stored_sketch.SketchState):
         Args:
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated.
@@ -238,8 +238,8 @@ class AnswersInBins(_stored_sketch.SketchState):
         Args:
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated.
@@ -269,8 +269,8 @@ class AnswersInBins(_stored_sketch.SketchState):
         Args:
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated.
@@ -303,8 +303,8 @@ class AnswersInBins(_stored_sketch.SketchState):
           binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
           squared: whether to return the squared error, which may be negative.
 
         Returns:
@@ -375,8 +375,8 @@ class AnswersInBins(_stored_sketch.SketchState):
           num_bins: number of bins.
           binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
-          datapoints_per_bin: number of examples in an adaptive bin, instead of
-            `num_bins`.
+          datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead
+            of `num_bins`.
 
         Returns:
           A `ReliabilityCurve` with one group, or one per class.

@@ -164,7 +164,7 @@ def _check_counts(state: MetricState, counts: np.ndarray) -> None:
 def _exact_sum(
     cells: int, *parts: np.ndarray, places: np.ndarray | None = None
 ) -> ExactSums:
-    """Returns the sum of arrays, into so many cells.
+    """Returns the sum of arrays, into this many cells.
 
     Args:
       cells: number of cells of the sum.

@@ -51,7 +51,7 @@ RANKING_BITS = ((6, 1, 11), (7, 2, 11))
 
 
 def default_bits(num_groups: int) -> tuple[int, int, int, int]:
-    """Returns `(bits, tail, even, high)` of a sketch of so many groups."""
+    """Returns `(bits, tail, even, high)` of a sketch of this many groups."""
     if num_groups > 100:
         return 2, 0, 3, 3
     even = round(13 - 0.9 * math.log2(num_groups))
@@ -245,7 +245,8 @@ def rounded_limits(*bits: int) -> tuple[np.ndarray, np.ndarray]:
     scores are rounded to float32.
     """
     least, largest = limits(*bits)
-    rounding = 2.0 ** -(MANTISSA + 1)  # Of float32, relative; 2^-150 for denormals.
+    # The rounding of a float32 is relative, and 2^-150 for denormals.
+    rounding = 2.0 ** -(MANTISSA + 1)
     return (
         np.maximum(least * (1 - rounding) - 2.0**-150, 0.0),
         np.minimum(largest * (1 + rounding) + 2.0**-150, 1.0),

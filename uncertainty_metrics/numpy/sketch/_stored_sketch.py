@@ -153,14 +153,11 @@ class SketchState:
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
           probs: another name for `probabilities`.
-          labels_predicted: decided class of each example, shape of the labels; by
-            default the argmax.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            labels.
-          correct: instead of labels and predictions, whether each answer is right:
-            booleans, or 0 and 1, shape [...].
-          confidences: with `correct`, the probability in [0, 1] that each answer is
-            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+          labels_predicted: decided class of each example [...]; by default the argmax.
+          sample_weight: weight of each example, >= 0, broadcastable to the labels.
+          correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+          confidences: with `correct`, P(right) in [0, 1], [...]
+            (conventions.md#answers).
 
         Raises:
           ValueError: an argument is not as described.

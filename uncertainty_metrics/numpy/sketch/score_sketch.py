@@ -75,12 +75,13 @@ class ScoreSketch(
     and corp, 3e-4 for the ECE, 1e-3 for rmsce and the debiased error, and 1e-5 for
     aurc: less than the values change if half of the data are left out.
 
+    Its intervals, tests and thresholds are those of independent examples. It takes no
+    `clusters`, because it does not know which scores belong together.
+
     Args:
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions of the first batch are one column, P(class 1), and no
-        `labels_predicted` are given, else False; batches of the other form are then
-        refused.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True if the first batch has one column
+        (conventions.md#two-classes); batches of the other form are then refused.
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own. Errors in

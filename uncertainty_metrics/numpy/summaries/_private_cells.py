@@ -211,7 +211,7 @@ def of_classes(view: View) -> tuple[Blocks, Blocks]:
     runs = _starts(fine.sums[:, pool])
     if len(pool) and (size == 2 or not len(runs)):
         pool, runs = _with_others(fine, pool, starts, edges), np.array([0])
-    bare = np.setdiff1d(np.arange(edges[size]), pool)  # Of blocks for one class.
+    bare = np.setdiff1d(np.arange(edges[size]), pool)  # Cells of blocks for one class.
     tops = [
         _blocks(k, fine.at(slice(edges[k + 1])), starts[k], 1 / size, view.known)
         for k in starts

@@ -29,12 +29,12 @@ from uncertainty_metrics.numpy.summaries._private_cells import Blocks
 
 _BINS = 100
 _MIDDLES = (np.arange(_BINS) + 0.5) / _BINS
-# Bins are joined to blocks of so many times the scale of the noise.
+# Bins are joined to blocks of this many times the scale of the noise.
 _LEAST_SCALES = 20
 
 
 class Noised(NamedTuple):
-    """What the file of a summary holds."""
+    """The contents of the file of a summary."""
 
     sums: np.ndarray
     decided: Blocks
@@ -140,7 +140,7 @@ def _of_two_classes(
     for each class, [2, cells].
     """
     scale = 1 / Fraction(epsilon)
-    places = np.concatenate([_BINS - 1 - bins, bins])  # Of P(class 1).
+    places = np.concatenate([_BINS - 1 - bins, bins])  # The bins of P(class 1).
     zeros, ones = (
         np.concatenate(pair) for pair in ((right[0], wrong[1]), (wrong[0], right[1]))
     )

@@ -68,7 +68,7 @@ def read(path: _saved.Path) -> Content:
       ValueError: no summary wrote the file, or no examples have these sums.
     """
     header, arrays = FORMAT.read(path, _check_names)
-    with np.errstate(all="ignore"):  # Of large numbers, which are refused.
+    with np.errstate(all="ignore"):  # Large numbers overflow, and are refused.
         return _checked(header, arrays)
 
 

@@ -87,7 +87,7 @@ def sums_of(
     given: Any = examples.weighted(None)
     b = np.asarray(brier_score(given, zero_based=True, aggregate=False), np.float64)
     if of_answers:
-        b = b / 2  # That of one of the two classes.
+        b = b / 2  # The share of one of the two classes.
     nll = np.asarray(negative_log_likelihood(given, aggregate=False), np.float64)
     impossible = np.flatnonzero(np.isinf(nll))
     nll[impossible] = 0.0

@@ -157,12 +157,10 @@ class Summary:
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            labels.
-          correct: instead of labels and predictions, whether each answer is right:
-            booleans, or 0 and 1, shape [...].
-          confidences: with `correct`, the probability in [0, 1] that each answer is
-            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+          sample_weight: weight of each example, >= 0, broadcastable to the labels.
+          correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+          confidences: with `correct`, P(right) in [0, 1], [...]
+            (conventions.md#answers).
 
         Raises:
           ValueError: an argument is not as described, or the batch has other classes
@@ -286,7 +284,7 @@ class Summary:
         shares of the labels for every example, and the Brier score of these shares.
         """
         shares, w = self.shares, self.total_weight
-        constant = 1 - 2 * shares + shares @ shares  # Of a label of each class.
+        constant = 1 - 2 * shares + shares @ shares  # If the label is class k.
         if self.of_answers:
             constant = constant / 2
         mean = float(shares @ constant)

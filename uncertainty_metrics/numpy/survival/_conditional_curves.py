@@ -18,7 +18,7 @@ Kernel = Literal["rbf", "cubic"]
 # Probabilities of being followed are at least this: no example counts for more than 20.
 LEAST_FOLLOWED = 0.05
 
-_STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that have curves.
+_STEPS_PER_BANDWIDTH = 4  # The grid of forecasts that have curves of their own.
 _LEAST_EXPONENT = 37.0  # exp(-37) is below the rounding of 1.
 _BLOCK = 2**18  # Entries of the curves computed at once, or 16 curves.
 

@@ -85,6 +85,8 @@ class CensoredCalibrationError:
 
     See `censored_calibration_error` for the definition.
 
+    The examples must be independent for its interval, which takes no `clusters`.
+
     Args:
       end_time: end of the period that the forecasts are about, > 0, and at most the
         largest of `times`. Later events and censorings do not count.
@@ -406,6 +408,9 @@ def censored_calibration_error_conf_int(
     examples censored (`studies/censored_coverage.py`), 95% intervals of 500 to 5000
     examples held errors of 0.09 to 0.19 in 93 to 98% of the data sets. For errors near
     0 they are too wide: they held errors of 0.03 and of 0 in 98 to 100%.
+
+    The examples must be independent. There are no `clusters`, because the folds of the
+    estimate and its standard error are those of single examples.
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].

@@ -249,6 +249,8 @@ def d_calibration(
     examples is chi-squared with num_bins - 1 degrees of freedom. Spread masses vary
     less: with censoring a calibrated model is rejected less often than the level says.
 
+    The examples must be independent: the test counts them, and takes no `clusters`.
+
     Args:
       event: 1 for an event, 0 for a censoring, shape [n].
       survival: S_i(T_i), the forecast of each example at its own time, shape [n].

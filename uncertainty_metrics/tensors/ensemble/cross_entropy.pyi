@@ -34,8 +34,7 @@ def ensemble_cross_entropy(
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       ensemble_axis: axis of the members.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -92,8 +91,7 @@ def gibbs_cross_entropy(
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       ensemble_axis: axis of the members.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
 
     Returns:

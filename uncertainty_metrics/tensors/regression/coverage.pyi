@@ -28,8 +28,7 @@ def calibration_error(
       targets: observed values.
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -75,8 +74,7 @@ def compute_calibration_curve(
       targets: observed values.
       n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -127,8 +125,7 @@ def expected_calibration_error(
       targets: observed values.
       n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -172,8 +169,7 @@ def interval_coverage(
       targets: observed values.
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:

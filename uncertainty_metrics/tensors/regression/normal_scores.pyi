@@ -24,8 +24,7 @@ def evaluate_calibration(
       targets: observed values.
       mask: True for the examples to include.
       n_bins: number of coverage levels of `ece`, evenly spaced from 0.1 to 0.99.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -75,8 +74,7 @@ def expected_normalized_calibration_error(
       targets: observed values.
       n_bins: number of bins.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -156,8 +154,7 @@ def negative_log_likelihood(
       var: predicted variances, > 0.
       targets: observed values.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
@@ -193,8 +190,7 @@ def root_mean_squared_error(
       predictions: predicted means, shape [n] or [n, 1].
       targets: observed values.
       mask: True for the examples to include.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        targets.
+      sample_weight: weight of each example, >= 0, broadcastable to the targets.
 
     Returns:
       A number >= 0, in the unit of the targets. Smaller is better. float32, or float64

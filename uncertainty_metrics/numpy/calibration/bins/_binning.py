@@ -25,7 +25,7 @@ from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _examples, _text_tables, _threads
 from uncertainty_metrics.numpy.calibration.bins import _bins_at_once, _scores
 
-# With at most so many bins, `score * num_bins` in float32 is at most one bin off.
+# With at most this many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
 # The number of cells of a table of edges.
 _TABLE = 2**12

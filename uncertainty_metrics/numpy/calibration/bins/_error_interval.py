@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 
-# The search for the lower end has so many rounds, each of so many places.
+# The search for the lower end has this many rounds, each of this many places.
 ROUNDS, PLACES = 5, 2**10
 # A sixth of the skewness of the square of a Normal, which no sum of squares exceeds.
 MAX_SKEW = 8**0.5 / 6

@@ -154,15 +154,36 @@ def variance(values: np.ndarray, of: Units) -> float:
     return float((number - 1) / number * (times @ deviations**2))
 
 
-def skewness(values: np.ndarray, of: Units) -> float:
-    """Returns the skewness of an estimate, in [-1, 1], from its values without each
-    unit.
+def skewness(first: Binned, second: Binned, without: np.ndarray, of: Units) -> float:
+    """Returns how fast the variance of the difference grows with the difference, as the
+    skewness of a mean with such a variance, in [-1, 1].
+
+    One part is the skewness of the values without each unit. The other is that an error
+    is a mean of squared gaps: gaps that are too large by chance make the error and its
+    variance too large.
     """
     times = np.maximum(of.copies, 1.0)
-    deviations = times @ values / times.sum() - values
-    spread = times @ deviations**2
-    cubes = times @ deviations**3
-    return float(np.clip(cubes / spread**1.5, -1.0, 1.0)) if spread > 0 else 0.0
+    number = times.sum()
+    deviations = times @ without / number - without
+    spread = float(times @ deviations**2)
+    if spread <= 0:
+        return 0.0
+    skew = float(times @ deviations**3) / spread**1.5
+    for sign, model in ((1.0, first), (-1.0, second)):
+        cells = _cells(model, of)
+        masses = of.copies[cells.units] * cells.sizes
+        counts = np.bincount(cells.bins, masses, model.num_bins)
+        filled = np.where(counts > 0, counts, 1.0)
+        sums = np.bincount(
+            cells.bins, of.copies[cells.units] * cells.sums, model.num_bins
+        )
+        gaps = cells.sums - cells.sizes * (sums / filled)[cells.bins]
+        shared = of.copies[cells.units] * deviations[cells.units] * gaps
+        # The covariance of the difference with the mean residual of each bin.
+        with_mean = np.bincount(cells.bins, shared, model.num_bins) / filled
+        grows = 4 * float(counts @ with_mean**2) / counts.sum()
+        skew += sign * 1.5 * grows / spread**1.5
+    return float(np.clip(skew, -1.0, 1.0))
 
 
 class _Spread(NamedTuple):
@@ -279,7 +300,7 @@ def ends(
     if error == 0:
         return Ends(estimate, estimate, float(estimate == 0), 0.0)
     freedom = float(np.maximum(of.copies, 1.0).sum()) - 1
-    skew = skewness(without, of) if seen > ROUNDING * error**2 else 0.0
+    skew = skewness(first, second, without, of) if seen > ROUNDING * error**2 else 0.0
     z = float(special.stdtrit(freedom, (1 + level) / 2))
 
     def reach(skew: float) -> float:

@@ -167,14 +167,18 @@ def bayesian_expected_calibration_error(
     With many examples the draws converge to the ECE. If the decisions are calibrated to
     within the sampling noise, the draws are above the true error, as the ECE is.
 
+    The posterior is that of independent examples. It takes no `clusters`, because it
+    has no model of how the examples of a cluster depend on each other: of several
+    answers to one question it is too narrow. `calibration_error_interval` takes
+    clusters.
+
     Args:
       num_bins: number M of even bins.
       logits: logits of the same shape, instead of `probabilities`.
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       labels_true: integer class labels in [0, K), shape [...].
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       num_ece_samples: number of draws.
       prior_alpha: concentration of each of the 2M cells of the prior, positive; by
         default 1 / (2M), so that the prior has the weight of one example.
@@ -188,13 +192,11 @@ def bayesian_expected_calibration_error(
         posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
@@ -281,6 +283,9 @@ def probability_of_lower_calibration_error(
     although both are calibrated. So do not choose between models by this number:
     `calibration_error_difference` takes the noise out of both errors, and tests the
     difference on the same examples.
+
+    The draws must be those of independent examples, as those of
+    `bayesian_expected_calibration_error` are; so there are no `clusters` here.
 
     Args:
       samples_a: draws of the error of model a, finite, shape [S_a], such as the result

@@ -89,21 +89,18 @@ def bin_statistics(
       class_conditional: whether every class is a group with bins of its own.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -298,31 +295,22 @@ def general_calibration_error(
       norm: "l1", "l2" or "max". Required.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
-      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
-        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
-        pooled; where every class is a group, each label has bins of its own.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -394,14 +382,12 @@ def compute_all_metrics(
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,

@@ -95,23 +95,15 @@ def static_calibration_error(
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
-        None means False: P(class 0) counts as well.
-      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
-        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
-        pooled; where every class is a group, each label has bins of its own.
+      positive_class: of two classes, whether to score P(class 1) alone; None means
+        False.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -213,26 +205,19 @@ def adaptive_calibration_error(
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
-        None means False: P(class 0) counts as well.
-      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
-        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
-        pooled; where every class is a group, each label has bins of its own.
+      positive_class: of two classes, whether to score P(class 1) alone; None means
+        False.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -338,26 +323,19 @@ def thresholded_adaptive_calibration_error(
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) alone with `label == 1`.
-        None means False: P(class 0) counts as well.
-      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
-        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
-        pooled; where every class is a group, each label has bins of its own.
+      positive_class: of two classes, whether to score P(class 1) alone; None means
+        False.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
-        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
-        result is then `GroupValues(values, worst, weights)`: the value of each group
-        (NaN for an empty one), the worst value, and the weight of each group; `names`
-        has the groups in this order.
-      num_groups: number of groups; by default that of the distinct values of `groups`.
-        Required for tensors.
+        booleans. The result is then `GroupValues` (conventions.md#groups).
+      num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.

@@ -83,8 +83,8 @@ def calibration_error_difference(
     cluster) at a time, of both models. It is at least that of the noise alone, and is
     enlarged by what few outcomes may hide: as in Wilson's interval, each bin gets 3.8
     examples more with the variance of the forecasts, and a part of 1.9 that contradict
-    them. With t the quantile of Student's distribution and g the skewness of the
-    jackknife's values,
+    them. With t the quantile of Student's distribution and g the skewness of d, with
+    which s grows with d,
 
       ends = d - (t + max(-g, 0) (2 t^2 + 1) / 6) s
              d + (t + max(g, 0) (2 t^2 + 1) / 6) s
@@ -114,9 +114,8 @@ def calibration_error_difference(
         labels. A weight counts as a number of examples; if the positive weights are
         less than 1 on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       clusters: id of the cluster of each example, integers or strings of the shape of
         the labels: examples of a cluster may depend on each other in any way.
 

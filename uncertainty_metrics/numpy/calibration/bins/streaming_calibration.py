@@ -43,11 +43,12 @@ class GeneralCalibrationError:
       norm: "l1", "l2" or "max". Required.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
-      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      datapoints_per_bin: Only for "adaptive": number of examples in a bin, instead of
+        `num_bins`.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means False,
-        with a warning if the predictions are one column, P(class 1).
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means False, with a warning for one column
+        (conventions.md#two-classes).
 
     Attributes:
       counts: total weight in each bin, shape [bins], or [K, bins] where every class is
@@ -131,10 +132,8 @@ class GeneralCalibrationError:
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
           probs: another name for `probabilities`.
-          labels_predicted: decided class of each example, shape of the labels; by
-            default the argmax.
-          sample_weight: weight of each example, finite and >= 0, broadcastable to the
-            labels.
+          labels_predicted: decided class of each example [...]; by default the argmax.
+          sample_weight: weight of each example, >= 0, broadcastable to the labels.
 
         Raises:
           ValueError: an argument is not as described.

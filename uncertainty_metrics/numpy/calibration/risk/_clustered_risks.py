@@ -21,7 +21,7 @@ from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
     Rows,
 )
 
-# An end is searched so many times twice as far away, before it counts as infinite.
+# An end is searched this many times twice as far away, before it counts as infinite.
 _MAX_DOUBLINGS = 40
 # The last step of a search, relative to the first.
 _LAST_STEP = 1e-8

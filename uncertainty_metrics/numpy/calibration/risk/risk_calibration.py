@@ -70,11 +70,15 @@ def _read(
         probs=probs,
         sample_weight=sample_weight,
         ignore_index=ignore_index,
+        clusters=clusters,
     )
     if clusters is None:
         return _Risks(_pooled_scores.of_class_1(data)[0], None, None)
     examples = _pooled_scores.examples_of_class_1(data)
-    return _Risks(*_pooled_scores.in_clusters(examples, clusters))
+    of_examples = examples.clusters
+    assert of_examples is not None
+    cells, rows = _pooled_scores.in_clusters(examples, of_examples)
+    return _Risks(cells, rows, of_examples.number)
 
 
 def _with_clusters(result: _Result, risks: _Risks) -> _Result:
@@ -122,6 +126,24 @@ def calibration_intercept(
     intercept. A model with an intercept of 0 may still be miscalibrated: see
     `calibration_slope`.
 
+    This is for independent examples. With `clusters` the interval contains every a at
+    which the sum of the scores s_c of the C clusters, s_c = sum of (y - q) over the
+    examples of cluster c, is not further from 0 than chance explains:
+
+      abs(sum_c s_c) <= t sqrt(V),  V = max(S, R sum of q (1 - q))
+      S = (C - 1) / C sum_c (s_c / (1 - h_c))^2
+      R = sum_c s_c^2 / sum of (y - q)^2
+
+    Here t is the quantile of Student's distribution with C - 1 degrees of freedom, and
+    h_c is the share of cluster c in the sum of q (1 - q). S is the sandwich of the
+    clusters' scores, without each cluster's own influence as in a jackknife. With few
+    events the s_c may be alike by chance; the second term of V is for them. The p-value
+    is that of the same test of a = 0. With fewer than eight clusters no interval of 95%
+    is bounded. If each cluster holds one example, the result is that without clusters.
+    In simulations (`studies/cluster_coverage_risk.py`) with 50 clusters of 1 to 50
+    examples and correlations of 0 to 0.9, 95% intervals held the truth in 94.8% to
+    98.2% of data sets.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -133,15 +155,14 @@ def calibration_intercept(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
       <= upper, in log-odds; 0 is calibrated. If no example has label 1, the estimate
       and the lower end are -inf. If all examples have label 1, the estimate and the
-      upper end are inf. The other end is finite in both cases.
+      upper end are inf. The other end is finite in both cases, unless there are few
+      clusters. With clusters the result has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described.
@@ -156,6 +177,9 @@ def calibration_intercept(
       Cox (1958), Two Further Applications of a Model for Binary Regression. Miller,
       Hui and Tierney (1991), Validation Techniques for Logistic Regression Models. Van
       Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
+      Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear
+      Models.
+      Cameron and Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
     """
     level = _checks.open_unit("level", level)
     risks = _read(
@@ -204,6 +228,14 @@ def calibration_slope(
     new data is. A model with a slope of 1 may still be miscalibrated: all its risks may
     be too low, which `calibration_intercept` shows.
 
+    This is for independent examples. With `clusters` interval and p-value are those of
+    `calibration_intercept` with clusters, for the scores (y - q) (z - m) in place of y
+    - q: z are the log-odds of p, m is their mean with weights q (1 - q), and q has the
+    best a for each b. The variances are sums of q (1 - q) (z - m)^2, and h_c is the
+    share of cluster c in this sum. In simulations (`studies/cluster_coverage_risk.py`)
+    with 50 clusters of 1 to 50 examples and correlations of 0 to 0.9, 95% intervals
+    held the truth in 95.2% to 98.8% of data sets.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -215,16 +247,15 @@ def calibration_slope(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
       <= upper; 1 is calibrated. If a threshold on the risks separates the labels, the
       likelihood has no maximum (both labels may occur at the threshold itself). The
       estimate and the upper end are then inf; or, if the events have the lower risks,
-      the estimate and the lower end are -inf.
+      the estimate and the lower end are -inf. With clusters the result has
+      `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described; all risks are the same; one of the
@@ -242,6 +273,9 @@ def calibration_slope(
       Cox (1958), Two Further Applications of a Model for Binary Regression. Miller,
       Hui and Tierney (1991), Validation Techniques for Logistic Regression Models. Van
       Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
+      Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear
+      Models.
+      Cameron and Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
     """
     level = _checks.open_unit("level", level)
     risks = _read(
@@ -315,6 +349,14 @@ def observed_expected_ratio(
     the more often the interval holds 1. The test that O and E agree, with the variance
     sum p (1 - p), is the p-value of `calibration_intercept`.
 
+    This is for independent examples. With `clusters` the interval is that of
+    `calibration_intercept` with clusters, for the scores y - ratio p in place of y - q:
+    h_c is the share of cluster c in E, and ratio E (1 - ratio E / n) stands for the sum
+    of q (1 - q). It ends at n / E at most. In simulations
+    (`studies/cluster_coverage_risk.py`) with 50 clusters of 1 to 50 examples and
+    correlations of 0 to 0.9, 95% intervals held the truth in 95.2% to 99.5% of data
+    sets.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -326,12 +368,11 @@ def observed_expected_ratio(
         labels. A weight counts as a number of examples: larger weights make the
         interval narrower.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
-      `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
+      `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated. With
+      clusters it has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described, or P(class 1) is 0 for all examples,
@@ -346,6 +387,9 @@ def observed_expected_ratio(
     References:
       Debray et al. (2017), A Guide to Systematic Review and Meta-Analysis of Prediction
       Model Performance.
+      Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear
+      Models.
+      Cameron and Miller (2015), A Practitioner's Guide to Cluster-Robust Inference.
     """
     level = _checks.open_unit("level", level)
     risks = _read(
@@ -429,22 +473,25 @@ def integrated_calibration_index(
     is above 0 in finite data. `bootstrap` gives an interval; for a calibrated model it
     does not contain the true value 0, for the same reason.
 
+    The index itself is the same for dependent examples. With `clusters` the result says
+    how much they weigh: `design_effect` is the variance of log(f / (1 - f)) by the
+    sandwich of the clusters' scores, on average over the examples, divided by the
+    variance for independent examples. Give `bootstrap` the clusters, too.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
-      calibrated. If all labels are the same, f is this label.
+      calibrated. If all labels are the same, f is this label. With clusters the result
+      has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described.

@@ -22,8 +22,8 @@ from uncertainty_metrics.numpy.calibration.watching._monitored_batches import (
 _BLOCK = 2**14
 # The largest number of points of the path of the e-value that are kept.
 _MOST_POINTS = 512
-# The points of the path in a file are at least so many examples apart: from one example
-# to the next, e-values would tell its score and its outcome.
+# The points of the path in a file are at least this many examples apart: the e-values
+# before and after one example would tell its score and its outcome.
 _STRIDE_OF_FILES = 64
 _MOST_EXAMPLES = 2**53
 # The relative rounding error that sums in a file may have.

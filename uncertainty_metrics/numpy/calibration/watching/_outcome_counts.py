@@ -131,21 +131,24 @@ def two_sided_p_of_weighted(
     normal = 2 * float(special.ndtr(-abs(z)))
     if abs(z) < _NEAR:
         return normal
-    effective = _p_of_effective(scores, weights, excess / weights.sum())
+    size = _wilson.effective_size(weights)
+    effective = p_of_effective(scores, weights, size, excess / weights.sum())
     return max(normal, effective, _p_of_saddlepoint(scores, outcomes, weights, z))
 
 
-def _p_of_effective(scores: np.ndarray, weights: np.ndarray, gap: float) -> float:
-    """Returns the p-value of a gap of unweighted outcomes, whose number is effective,
-    and whose scores are quantiles of the scores.
+def p_of_effective(
+    scores: np.ndarray, weights: np.ndarray, size: float, gap: float
+) -> float:
+    """Returns the p-value of a gap of unweighted outcomes, whose number is `size`,
+    rounded, and whose scores are quantiles of the scores.
     """
-    size = max(1, round(_wilson.effective_size(weights)))
+    number = max(1, round(size))
     order = np.argsort(scores)
     middles = np.cumsum(weights[order]) - weights[order] / 2
-    at = (np.arange(size) + 0.5) / size * weights.sum()
+    at = (np.arange(number) + 0.5) / number * weights.sum()
     quantiles = np.interp(at, middles, scores[order])
-    count = size * gap + quantiles.sum()
-    return two_sided_p(quantiles, float(np.clip(count, 0, size)))
+    count = number * gap + quantiles.sum()
+    return two_sided_p(quantiles, float(np.clip(count, 0, number)))
 
 
 def _p_of_saddlepoint(

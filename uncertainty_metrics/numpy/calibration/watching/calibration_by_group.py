@@ -14,14 +14,20 @@ from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _text_tables, _wilson
+from uncertainty_metrics.numpy._clusters import one_example_each
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
-from uncertainty_metrics.numpy.calibration.watching import _outcome_counts
+from uncertainty_metrics.numpy.calibration.watching import (
+    _clustered_gaps,
+    _outcome_counts,
+)
+from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import (
+    EXACT_BELOW,
+    Scored,
+)
 
 __all__ = ["calibration_by_group"]
 
-# Groups whose number of outcomes has a smaller variance are tested exactly.
-_EXACT_BELOW = 100.0
 # Rounding of effective sizes: those of equal weights are numbers of examples.
 _ROUNDING = 1e-9
 
@@ -67,11 +73,17 @@ class CalibrationByGroup(_tables.Table):
       rows: a `GroupCalibration` for each group.
       level: level of the intervals, in (0, 1).
       min_examples: size from which on a group is tested.
+      num_clusters: the number of clusters; None without clusters.
+      design_effect: that of the mean of (outcome - score) of all examples: its variance
+        divided by the variance that it would have if the examples were independent.
+        None without clusters.
     """
 
     rows: tuple[GroupCalibration, ...]
     level: float
     min_examples: int
+    num_clusters: int | None = None
+    design_effect: float | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -144,6 +156,7 @@ def calibration_by_group(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> CalibrationByGroup:
     """Calibration of each group of examples, and which gaps are more than chance.
 
@@ -183,6 +196,19 @@ def calibration_by_group(
     of errors is discrete: at 5%, from 0.5% to 5.7% of calibrated groups are rejected
     for most expected numbers of errors, and 8.3% where just 3 are expected.
 
+    The intervals and p-values need independent examples, or `clusters=`. With the sums
+    S_c of (y - p) over the n_c examples of cluster c in the group, and C such clusters,
+    t with C - 1 degrees of freedom then tests the gap by the variance
+
+      C / (C - 1) sum_c S_c^2 / n^2
+
+    The interval holds each gap g that passes this test with S_c - g n_c instead of S_c.
+    Of n examples with the design effect D = sum_c S_c^2 / sum (y - p)^2, n / D are as
+    good as independent: the interval is never shorter than Wilson's of so many, and p
+    never smaller than the exact one of so many with the scores of the group. A group of
+    one cluster is not tested. A model that is calibrated had a finding in at most 7% of
+    data sets from 50 clusters on (`studies/cluster_coverage.py`).
+
     A gap of 0 does not show that a group is calibrated: scores that are too high for
     some of its members and too low for others even out. `ece` of the group tells.
 
@@ -203,13 +229,13 @@ def calibration_by_group(
         labels. Sizes are then effective sizes, (sum w)^2 / sum w^2. Equal weights of
         any size change nothing.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       A `CalibrationByGroup`, a sequence of a `GroupCalibration` for each group, sorted
@@ -247,30 +273,55 @@ def calibration_by_group(
         ignore_index=ignore_index,
         correct=correct,
         confidences=confidences,
+        clusters=clusters,
     )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
     scores, outcomes, _ = _scores.scored_rows(examples, spec)
-    scored = _Scored(
+    scored = Scored(
         scores[:, 0].astype(np.float64),
         outcomes[:, 0].astype(np.float64),
         np.ones(len(scores)) if examples.weights is None else examples.weights,
+        examples.clusters,
     )
     columns = _columns(groups, examples.counted)
+    if examples.clusters is not None:
+        columns, scored = _without_copies(columns, scored)
     rows = []
     for size in range(1, depth + 1):
         for names in itertools.combinations(columns, size):
             chosen = {name: columns[name] for name in names}
             rows += _rows(chosen, scored, min_examples, level)
-    return CalibrationByGroup(tuple(_adjusted(rows)), level, min_examples)
+    table = CalibrationByGroup(tuple(_adjusted(rows)), level, min_examples)
+    if examples.clusters is None:
+        return table
+    return dataclasses.replace(
+        table,
+        num_clusters=examples.clusters.number,
+        design_effect=_clustered_gaps.design_effect(scored),
+    )
 
 
-class _Scored(NamedTuple):
-    """Scores, outcomes and weights of the examples, float64 [N]."""
-
-    scores: np.ndarray
-    outcomes: np.ndarray
-    weights: np.ndarray
+def _without_copies(
+    columns: dict[str, GroupColumn], scored: Scored
+) -> tuple[dict[str, GroupColumn], Scored]:
+    """Returns independent examples, one of each cluster, if every cluster holds one
+    example or equally many copies of one; else all examples.
+    """
+    scores, outcomes, weights, clusters = scored
+    assert clusters is not None
+    groups = [column.codes for column in columns.values()]
+    first = one_example_each(clusters, weights, scores, outcomes, *groups)
+    if first is None:
+        return columns, scored
+    first = np.sort(first)
+    if len(first) < len(scores):
+        weights = np.ones(len(scores))
+    columns = {
+        name: column._replace(codes=column.codes[first])
+        for name, column in columns.items()
+    }
+    return columns, Scored(scores[first], outcomes[first], weights[first], None)
 
 
 def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
@@ -298,7 +349,7 @@ def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
 
 
 def _rows(
-    columns: dict[str, GroupColumn], scored: _Scored, min_examples: int, level: float
+    columns: dict[str, GroupColumn], scored: Scored, min_examples: int, level: float
 ) -> list[GroupCalibration]:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
@@ -310,9 +361,15 @@ def _rows(
     effective = mass**2 / np.bincount(index, weights**2, number)
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.bincount(index, weights * scored.outcomes, number) / mass
-    lower, upper = _wilson.interval(outcome, effective, level)
-    are_enough = effective >= min_examples * (1 - _ROUNDING)
-    p_values = _p_values(index, scored, outcome - score, are_enough)
+    tested = effective >= min_examples * (1 - _ROUNDING)
+    if scored.clusters is None:
+        lower, upper = _wilson.interval(outcome, effective, level)
+        lower, upper = lower - score, upper - score
+        p_values = _p_values(index, scored, outcome - score, tested)
+    else:
+        lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
+            index, scored, tested, level
+        )
     rows = []
     for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
         values = {
@@ -327,8 +384,8 @@ def _rows(
                 mean_score=float(score[i]),
                 mean_outcome=float(outcome[i]),
                 gap=float(outcome[i] - score[i]),
-                lower=float(lower[i] - score[i]),
-                upper=float(upper[i] - score[i]),
+                lower=float(lower[i]),
+                upper=float(upper[i]),
                 p_value=float(p_values[i]),
                 adjusted_p_value=np.nan,
             )
@@ -337,7 +394,7 @@ def _rows(
 
 
 def _p_values(
-    index: np.ndarray, scored: _Scored, gaps: np.ndarray, tested: np.ndarray
+    index: np.ndarray, scored: Scored, gaps: np.ndarray, tested: np.ndarray
 ) -> np.ndarray:
     """Returns the p-value of each group; NaN for one that is not tested."""
     from scipy import special
@@ -353,7 +410,7 @@ def _p_values(
     p_values[spread == 0] = np.where(np.abs(gaps[spread == 0]) > 1e-12, 0.0, 1.0)
     p_values[~tested] = np.nan
     # The variance of the number of outcomes, of the effective number of examples.
-    exact = tested & (spread > 0) & (spread * (mass / squares) ** 2 < _EXACT_BELOW)
+    exact = tested & (spread > 0) & (spread * (mass / squares) ** 2 < EXACT_BELOW)
     if not np.any(exact):
         return p_values
     order = np.argsort(index, kind="stable")

@@ -81,15 +81,18 @@ class CalibrationMonitor:
     A million examples take about 1.2 seconds on one core. The memory of a monitor is
     fixed, and batches of any size lead to the same values, except for rounding.
 
+    There are no `clusters`, because examples may depend on earlier ones: the hypothesis
+    is about each forecast given the past. Forecasts whose outcomes are known together,
+    such as several answers to one question, do not know each other: pass one of them.
+
     Args:
       alpha: upper bound on the probability of ever having a false alarm, in (0, 1);
         with mode="change", 1 / alpha is a lower bound on the mean number of examples to
         a false alarm.
       mode: "test" or "change".
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions of the first batch are one column, P(class 1), else False;
-        batches of the other form are then refused.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True if the first batch has one column
+        (conventions.md#two-classes); batches of the other form are then refused.
 
     Raises:
       ValueError: an argument is not as described.
@@ -177,10 +180,9 @@ class CalibrationMonitor:
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
           probs: another name for `probabilities`.
-          correct: instead of labels and predictions, whether each answer is right:
-            booleans, or 0 and 1, shape [...].
-          confidences: with `correct`, the probability in [0, 1] that each answer is
-            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+          correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+          confidences: with `correct`, P(right) in [0, 1], [...]
+            (conventions.md#answers).
           pit: instead of all other arguments, PIT values in [0, 1], shape [n] or
             [n, 1]; or intervals of PIT values, a `PITInterval` or a tuple `(lower,
             upper)` of two arrays. Do not pass the values of `quantile_pit`: beyond the

@@ -86,7 +86,7 @@ class _Mesh:
         self.sum = float(self._pairs[0].real.sum())
 
     def split(self, nodes: int) -> None:
-        """Splits each mass over so many nodes, not fewer than before."""
+        """Splits each mass over this many nodes, not fewer than before."""
         self.nodes = nodes
         num_known = len(self._pairs)
         for _ in range(num_known, nodes // 2):

@@ -7,7 +7,7 @@ cell of its grid that holds a score. So the same arithmetic serves both.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy._clusters import (
     Clusters,
-    cluster_codes,
     cluster_sums,
     one_example_each,
 )
@@ -135,23 +134,22 @@ class Rows(NamedTuple):
 
 
 def in_clusters(
-    examples: _examples.Examples, clusters: Any, spec: CalibrationSpec = _CLASS_1
-) -> tuple[Cells, Rows | None, int]:
-    """Returns cells, rows and the number of the clusters. The rows are None if every
-    cluster holds one example, or equally many copies of one; the cells are then those
-    of the independent examples, one of each cluster.
+    examples: _examples.Examples, clusters: Clusters, spec: CalibrationSpec = _CLASS_1
+) -> tuple[Cells, Rows | None]:
+    """Returns cells and rows. The rows are None if every cluster holds one example, or
+    equally many copies of one; the cells are then those of the independent examples,
+    one of each cluster.
 
     Args:
       examples: examples with one score each.
-      clusters: ids, as a public function received them.
+      clusters: the cluster of each example.
       spec: which score that is.
     """
-    of_rows = cluster_codes(clusters, examples.counted.shape, examples.counted)
     ((scores, outcomes, weights),) = _scores.scores_of_groups(examples, spec)
-    first = one_example_each(of_rows, weights, scores, outcomes)
+    first = one_example_each(clusters, weights, scores, outcomes)
     if first is not None:
-        return pooled(scores[first], outcomes[first], None), None, of_rows.number
+        return pooled(scores[first], outcomes[first], None), None
     cells = pooled(scores, outcomes, weights)
     weights = np.ones(len(scores)) if weights is None else weights
     scores, outcomes = scores.astype(np.float64), outcomes.astype(np.float64)
-    return cells, Rows(scores, outcomes, weights, of_rows), of_rows.number
+    return cells, Rows(scores, outcomes, weights, clusters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
@@ -85,14 +84,12 @@ def asymptotic(cells: Cells, statistic: str, value: float) -> float:
     return math.erfc(value / math.sqrt(2))
 
 
-def drawn_statistics(
-    cells: Cells,
-    statistic: Callable[[Cells], float],
-    num_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[float]:
-    """Yields the statistic for outcomes that are drawn from the scores."""
+def drawn_sums(
+    cells: Cells, num_resamples: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yields the outcome sums of cells, [J], for outcomes that are drawn from the
+    scores.
+    """
     counts, scores = cells.weights.astype(np.int64), cells.scores
     for _ in range(num_resamples):
-        hits = rng.binomial(counts, scores).astype(np.float64)
-        yield statistic(dataclasses.replace(cells, outcome_sums=hits))
+        yield rng.binomial(counts, scores).astype(np.float64)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,9 +20,14 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     Norm,
 )
+from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy import _examples, _inputs
-from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
+from uncertainty_metrics.numpy.calibration.bins import (
+    _binning,
+    _simulated_bins,
+)
 from uncertainty_metrics.numpy.calibration.without_bins import (
+    _clustered_test,
     _pooled_scores,
     _pooled_tests,
 )
@@ -36,7 +42,12 @@ Method = Literal["resampling", "asymptotic"]
 _ROUNDING = 1e-12
 
 
-class CalibrationTest(NamedTuple):
+class _CalibrationTest(NamedTuple):
+    statistic: float
+    p_value: float
+
+
+class CalibrationTest(_CalibrationTest, OfClusters):
     """The outcome of a test of calibration.
 
     Attributes:
@@ -44,10 +55,9 @@ class CalibrationTest(NamedTuple):
         abs(z), >= 0.
       p_value: probability that a calibrated model has an error at least as large, in
         [0, 1].
+      num_clusters: as in `OfClusters`.
+      design_effect: that of the mean of (outcome - score); else as in `OfClusters`.
     """
-
-    statistic: float
-    p_value: float
 
 
 def _check_rows(examples: _examples.Examples) -> None:
@@ -101,6 +111,7 @@ def calibration_test(
     progress: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> CalibrationTest:
     """Test of the hypothesis that a model is calibrated.
 
@@ -118,6 +129,13 @@ def calibration_test(
     is calibrated, only that these data do not show the contrary. The error in bins,
     "gce", finds errors that shift the mean of a bin; errors of both signs within a bin
     cancel. The other statistics need no bins.
+
+    The test needs independent examples, or `clusters=`: of calibrated answers to 100
+    questions, ten times each, it rejects most without. With clusters the draws keep the
+    outcomes and flip the signs of (y - p), in whole clusters: the test is then not
+    exact, but close for 50 clusters or more (`studies/cluster_coverage.py`). Where the
+    rarer outcomes are few, p is the larger of this and of a p for outcomes that are
+    drawn from the forecasts, as dependent in clusters as the data are.
 
     The method "asymptotic" takes the limit of many examples instead of draws. There the
     sums of (y - p) up to a score are a Brownian motion B on [0, 1], whose time is the
@@ -143,41 +161,42 @@ def calibration_test(
         `class_conditional`, `norm` and `num_bins` describe. Or a statistic without
         bins, of decisions or of class 1: the calibration errors "ks", "kuiper", "smece"
         and "atb", or "spiegelhalter" (abs(z) of `spiegelhalter_test`).
-      method: "resampling", or for "ks", "kuiper" and "spiegelhalter" "asymptotic".
-      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      method: "resampling", or for "ks", "kuiper" and "spiegelhalter" of independent
+        examples "asymptotic".
+      binning_scheme: Only for "gce": "even" (bins of equal width) or "adaptive" (of
+        equal mass).
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own.
-      norm: "l1", "l2" or "max".
-      num_bins: number of bins. Few bins find small errors of one sign better, many bins
-        find errors that change their sign.
-      num_resamples: number B of data sets that are drawn; p is at least 1 / (1 + B).
-      seed: seed of the draws, all that `np.random.default_rng` takes. None gives new
-        draws in each call.
+      norm: Only for "gce": "l1", "l2" or "max".
+      num_bins: Only for "gce": number of bins. Few bins find small errors of one sign
+        better, many bins find errors that change their sign.
+      num_resamples: Only for "resampling": number B of data sets that are drawn; p is
+        at least 1 / (1 + B).
+      seed: Only for "resampling": seed of the draws, all that `np.random.default_rng`
+        takes. None gives new draws in each call.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
       progress: whether to show a progress bar on stderr (needs tqdm).
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each example: integers or strings,
+        broadcastable to the labels. Only equality of ids matters.
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
       abs(z), >= 0; and the p-value in [0, 1]. A small p-value is evidence against
-      calibration.
+      calibration. With `clusters` it has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described; with `max_prob=False`, the
         probabilities of an example do not sum to 1; or there are too few examples for
-        "asymptotic".
+        "asymptotic", or they are in clusters.
 
     Example:
       >>> import numpy as np
@@ -224,39 +243,57 @@ def calibration_test(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         spec,
     )
-    draws: Iterator[float]
+    num_clusters = None if examples.clusters is None else examples.clusters.number
+    examples = _clustered_test.without_copies(examples)
+    if examples.clusters is not None and method == "asymptotic":
+        expected = "'resampling' with `clusters`: the limit is of independent examples"
+        raise _checks.error("method", expected, "'asymptotic'")
+    pooled: Any  # Statistics of bins, or cells.
+    error: Callable[[Any], float]
     if statistic == "gce":
         if method == "asymptotic":
             raise _pooled_tests.no_limit(statistic)
         if not spec.has_one_score:
             _check_rows(examples)
-        statistics = _binning.bin_statistics(examples, spec)
-        value = _binning.calibration_error(statistics, norm)
-        draws = (
-            _binning.calibration_error(
-                dataclasses.replace(statistics, outcome_sums=sums), norm
-            )
-            for sums in _simulated_bins.calibrated_sums(
-                examples, spec, statistics, num_resamples, rng
-            )
-        )
+        pooled = _binning.bin_statistics(examples, spec)
+        error = functools.partial(_binning.calibration_error, norm=norm)
     else:
-        cells = _one_group(examples, spec)
-        value = _pooled_tests.STATISTICS[statistic](cells)
-        if math.isnan(value):
-            expected = "a score other than 0, 1/2 and 1 for this statistic"
-            raise _checks.error(examples.name, expected, "none", verb="hold")
-        if method == "asymptotic":
-            return CalibrationTest(
-                value, _pooled_tests.asymptotic(cells, statistic, value)
-            )
-        draws = _pooled_tests.drawn_statistics(
-            cells, _pooled_tests.STATISTICS[statistic], num_resamples, rng
-        )
-    num_as_large = 1
-    for draw in _progress.track(draws, num_resamples, progress, "calibration test"):
-        num_as_large += draw >= value - _ROUNDING
-    return CalibrationTest(value, num_as_large / (1 + num_resamples))
+        pooled = _one_group(examples, spec)
+        error = _pooled_tests.STATISTICS[statistic]
+    value = error(pooled)
+    if math.isnan(value):
+        expected = "a score other than 0, 1/2 and 1 for this statistic"
+        raise _checks.error(examples.name, expected, "none", verb="hold")
+    design_effect = 1.0
+    if method == "asymptotic":
+        p_value = _pooled_tests.asymptotic(pooled, statistic, value)
+    else:
+        if examples.clusters is not None:
+            in_clusters = _clustered_test.of_examples(examples, spec, pooled)
+            design_effect = in_clusters.design_effect
+            ways = in_clusters.ways(num_resamples, rng)
+        elif statistic == "gce":
+            ways = [
+                _simulated_bins.calibrated_sums(
+                    examples, spec, pooled, num_resamples, rng
+                )
+            ]
+        else:
+            ways = [_pooled_tests.drawn_sums(pooled, num_resamples, rng)]
+        p_value = 0.0
+        for sums in ways:
+            num_as_large = 1
+            for drawn in _progress.track(
+                sums, num_resamples, progress, "calibration test"
+            ):
+                draw = error(dataclasses.replace(pooled, outcome_sums=drawn))
+                num_as_large += draw >= value - _ROUNDING
+            p_value = max(p_value, num_as_large / (1 + num_resamples))
+    test = CalibrationTest(value, p_value)
+    if num_clusters is not None:
+        test.num_clusters, test.design_effect = num_clusters, design_effect
+    return test

@@ -72,19 +72,13 @@ def kolmogorov_smirnov_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -152,19 +146,13 @@ def kuiper_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -241,19 +229,13 @@ def averaged_two_bin_calibration_error(
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
-      sample_weight: weight of each example, finite and >= 0, broadcastable to the
-        labels.
+      labels_predicted: decided class of each example [...]; by default the argmax.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -327,33 +309,43 @@ def spiegelhalter_test(
     2.2%, instead of up to 8.5% by Normal p-values (`studies/nearly_certain.py`).
     `calibration_test(statistic="spiegelhalter")` draws labels instead.
 
+    This is for independent examples. With `clusters`, of which there are C, let s_c be
+    the sum of (y_i - p_i) (1 - 2 p_i) over the examples of cluster c. Then
+
+      z = sum_c s_c / sqrt(max(C / (C - 1) sum_c s_c^2, R V))
+      R = sum_c s_c^2 / sum_i ((y_i - p_i) (1 - 2 p_i))^2
+
+    and the p-value is that of Student's distribution with C - 1 degrees of freedom. The
+    second term is for data without a surprise, whose s_c are all alike. Few surprises
+    do not tell whether those of a cluster come together. So E is computed as if they
+    did, from sums over clusters of the roots of variances and the cube roots of third
+    cumulants; where this E is below 10, the p-value is at least that of independent
+    clusters whose surprises come together. If each cluster holds one example, the
+    result is that without clusters. In simulations (`studies/cluster_coverage_risk.py`)
+    with 50 clusters of 1 to 50 examples and correlations of 0 to 0.9, at most 3.2% of
+    calibrated models were rejected at 5%.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
-      labels_predicted: decided class of each example, shape of the labels; by default
-        the argmax.
+      labels_predicted: decided class of each example [...]; by default the argmax.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. A weight counts as a number of examples.
       ignore_index: a label whose examples are left out.
-      positive_class: for two classes, True compares P(class 1) with `label == 1`, and
-        False the confidence of the decision with whether it is right. None means True
-        if the predictions are one column, P(class 1), and no `labels_predicted` are
-        given, else False.
-      correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
-      confidences: with `correct`, the probability in [0, 1] that each answer is right,
-        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters. For NumPy functions;
-        tensors take None.
+      positive_class: of two classes, whether to score P(class 1) instead of the
+        decision. None means True for one column (conventions.md#two-classes).
+      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
+        For NumPy functions; tensors take None.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
-      two-sided p-value is in [0, 1]; a small one is evidence against calibration.
+      two-sided p-value is in [0, 1]; a small one is evidence against calibration. With
+      clusters the result has `num_clusters` and `design_effect`, too.
 
     Raises:
       ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
@@ -380,18 +372,19 @@ def spiegelhalter_test(
         ignore_index=ignore_index,
         correct=correct,
         confidences=confidences,
+        clusters=clusters,
     )
     examples, spec = _binning.read(data, spec)
-    if clusters is None:
+    if examples.clusters is None:
         test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(cells(examples, spec)))
     else:
-        pooled, rows, number = _pooled_scores.in_clusters(examples, clusters, spec)
+        pooled, rows = _pooled_scores.in_clusters(examples, examples.clusters, spec)
         if rows is None:
             test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(pooled))
             test.design_effect = 1.0
         else:
             test = _clustered_score.spiegelhalter(pooled, rows)
-        test.num_clusters = number
+        test.num_clusters = examples.clusters.number
     if test.z != test.z:
         name, _ = _checks.predictions(probabilities, logits, probs)
         raise _checks.error(

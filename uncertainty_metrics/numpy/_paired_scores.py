@@ -1,0 +1,134 @@
+"""Means of scores of examples that may depend on each other, and their intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._results import TestedInterval
+from uncertainty_metrics.numpy._clusters import Clusters, cluster_sums
+
+# The jackknife leaves out at most so many groups, one at a time.
+_MAX_GROUPS = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Dependence:
+    """How examples depend on each other: not at all, in clusters, or in time.
+
+    Attributes:
+      clusters: the cluster of each example, or None.
+      block: examples this far apart, or farther, are independent, or None.
+    """
+
+    clusters: Clusters | None = None
+    block: int | None = None
+
+    def draws(
+        self, rng: np.random.Generator, n: int, num_resamples: int
+    ) -> Iterator[np.ndarray]:
+        """Yields how often each of n examples is in a resample, which draws whole
+        clusters, or blocks that start anywhere.
+        """
+        size = self.block or 1
+        for _ in range(num_resamples):
+            if self.clusters is not None:
+                codes, number = self.clusters
+                drawn = rng.integers(number, size=number)
+                yield np.bincount(drawn, minlength=number)[codes]
+            else:
+                starts = rng.integers(n, size=-(-n // size))
+                rows = (starts[:, None] + np.arange(size)).reshape(-1)[:n] % n
+                yield np.bincount(rows, minlength=n)
+
+    def left_out(self, rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
+        """Yields how often each of n examples is in a sample of the jackknife: once,
+        but not at all in the group of examples, clusters or blocks that is left out.
+        """
+        codes, number = np.arange(n) // (self.block or 1), -(-n // (self.block or 1))
+        if self.clusters is not None:
+            codes, number = self.clusters
+        parts = min(number, _MAX_GROUPS)
+        group_of = np.empty(number, np.int64)
+        group_of[rng.permutation(number)] = np.arange(number) % parts
+        for group in range(parts):
+            yield (group_of[codes] != group).astype(np.int64)
+
+
+class Mean(NamedTuple):
+    """A mean with its standard error.
+
+    Attributes:
+      mean: the mean.
+      error: its standard error.
+      freedom: degrees of freedom of Student's distribution.
+    """
+
+    mean: float
+    error: float
+    freedom: float
+
+    def interval(self, level: float) -> TestedInterval:
+        """Returns Student's interval, and the p-value of a mean of 0."""
+        from scipy import special
+
+        if not math.isfinite(self.mean):
+            return TestedInterval(self.mean, self.mean, self.mean, 0.0)
+        half = self.error * float(special.stdtrit(self.freedom, (1 + level) / 2))
+        p_value = float(self.mean == 0)
+        if self.error > 0:
+            distance = abs(self.mean) / self.error
+            p_value = 2 * float(special.stdtr(self.freedom, -distance))
+        return TestedInterval(self.mean - half, self.mean, self.mean + half, p_value)
+
+
+def mean(values: np.ndarray, dependence: Dependence) -> Mean:
+    """Returns the mean of values [n] with its standard error.
+
+    In time it is that of Diebold and Mariano (1995), with the factor of Harvey,
+    Leybourne and Newbold (1997).
+    """
+    n = len(values)
+    average = float(np.mean(values))
+    if not math.isfinite(average):
+        return Mean(average, math.nan, math.inf)
+    deviations = values - average
+    if dependence.clusters is not None:
+        codes, number = dependence.clusters
+        sums = cluster_sums(deviations, codes, number)
+        variance = float(sums @ sums) / n**2 * number / (number - 1)
+        return Mean(average, math.sqrt(variance), number - 1)
+    h = dependence.block or 1
+    variance = _long_run_variance(deviations, h) / n
+    factor = (n + 1 - 2 * h + h * (h - 1) / n) / n
+    return Mean(average, math.sqrt(variance / factor), n - 1)
+
+
+def _long_run_variance(deviations: np.ndarray, block: int) -> float:
+    """Returns the variance of a mean of n values, times n, if values that are `block`
+    apart are independent.
+    """
+    n = len(deviations)
+    # A loop over the lags, each of which is a product of two parts of the series.
+    products = [
+        float(deviations[lag:] @ deviations[: n - lag]) / n for lag in range(block)
+    ]
+    variance = products[0] + 2 * sum(products[1:])
+    if variance > 0 or block == 1:
+        return variance
+    # The sum may be negative by chance; with Bartlett's weights it is not.
+    weights = 1 - np.arange(block) / block
+    return products[0] + 2 * float(weights[1:] @ np.array(products[1:]))
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Returns p-values [n] adjusted by Holm's method for n tests."""
+    order = np.argsort(p_values, kind="stable")
+    steps = (len(p_values) - np.arange(len(p_values))) * p_values[order]
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
