@@ -106,15 +106,12 @@ def test_errors_of_all_classes_take_pairs_of_different_clusters(rng, class_condi
     assert value == pytest.approx(np.mean(expected), abs=1e-14)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_clusters_of_one_example_give_the_value_without_clusters(rng, weighted):
+def test_clusters_of_one_example_give_the_value_without_clusters(rng):
     labels, scores, ids = clustered(rng, 20, error=0.1)
-    weights = rng.uniform(0.5, 2, len(labels)) if weighted else None
     own = rng.permutation(len(ids))
     for function in (um.calibration_error_interval, um.debiased_calibration_error):
-        expected = function(labels, scores, sample_weight=weights)
-        actual = function(labels, scores, sample_weight=weights, clusters=own)
-        assert actual == expected
+        expected = function(labels, scores)
+        assert function(labels, scores, clusters=own) == expected
     interval = um.calibration_error_interval(labels, scores, clusters=own)
     assert interval.num_clusters == len(own)
     assert interval.design_effect == pytest.approx(1)
@@ -144,6 +141,35 @@ def test_rows_doubled_in_their_clusters_change_nothing(rng, scheme, alone):
         **options,
     )
     assert weighted == pytest.approx(expected, abs=1e-12)
+
+
+WITH_WEIGHTS = [
+    um.calibration_error_interval,
+    um.calibration_intercept,
+    um.calibration_slope,
+    um.observed_expected_ratio,
+    um.integrated_calibration_index,
+    um.spiegelhalter_test,
+    um.auroc_interval,
+    um.debiased_calibration_error,
+]
+
+
+@pytest.mark.parametrize("function", WITH_WEIGHTS)
+def test_a_weight_is_a_number_of_copies_in_the_cluster(rng, function):
+    """Also if the cluster holds a single row: its copies depend on each other."""
+    labels, scores, _ = clustered(rng, 20, error=0.1)
+    own = np.arange(len(labels))
+    weights = rng.integers(1, 4, len(own))
+    twice = function(labels, scores, clusters=own, sample_weight=np.full(len(own), 2))
+    np.testing.assert_allclose(twice, function(labels, scores), rtol=1e-9, atol=1e-9)
+    actual = function(labels, scores, clusters=own, sample_weight=weights)
+    rows = np.repeat(own, weights)
+    repeated = function(labels[rows], scores[rows], clusters=rows)
+    np.testing.assert_allclose(actual, repeated, rtol=1e-7, atol=1e-9)
+    if function is not um.debiased_calibration_error:
+        assert twice.design_effect == 2
+        assert actual.design_effect == pytest.approx(repeated.design_effect)
 
 
 def test_order_and_names_of_clusters_do_not_matter(rng):
@@ -224,7 +250,7 @@ def test_bins_of_one_cluster_count_nothing_in_the_estimate():
         )
     assert interval == (0, 0, 1)
     assert interval.num_clusters == 2
-    assert interval.design_effect is None
+    assert interval.design_effect == 30  # Copies of one example.
 
 
 def test_more_bins_than_a_matrix_can_hold_are_refused(rng):
@@ -297,7 +323,7 @@ def test_clusters_of_copies_of_one_example_give_the_test_without_clusters(
         actual = um.calibration_test(*repeated, clusters=own, **options)
         assert actual == expected
         assert actual.num_clusters == len(labels)
-        assert actual.design_effect == 1
+        assert actual.design_effect == times
     assert expected.num_clusters is expected.design_effect is None
 
 

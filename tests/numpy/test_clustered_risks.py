@@ -11,6 +11,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy.conformal import quantile as conformal_quantiles
 
 Z = 4.5  # The limit in standard errors, for any seed.
 NUMBER = 30
@@ -92,7 +93,7 @@ def test_clusters_of_one_example_are_independent_examples(rng, name, copies):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     if name in RESULTS:
         assert found.num_clusters == len(p)
-        assert found.design_effect == 1
+        assert found.design_effect == copies
         assert expected.num_clusters is None
         assert expected.design_effect is None
 
@@ -497,10 +498,14 @@ def exact_quantile(scores, ids, alpha):
 
 
 @pytest.mark.parametrize("alpha", [0.02, 0.1, 0.3, 1 - 0.45, 0.9])
-def test_hierarchical_quantile_has_exact_masses(rng, alpha):
+@pytest.mark.parametrize("ties", [False, True])
+def test_hierarchical_quantile_has_exact_masses(rng, alpha, ties, monkeypatch):
+    monkeypatch.setattr(conformal_quantiles, "_FEW", 8)  # All others are halved.
     for number in (2, 3, 9, 20, 39, 50):
         ids = np.repeat(np.arange(number), rng.integers(1, 8, number))
         scores = rng.permutation(len(ids)).astype(float)
+        if ties:
+            scores = np.where(scores % 5 == 0, np.inf, scores % 4)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = um.conformal.conformal_quantile(scores, alpha, clusters=ids)

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy import _clusters
 
 IDS = np.repeat(np.arange(25), 3)
@@ -32,6 +33,8 @@ def same_partition(codes, ids):
         np.array([f"question {i}" for i in IDS], object),
         np.datetime64("2020-01-01") + IDS,
         np.iinfo(np.int64).max - IDS,
+        np.iinfo(np.uint64).max - IDS.astype(np.uint64),
+        (10 * IDS - 125).astype(np.int8),  # The largest difference is 240.
     ],
     ids=lambda ids: f"{type(ids).__name__} {getattr(ids, 'dtype', '')}",
 )
@@ -81,6 +84,16 @@ def test_a_warning_says_how_few_clusters_there_are():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _clusters.cluster_codes(np.arange(40) % 20, 40)
+
+
+def test_guarantees_that_hold_for_few_clusters_say_so():
+    ids, x = np.arange(40) % 12, np.linspace(0, 1, 40)
+    with pytest.warns(UserWarning, match="12 clusters.*the coverage holds"):
+        um.conformal.conformal_quantile(x, 0.2, clusters=ids)
+    with pytest.warns(UserWarning, match="12 clusters.*the guarantee holds"):
+        um.threshold_at_risk(
+            risk=0.2, delta=0.1, correct=x > 0.1, confidences=x, clusters=ids
+        )
 
 
 def test_sums_are_those_of_a_loop():

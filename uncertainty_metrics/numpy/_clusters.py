@@ -6,6 +6,8 @@ the one that flips the signs of whole clusters.
 
 from __future__ import annotations
 
+import collections
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,8 +16,11 @@ import numpy as np
 from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics.numpy import _missing
 
-# The formulas are those of many clusters; with fewer than this a warning is given.
+# Most formulas are those of many clusters; with fewer than this a warning is given.
 FEW_CLUSTERS = 20
+_IF_FEW = "intervals may be too short and p-values too small"
+# Copies are looked for in this number of rows before they are looked for in all.
+_FIRST_ROWS = 2**12
 # The size of the largest temporary arrays.
 _BLOCK = 2**22
 
@@ -33,7 +38,10 @@ class Clusters(NamedTuple):
 
 
 def cluster_codes(
-    clusters: Any, shape: int | tuple[int, ...], counted: np.ndarray | None = None
+    clusters: Any,
+    shape: int | tuple[int, ...],
+    counted: np.ndarray | None = None,
+    if_few: str = _IF_FEW,
 ) -> Clusters:
     """Returns the cluster of each example. Fewer than 20 clusters give a warning.
 
@@ -43,6 +51,7 @@ def cluster_codes(
       shape: the number of examples, or the shape of the labels, to which the ids are
         then broadcast.
       counted: boolean, of the shape; examples without it are left out. None for all.
+      if_few: what the warning says about fewer than 20 clusters.
 
     Raises:
       ValueError: there are fewer or more ids than examples, an id is missing, there are
@@ -61,8 +70,7 @@ def cluster_codes(
         raise _checks.error("clusters", "at least two ids", number, verb="hold")
     if number < FEW_CLUSTERS:
         _user_warnings.warn(
-            f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, intervals "
-            "may be too short and p-values too small."
+            f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, {if_few}."
         )
     return Clusters(codes, number)
 
@@ -90,17 +98,27 @@ def one_example_each(
       weights: weight of each row, a number of copies, float64 [N]; None for ones.
       *columns: all that is known of each row, [N].
     """
-    copies = np.bincount(clusters.codes, weights, clusters.number)
-    if np.ptp(copies) > 0:
+    codes, number = clusters
+    if np.ptp(np.bincount(codes, weights, number)) > 0:
         return None
-    rows = np.arange(len(clusters.codes))
-    first = np.empty(clusters.number, np.int64)
-    first[clusters.codes[::-1]] = rows[::-1]
-    if len(rows) > clusters.number and any(
-        np.any(column != column[first][clusters.codes]) for column in columns
-    ):
-        return None
+    first = np.empty(number, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    if len(codes) > number:
+        for rows in (slice(_FIRST_ROWS), slice(None)):
+            same = first[codes[rows]]
+            if any(np.any(column[rows] != column[same]) for column in columns):
+                return None
     return first
+
+
+def examples_each(clusters: Clusters, weights: np.ndarray | None) -> float:
+    """Returns the mean number of examples of a cluster: the design effect if they are
+    copies of one example. Weights [N] count as numbers of examples if they are larger.
+    """
+    size = float(len(clusters.codes))
+    if weights is not None:
+        size = max(size, float(weights.sum()))
+    return size / clusters.number
 
 
 def flipped_signs(
@@ -148,38 +166,51 @@ def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
     raise _wrong_type(str(ids.dtype))
 
 
-def _codes_of_integers(ids: np.ndarray) -> tuple[np.ndarray, int]:
-    if len(ids) == 0:
-        return np.zeros(0, np.int64), 0
-    lowest, highest = int(ids.min()), int(ids.max())
-    if highest - lowest < 4 * len(ids):  # A table of all ids is faster than sorting.
-        places = (ids - ids.dtype.type(lowest)).astype(np.int64)
-        occurs = np.zeros(highest - lowest + 1, bool)
+def distinct_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distinct integers, ascending, and the place of each value [N] among
+    them.
+    """
+    if len(values) == 0:
+        return values, np.zeros(0, np.int64)
+    lowest, highest = values.min(), values.max()
+    length = int(highest) - int(lowest) + 1
+    if length <= 4 * len(values):  # A table is faster than sorting.
+        # Differences in int64, where those of small types would overflow.
+        offset = lowest.astype(np.int64)
+        places = values.astype(np.int64, copy=False) - offset
+        occurs = np.zeros(length, bool)
         occurs[places] = True
-        codes = np.cumsum(occurs) - 1
-        return codes[places], int(codes[-1]) + 1
-    distinct, codes = np.unique(ids, return_inverse=True)
-    return codes.reshape(-1), len(distinct)
+        distinct = np.flatnonzero(occurs)
+        if len(distinct) < length:
+            places = (np.cumsum(occurs) - 1)[places]
+        return (distinct + offset).astype(values.dtype), places
+    distinct, places = np.unique(values, return_inverse=True)
+    return distinct, places.reshape(-1)
+
+
+def _codes_of_integers(ids: np.ndarray) -> tuple[np.ndarray, int]:
+    distinct, codes = distinct_integers(ids)
+    return codes, len(distinct)
 
 
 def _codes_of_objects(ids: list[Any]) -> tuple[np.ndarray, int]:
     """Returns the code of each id in the order of their first examples, by a dict: the
     checks look at distinct ids only.
     """
+    code_of: dict[Any, int] = collections.defaultdict(itertools.count().__next__)
     try:
-        distinct = list(dict.fromkeys(ids))
+        codes = np.fromiter(map(code_of.__getitem__, ids), np.int64, len(ids))
     except TypeError:  # Unhashable, such as a list.
         raise _wrong_type("ids that have no hash") from None
-    for value in distinct:
+    kinds = set(map(type, code_of))
+    for value in code_of if kinds - {str} else ():
         if _missing.is_missing(value):
             raise _missing_id(repr(value))
-    kinds = {str if isinstance(value, str) else type(value) for value in distinct}
+    kinds = {str if issubclass(kind, str) else kind for kind in kinds}
     integers = (bool, int, np.bool_, np.integer)
     if len(kinds - {str}) > 0 and not all(issubclass(k, integers) for k in kinds):
         raise _wrong_type(", ".join(sorted(kind.__name__ for kind in kinds)))
-    code_of = {value: code for code, value in enumerate(distinct)}
-    codes = np.fromiter(map(code_of.__getitem__, ids), np.int64, len(ids))
-    return codes, len(distinct)
+    return codes, len(code_of)
 
 
 def _missing_id(received: str) -> ValueError:

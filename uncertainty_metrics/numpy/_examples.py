@@ -84,11 +84,6 @@ class Examples:
         return self.predictions.shape[1] if self.places is None else self.places.number
 
     @property
-    def are_independent(self) -> bool:
-        """Whether there are no clusters, or each is a single example."""
-        return self.clusters is None or self.clusters.number == len(self.labels)
-
-    @property
     def dtype(self) -> np.dtype:
         """The type of the probabilities."""
         return np.dtype(float) if self.name == "logits" else self.predictions.dtype
@@ -168,6 +163,23 @@ class Examples:
             places=places and places._replace(index=places.index[rows]),
             place=None,
         )
+
+    def without_copies(self) -> Examples:
+        """Returns independent examples, one of each cluster, if every cluster holds one
+        example or equally many copies of one; else these examples. A weight is a number
+        of copies.
+        """
+        if self.clusters is None:
+            return self
+        columns = [self.labels, *self.predictions.T]
+        if self.predicted is not None:
+            columns.append(self.predicted)
+        first = _clusters.one_example_each(self.clusters, self.weights, *columns)
+        if first is None:
+            return self
+        if len(first) == len(self.labels):
+            return dataclasses.replace(self, weights=None, clusters=None)
+        return dataclasses.replace(self.at(np.sort(first)), weights=None)
 
     def weighted(self, weights: np.ndarray | None) -> Examples:
         """Returns the examples with other weights; `counted` is True for all."""

@@ -23,6 +23,7 @@ from uncertainty_metrics.numpy._clusters import (
     Clusters,
     cluster_codes,
     cluster_sums,
+    examples_each,
     one_example_each,
 )
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
@@ -244,8 +245,9 @@ def _read(
     ignore_index: int | None,
     clusters: ArrayLike | None,
     **scores: ArrayLike,
-) -> tuple[list[_Placements], int | None]:
-    """Returns the placements of the scores by their names, and the number of clusters.
+) -> tuple[list[_Placements], tuple[int, float] | None]:
+    """Returns the placements of the scores by their names, and the number of clusters
+    with the mean number of examples of one; None without clusters.
     If each cluster holds one example, the placements are those of independent examples.
 
     Raises:
@@ -261,16 +263,16 @@ def _read(
     for label, members in enumerate((~outcomes, outcomes)):
         if not np.any(members):
             raise _checks.error("labels", f"{label} for at least one example", "none")
-    columns, of_examples, number = [values for values, _, _, _ in read], None, None
+    columns, of_examples, of_clusters = [found[0] for found in read], None, None
     if clusters is not None:
         of_examples = cluster_codes(clusters, place.shape, place.counted)
-        number = of_examples.number
+        of_clusters = of_examples.number, examples_each(of_examples, weights)
         first = one_example_each(of_examples, weights, outcomes, *columns)
         if first is not None:
             columns, of_examples = [values[first] for values in columns], None
             outcomes, weights = outcomes[first], None
     found = [_placements(each, outcomes, weights, of_examples) for each in columns]
-    return found, number
+    return found, of_clusters
 
 
 def _relative_variance(placements: _Placements) -> float:
@@ -388,10 +390,10 @@ def auroc_interval(
       Curve Data.
     """
     level = _checks.open_unit("level", level)
-    (placements,), number = _read(
+    (placements,), of_clusters = _read(
         labels, sample_weight, ignore_index, clusters, scores=scores
     )
-    return _with_clusters(_interval(placements, level), placements, number)
+    return _with_clusters(_interval(placements, level), placements, of_clusters)
 
 
 def _interval(placements: _Placements, level: float) -> AUROCInterval:
@@ -407,12 +409,14 @@ def _interval(placements: _Placements, level: float) -> AUROCInterval:
 
 
 def _with_clusters(
-    interval: _Interval, placements: _Placements, number: int | None
+    interval: _Interval,
+    placements: _Placements,
+    of_clusters: tuple[int, float] | None,
 ) -> _Interval:
-    if number is not None:
-        independent = placements.clusters is None
-        interval.num_clusters = number
-        interval.design_effect = 1.0 if independent else placements.design_effect
+    if of_clusters is not None:
+        interval.num_clusters, interval.design_effect = of_clusters
+        if placements.clusters is not None:
+            interval.design_effect = placements.design_effect
     return interval
 
 
@@ -510,14 +514,14 @@ def auroc_difference(
       Obuchowski (1997), Nonparametric Analysis of Clustered ROC Curve Data.
     """
     level = _checks.open_unit("level", level)
-    (first, second), number = _read(
+    (first, second), of_clusters = _read(
         *(labels, sample_weight, ignore_index, clusters),
         scores_1=scores_1,
         scores_2=scores_2,
     )
     differences = dataclasses.replace(first, values=first.values - second.values)
     interval = _difference(first, second, differences, level)
-    return _with_clusters(interval, differences, number)
+    return _with_clusters(interval, differences, of_clusters)
 
 
 def _difference(

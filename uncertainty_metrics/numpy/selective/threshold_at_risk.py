@@ -152,7 +152,8 @@ def threshold_at_risk(
     if sample_weight is not None:
         raise _checks.error("sample_weight", "None with `delta`", "weights")
     if clusters is not None:
-        of_examples = cluster_codes(clusters, shape, counted)
+        few = "the guarantee holds, but hardly any decision may be allowed"
+        of_examples = cluster_codes(clusters, shape, counted, few)
         first = one_example_each(of_examples, None, scores, outcomes)
         if first is None:
             return _guaranteed_in_clusters(

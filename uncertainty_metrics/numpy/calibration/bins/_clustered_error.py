@@ -19,7 +19,11 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _examples
-from uncertainty_metrics.numpy._clusters import Clusters, cluster_sums
+from uncertainty_metrics.numpy._clusters import (
+    Clusters,
+    cluster_sums,
+    distinct_integers,
+)
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _error_interval,
@@ -60,10 +64,20 @@ def debiased_square(
     is_plain = spec.has_one_score and spec.threshold == 0
     is_plain &= spec.datapoints_per_bin is None and len(statistics.counts) == 1
     if is_plain and spec.num_bins <= MAX_BINS:  # A sort of all pairs takes longer.
-        parts = _Parts(examples, clusters, spec)
+        [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
+        (filled,) = np.nonzero(statistics.counts[0])
+        if spec.binning_scheme == "even":
+            filled = np.arange(spec.num_bins)
+            bins = _binning.even_index(scores, spec.num_bins)
+        else:
+            uppers = statistics.edges[0, filled[:-1] + 1]
+            bins = _binning.index_between(uppers, scores)
+        parts = _Parts(scores, outcomes, weights, clusters, bins, len(filled))
         own, own_masses = parts.squares()
+        gaps = statistics.outcome_sums - statistics.score_sums
         return _mean_square(
-            parts.sums[:1], parts.sums[1:2], own[None], own_masses[None]
+            *(statistics.counts[:, filled], gaps[:, filled]),
+            *(own[None], own_masses[None]),
         )
     scored = _simulated_bins.entries(examples, spec, statistics)
     cells = scored.cells
@@ -73,11 +87,10 @@ def debiased_square(
     residuals = masses * (scored.outcomes - scored.scores)
     codes = np.broadcast_to(clusters.codes[:, None], cells.shape)
     # The cells of a cluster that hold examples, in one column for all clusters.
-    pairs, part = np.unique(
-        codes.reshape(-1) * (scored.num_cells + 1) + cells.reshape(-1),
-        return_inverse=True,
+    pairs, part = distinct_integers(
+        codes.reshape(-1) * (scored.num_cells + 1) + cells.reshape(-1)
     )
-    part, bins = part.reshape(-1), pairs % (scored.num_cells + 1)
+    bins = pairs % (scored.num_cells + 1)
 
     def squares(values: np.ndarray) -> np.ndarray:
         of_parts = cluster_sums(values.reshape(-1), part, len(pairs))
@@ -105,31 +118,34 @@ def _mean_square(
 class _Parts:
     """The sums S_cb and N_cb of the parts of clusters in bins, in blocks of clusters.
 
-    Attributes:
-      sums: float64 [4, bins] of the bins that hold examples: N_b, S_b, and the sums of
-        U^2 and of p (1 - p).
+    Args:
+      scores: [N].
+      outcomes: boolean [N].
+      weights: float64 [N], or None for ones.
+      clusters: the cluster of each example.
+      bins: the bin of each example, integers [N].
+      num_bins: number of bins.
     """
 
     def __init__(
         self,
-        examples: _examples.Examples,
+        scores: np.ndarray,
+        outcomes: np.ndarray,
+        weights: np.ndarray | None,
         clusters: Clusters,
-        spec: CalibrationSpec,
+        bins: np.ndarray,
+        num_bins: int,
     ) -> None:
-        [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
-        self.sums, largest = _error_interval.of_scores(scores, outcomes, weights, spec)
-        if scores.dtype.itemsize < 4:
-            scores = scores.astype(np.float32)
-        self._bins = _binning.index_between(largest[:-1], scores)
-        residuals = outcomes - scores.astype(np.float64)
+        residuals = outcomes - scores.astype(np.float64, copy=False)
         self._residuals = residuals if weights is None else weights * residuals
         self._masses = weights
         self._clusters = clusters
+        self._bins, self._num_bins = bins, num_bins
         self._whole: tuple[np.ndarray, np.ndarray] | None = None
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the sums over clusters of S_cb^2 and of N_cb^2, each [bins]."""
-        own, own_masses = np.zeros((2, self.sums.shape[1]))
+        own, own_masses = np.zeros((2, self._num_bins))
         for sums, sizes in self.blocks():
             own += np.einsum("cb,cb->b", sums, sums)
             own_masses += np.einsum("cb,cb->b", sizes, sizes)
@@ -137,7 +153,7 @@ class _Parts:
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yields S_cb and N_cb of blocks of clusters, each float64 [clusters, bins]."""
-        number, bins = self._clusters.number, self.sums.shape[1]
+        number, bins = self._clusters.number, self._num_bins
         at_once, step = max(1, _BLOCK // bins), max(1, _SMALL_BLOCK // bins)
         for start in range(0, number, at_once):
             sums, sizes = self._whole or self._block(
@@ -155,7 +171,7 @@ class _Parts:
             rows = (codes >= start) & (codes < stop)
             codes, bins, residuals = codes[rows] - start, bins[rows], residuals[rows]
             masses = None if masses is None else masses[rows]
-        shape = stop - start, self.sums.shape[1]
+        shape = stop - start, self._num_bins
         cells = codes * shape[1] + bins
         sums, sizes = (
             np.bincount(cells, values, shape[0] * shape[1]).reshape(shape)
@@ -177,14 +193,19 @@ def moments(
     The means of U in the bins have the covariance matrix W, which is that of the sums
     of clusters. `_error_interval.moments_of_sums` has the diagonal of W alone.
     """
-    parts = _Parts(examples, clusters, spec)
+    [(scores, outcomes, weights)] = _scores.scores_of_groups(examples, spec)
+    all_sums, largest = _error_interval.of_scores(scores, outcomes, weights, spec)
+    if scores.dtype.itemsize < 4:
+        scores = scores.astype(np.float32)
+    bins = _binning.index_between(largest[:-1], scores)
+    parts = _Parts(scores, outcomes, weights, clusters, bins, len(largest))
     own, own_masses = parts.squares()
-    all_masses, all_residuals, all_squares, all_forecasts = parts.sums
+    all_masses, all_residuals, all_squares, all_forecasts = all_sums
     # So many clusters of equal size would give the mean of a bin the same variance.
     effective = all_masses**2 / own_masses
     several = effective > _SEVERAL
     if not np.any(several):
-        return None, parts.sums
+        return None, all_sums
     chosen = slice(None) if np.all(several) else several  # A slice copies nothing.
     effective, masses = effective[several], all_masses[several]
     total = all_masses.sum()
@@ -252,7 +273,7 @@ def moments(
         of_forecasts=cumulants(forecasts),
         of_data=cumulants(variances),
     )
-    return found, parts.sums
+    return found, all_sums
 
 
 def _enlargement(num_clusters: float, z: float, level: float) -> float:

@@ -94,10 +94,7 @@ def _cells(model: Binned, of: Units) -> _Cells:
     if of.number == len(of.codes):  # One example a unit.
         order = of.codes
         return _Cells(order, model.bins, of.weights * model.residuals, of.weights)
-    present, cell = np.unique(
-        of.codes * model.num_bins + model.bins, return_inverse=True
-    )
-    cell = cell.reshape(-1)
+    present, cell = _clusters.distinct_integers(of.codes * model.num_bins + model.bins)
     sums = np.bincount(cell, of.weights * model.residuals)
     return _Cells(
         *np.divmod(present, model.num_bins), sums, np.bincount(cell, of.weights)

@@ -15,6 +15,7 @@ from uncertainty_metrics._calibration_spec import (
     BinningScheme,
 )
 from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy import _clusters
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _clustered_error,
@@ -159,8 +160,9 @@ def debiased_calibration_error(
         ),
         spec,
     )
+    examples = examples.without_copies()
     statistics = _binning.bin_statistics(examples, spec)
-    if examples.clusters is None or examples.are_independent:
+    if examples.clusters is None:
         square = _binning.debiased_square(statistics, _unit(examples.weights))
     else:
         square = _clustered_error.debiased_square(
@@ -306,20 +308,21 @@ def calibration_error_interval(
         ),
         spec,
     )
-    unit = _unit(examples.weights)
+    clusters, weights = examples.clusters, examples.weights
+    examples = examples.without_copies()
     if examples.clusters is None:
         sums = _error_interval.of_examples(examples, spec)
-        return _error_interval.interval(sums, unit, level)
+        result = _error_interval.interval(sums, _unit(examples.weights), level)
+        if clusters is not None:
+            result.num_clusters = clusters.number
+            result.design_effect = _clusters.examples_each(clusters, weights)
+        return result
+    _clustered_error.check_bins(num_bins)
     z = _error_interval.quantile(level)
-    if examples.are_independent:
-        sums = _error_interval.of_examples(examples, spec)
-        independent = moments = _error_interval.moments_of_sums(sums, unit, z)
-    else:
-        _clustered_error.check_bins(num_bins)
-        moments, sums = _clustered_error.moments(
-            examples, examples.clusters, spec, z, level
-        )
-        independent = _error_interval.moments_of_sums(sums, unit, z)
+    moments, sums = _clustered_error.moments(
+        examples, examples.clusters, spec, z, level
+    )
+    independent = _error_interval.moments_of_sums(sums, _unit(weights), z)
     result = _error_interval.interval_of_moments(moments, z)
     result.num_clusters = examples.clusters.number
     if moments is not None and independent is not None:

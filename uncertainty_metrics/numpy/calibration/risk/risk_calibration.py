@@ -16,6 +16,7 @@ from uncertainty_metrics._results import (
     OfClusters,
     TestedInterval,
 )
+from uncertainty_metrics.numpy import _clusters
 from uncertainty_metrics.numpy.calibration.risk import (
     _clustered_risks,
     _likelihood_intervals,
@@ -47,11 +48,13 @@ class _Risks(NamedTuple):
       cells: the examples, pooled by P(class 1).
       rows: the examples one by one; None unless they depend on each other in clusters.
       num_clusters: the number of clusters; None without clusters.
+      examples_each: the mean number of examples of a cluster; None without clusters.
     """
 
     cells: Cells
     rows: Rows | None
     num_clusters: int | None
+    examples_each: float | None
 
 
 def _read(
@@ -73,21 +76,22 @@ def _read(
         clusters=clusters,
     )
     if clusters is None:
-        return _Risks(_pooled_scores.of_class_1(data)[0], None, None)
+        return _Risks(_pooled_scores.of_class_1(data)[0], None, None, None)
     examples = _pooled_scores.examples_of_class_1(data)
     of_examples = examples.clusters
     assert of_examples is not None
     cells, rows = _pooled_scores.in_clusters(examples, of_examples)
-    return _Risks(cells, rows, of_examples.number)
+    each = _clusters.examples_each(of_examples, examples.weights)
+    return _Risks(cells, rows, of_examples.number, each)
 
 
 def _with_clusters(result: _Result, risks: _Risks) -> _Result:
-    """Returns the result with the number of clusters; the design effect is 1 if every
-    cluster holds one example.
+    """Returns the result with the number of clusters, and with the design effect if
+    every cluster holds one example, or copies of one.
     """
     result.num_clusters = risks.num_clusters
-    if risks.num_clusters is not None and risks.rows is None:
-        result.design_effect = 1.0
+    if risks.rows is None:
+        result.design_effect = risks.examples_each
     return result
 
 

@@ -7,7 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from uncertainty_metrics.numpy import _wilson
-from uncertainty_metrics.numpy._clusters import Clusters, cluster_sums
+from uncertainty_metrics.numpy._clusters import (
+    Clusters,
+    cluster_sums,
+    distinct_integers,
+)
 from uncertainty_metrics.numpy.calibration.watching import _outcome_counts
 
 # Groups whose number of outcomes has a smaller variance are tested exactly.
@@ -34,8 +38,9 @@ def design_effect(scored: Scored) -> float:
     """Returns the design effect of the mean of (outcome - score) of all examples."""
     residuals = scored.residuals
     apart = float(residuals @ residuals)
-    if scored.clusters is None or apart == 0:
+    if apart == 0:
         return 1.0
+    assert scored.clusters is not None
     return float(np.sum(cluster_sums(residuals, *scored.clusters) ** 2)) / apart
 
 
@@ -55,10 +60,10 @@ def intervals_and_p_values(
     assert scored.clusters is not None
     number = len(tested)
     # A part is the examples of a cluster in a group.
-    parts, of_part = np.unique(
-        index * scored.clusters.number + scored.clusters.codes, return_inverse=True
+    parts, of_part = distinct_integers(
+        index * scored.clusters.number + scored.clusters.codes
     )
-    of_part, group = of_part.reshape(-1), parts // scored.clusters.number
+    group = parts // scored.clusters.number
     residuals, weights = scored.residuals, scored.weights
     sums = cluster_sums(residuals, of_part, len(parts))
     sizes = cluster_sums(weights, of_part, len(parts))

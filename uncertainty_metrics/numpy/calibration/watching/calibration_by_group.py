@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
-from uncertainty_metrics.numpy import _text_tables, _wilson
-from uncertainty_metrics.numpy._clusters import one_example_each
+from uncertainty_metrics.numpy import _clusters, _text_tables, _wilson
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching import (
@@ -283,8 +282,13 @@ def calibration_by_group(
         examples.clusters,
     )
     columns = _columns(groups, examples.counted)
+    design_effect = None
     if examples.clusters is not None:
         columns, scored = _without_copies(columns, scored)
+        if scored.clusters is None:
+            design_effect = _clusters.examples_each(examples.clusters, examples.weights)
+        else:
+            design_effect = _clustered_gaps.design_effect(scored)
     rows = []
     for size in range(1, depth + 1):
         for names in itertools.combinations(columns, size):
@@ -296,7 +300,7 @@ def calibration_by_group(
     return dataclasses.replace(
         table,
         num_clusters=examples.clusters.number,
-        design_effect=_clustered_gaps.design_effect(scored),
+        design_effect=design_effect,
     )
 
 
@@ -309,7 +313,7 @@ def _without_copies(
     scores, outcomes, weights, clusters = scored
     assert clusters is not None
     groups = [column.codes for column in columns.values()]
-    first = one_example_each(clusters, weights, scores, outcomes, *groups)
+    first = _clusters.one_example_each(clusters, weights, scores, outcomes, *groups)
     if first is None:
         return columns, scored
     first = np.sort(first)

@@ -37,19 +37,6 @@ _BLOCK = 2**22
 _DENSE = 2**24
 
 
-def without_copies(examples: _examples.Examples) -> _examples.Examples:
-    """Returns independent examples, one of each cluster, if every cluster holds one
-    example or equally many copies of one; else all examples.
-    """
-    if examples.clusters is None:
-        return examples
-    columns = [examples.labels, *examples.predictions.T]
-    if examples.predicted is not None:
-        columns.append(examples.predicted)
-    first = _clusters.one_example_each(examples.clusters, None, *columns)
-    return examples if first is None else examples.at(np.sort(first))
-
-
 @dataclasses.dataclass(frozen=True)
 class ClusteredOutcomes:
     """The scores of examples in clusters, and the cells whose outcomes are summed.

@@ -21,7 +21,7 @@ from uncertainty_metrics._calibration_spec import (
     Norm,
 )
 from uncertainty_metrics._results import OfClusters
-from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy import _clusters, _examples, _inputs
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _simulated_bins,
@@ -245,8 +245,10 @@ def calibration_test(
         ),
         spec,
     )
-    num_clusters = None if examples.clusters is None else examples.clusters.number
-    examples = _clustered_test.without_copies(examples)
+    of_examples, design_effect = examples.clusters, 1.0
+    if of_examples is not None:
+        design_effect = _clusters.examples_each(of_examples, None)
+    examples = examples.without_copies()
     if examples.clusters is not None and method == "asymptotic":
         expected = "'resampling' with `clusters`: the limit is of independent examples"
         raise _checks.error("method", expected, "'asymptotic'")
@@ -266,7 +268,6 @@ def calibration_test(
     if math.isnan(value):
         expected = "a score other than 0, 1/2 and 1 for this statistic"
         raise _checks.error(examples.name, expected, "none", verb="hold")
-    design_effect = 1.0
     if method == "asymptotic":
         p_value = _pooled_tests.asymptotic(pooled, statistic, value)
     else:
@@ -292,6 +293,6 @@ def calibration_test(
                 num_as_large += draw >= value - _ROUNDING
             p_value = max(p_value, num_as_large / (1 + num_resamples))
     test = CalibrationTest(value, p_value)
-    if num_clusters is not None:
-        test.num_clusters, test.design_effect = num_clusters, design_effect
+    if of_examples is not None:
+        test.num_clusters, test.design_effect = of_examples.number, design_effect
     return test

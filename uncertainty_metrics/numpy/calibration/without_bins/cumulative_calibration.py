@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE, CalibrationSpec
 from uncertainty_metrics._results import SpiegelhalterTest
-from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy import _clusters, _examples
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.without_bins import (
     _clustered_score,
@@ -381,7 +381,9 @@ def spiegelhalter_test(
         pooled, rows = _pooled_scores.in_clusters(examples, examples.clusters, spec)
         if rows is None:
             test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(pooled))
-            test.design_effect = 1.0
+            test.design_effect = _clusters.examples_each(
+                examples.clusters, examples.weights
+            )
         else:
             test = _clustered_score.spiegelhalter(pooled, rows)
         test.num_clusters = examples.clusters.number
