@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy import _clusters, _paired_scores
+from uncertainty_metrics.numpy import _paired_scores, _resamples
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -123,7 +123,7 @@ def test_in_time_it_is_the_test_of_diebold_and_mariano(rng, block):
 
 def test_a_variance_in_time_is_never_negative():
     values = np.tile([1.0, -1.0], 10) + 0.1
-    mean = _paired_scores.mean(values, _paired_scores.Dependence(block=2))
+    mean = _paired_scores.mean(values, _resamples.Dependence(block=2))
     assert mean.error > 0
 
 
@@ -225,27 +225,6 @@ def test_other_metrics_are_resampled_alike(rng):
             other = rows_of(again, "aurc")[row.model]
             nearest = min(abs(other.difference_lower), abs(other.difference_upper))
             assert nearest < 0.05 * width
-
-
-def test_resamples_draw_whole_clusters_and_blocks(rng):
-    ids = rng.integers(30, size=200)
-    codes = np.unique(ids, return_inverse=True)[1]
-    clusters = _clusters.Clusters(codes, codes.max() + 1)
-    dependence = _paired_scores.Dependence(clusters=clusters)
-    for times in (
-        *dependence.draws(rng, 200, 5),
-        *list(dependence.left_out(rng, 200))[:5],
-    ):
-        assert all(len({*times[codes == c]}) == 1 for c in range(codes.max() + 1))
-    blocks = _paired_scores.Dependence(block=10)
-    for times in blocks.draws(rng, 200, 5):
-        assert times.sum() == 200
-        # A block starts or ends at each change of the number of draws.
-        assert np.sum(times != np.roll(times, 1)) <= 40
-    for times in blocks.left_out(rng, 200):
-        assert np.sum(times == 0) == 10
-    plain = next(_paired_scores.Dependence().draws(rng, 200, 1))
-    assert plain.sum() == 200
 
 
 def test_a_label_of_probability_0_makes_a_model_worse_for_sure():

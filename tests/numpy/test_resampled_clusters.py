@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy import _clusters, resampling
+from uncertainty_metrics.numpy import _clusters, _resamples
 
 
 def mean(x):
@@ -20,29 +20,29 @@ def mean(x):
 def test_whole_clusters_are_drawn(rng):
     ids = rng.permutation(np.repeat(np.arange(25), rng.integers(1, 9, 25)))
     clusters = _clusters.cluster_codes(ids, len(ids))
-    kind = resampling._Resampling(len(ids), clusters)
+    kind = _resamples.Dependence(clusters)
     seen = np.zeros(25)
-    for times in kind.draws(rng, 400):
+    for times in kind.draws(rng, len(ids), 400):
         of_clusters = [set(times[ids == c]) for c in range(25)]
         assert all(len(values) == 1 for values in of_clusters)
         drawn = np.array([values.pop() for values in of_clusters])
         assert drawn.sum() == 25
         seen += drawn
     assert np.all(np.abs(seen - 400) < 5.5 * 20)
-    left_out = [np.unique(ids[times == 0]) for times in kind.jackknife(rng)]
+    left_out = [np.unique(ids[times == 0]) for times in kind.jackknife(rng, len(ids))]
     assert sorted(np.concatenate(left_out)) == list(range(25))
     assert len(left_out) == 25
 
 
 @pytest.mark.parametrize(("n", "block"), [(20, 4), (23, 4), (7, 3)])
 def test_blocks_of_consecutive_examples_are_drawn(rng, n, block):
-    kind = resampling._Resampling(n, None, block)
+    kind = _resamples.Dependence(None, block)
     seen = np.zeros(n)
-    for times in kind.draws(rng, 2000):
+    for times in kind.draws(rng, n, 2000):
         assert times.sum() == n
         seen += times
     assert np.all(np.abs(seen - 2000) < 5.5 * np.sqrt(2000 * block))
-    for times in kind.jackknife(rng):
+    for times in kind.jackknife(rng, n):
         (rows,) = np.nonzero(times == 0)
         np.testing.assert_array_equal(np.diff(rows), 1)
         assert len(rows) in (block, block + 1)

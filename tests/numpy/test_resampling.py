@@ -8,7 +8,12 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy import _resampled_metrics, regression, resampling
+from uncertainty_metrics.numpy import (
+    _resampled_metrics,
+    _resamples,
+    regression,
+    resampling,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:The estimate is not in its interval")
 
@@ -295,7 +300,7 @@ def test_ends_agree_with_scipy(method, name, rng):
 
 def test_jackknife_of_groups_has_the_acceleration_of_single_examples(rng):
     n, values = 4000, rng.exponential(size=4000)
-    draws = resampling._resampling(n, clusters=None, block=1).jackknife(rng)
+    draws = _resamples.Dependence().jackknife(rng, n)
     means = np.array([[times @ values / times.sum()] for times in draws])
     assert means.shape == (200, 1)
     expected = np.sum((values - values.mean()) ** 3) / 6
@@ -303,7 +308,7 @@ def test_jackknife_of_groups_has_the_acceleration_of_single_examples(rng):
     # The acceleration is the skewness over 6 sqrt(200), and the skewness of 200 numbers
     # has the error sqrt(6 / 200).
     error = np.sqrt(6 / 200) / 6 / np.sqrt(200)
-    assert abs(resampling._acceleration(means)[0] - expected) < SIGMAS * 2 * error
+    assert abs(_resamples.acceleration(means)[0] - expected) < SIGMAS * 2 * error
 
 
 def test_widths_agree_with_standard_errors(rng):

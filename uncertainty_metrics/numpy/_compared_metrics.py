@@ -22,10 +22,10 @@ from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
 from uncertainty_metrics.numpy import (
     _paired_scores,
     _resampled_metrics,
+    _resamples,
     _wilson,
-    resampling,
 )
-from uncertainty_metrics.numpy._paired_scores import Dependence
+from uncertainty_metrics.numpy._resamples import Dependence
 
 # Errors of one score and one outcome. Noise makes each of them larger but the debiased
 # one, so models are compared by the debiased squared errors of the same scores.
@@ -33,8 +33,6 @@ _DEBIASED = um_np.debiased_calibration_error
 # These errors are those of decisions also if P(class 1) is one column.
 _OF_DECISIONS = (um_np.ece, um_np.rmsce)
 _CALIBRATION = (_DEBIASED, *_OF_DECISIONS, um_np.smooth_calibration_error)
-# Values whose difference is at most this share of the largest value are ties.
-_TIE = 1e-12
 
 
 class Metric(NamedTuple):
@@ -376,9 +374,9 @@ class _Resampled:
             for made in prepared:
                 rng = np.random.default_rng(own_seed)
                 draws = dependence.draws(rng, n, num_resamples)
-                replicates.append(resampling._values(made, draws))
-                left_out = dependence.left_out(rng, n)
-                jackknife.append(resampling._values(made, left_out))
+                replicates.append(_resamples.values_of(made, draws))
+                left_out = dependence.jackknife(rng, n)
+                jackknife.append(_resamples.values_of(made, left_out))
         self._replicates = np.concatenate(replicates, axis=1)
         self._jackknife = np.concatenate(jackknife, axis=1)
         if np.any(np.mean(np.isnan(self._replicates), axis=0) > 0.5):
@@ -408,16 +406,16 @@ class _Resampled:
         levels = np.array([(1 - self._level) / 2, (1 + self._level) / 2])
         rows, left_out = replicates[:, None], jackknife[:, None]
         with np.errstate(all="ignore"):
-            places = resampling._bca_levels(
-                rows, np.array([estimate]), left_out, levels
-            )
-            lower, upper = resampling._quantiles(rows, places)[:, 0]
+            places = _resamples.bca_levels(rows, np.array([estimate]), left_out, levels)
+            lower, upper = _resamples.quantiles(rows, places)[:, 0]
             known = replicates[~np.isnan(replicates)]
-            slope = float(resampling._acceleration(left_out)[0])
+            slope = float(_resamples.acceleration(left_out)[0])
 
         def place(value: float) -> float:
             """Returns the Normal quantile of the share of resamples below a value."""
-            ties = np.abs(known - value) <= _TIE * np.max(np.abs(known), initial=0.0)
+            ties = np.abs(known - value) <= _resamples.TIE * np.max(
+                np.abs(known), initial=0.0
+            )
             below = np.mean((known < value) & ~ties) + np.mean(ties) / 2
             least = 0.5 / len(known)
             return float(special.ndtri(np.clip(below, least, 1 - least)))

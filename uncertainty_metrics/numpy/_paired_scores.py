@@ -2,61 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._results import TestedInterval
-from uncertainty_metrics.numpy._clusters import Clusters, cluster_sums
-
-# The jackknife leaves out at most so many groups, one at a time.
-_MAX_GROUPS = 200
-
-
-@dataclasses.dataclass(frozen=True)
-class Dependence:
-    """How examples depend on each other: not at all, in clusters, or in time.
-
-    Attributes:
-      clusters: the cluster of each example, or None.
-      block: examples this far apart, or farther, are independent, or None.
-    """
-
-    clusters: Clusters | None = None
-    block: int | None = None
-
-    def draws(
-        self, rng: np.random.Generator, n: int, num_resamples: int
-    ) -> Iterator[np.ndarray]:
-        """Yields how often each of n examples is in a resample, which draws whole
-        clusters, or blocks that start anywhere.
-        """
-        size = self.block or 1
-        for _ in range(num_resamples):
-            if self.clusters is not None:
-                codes, number = self.clusters
-                drawn = rng.integers(number, size=number)
-                yield np.bincount(drawn, minlength=number)[codes]
-            else:
-                starts = rng.integers(n, size=-(-n // size))
-                rows = (starts[:, None] + np.arange(size)).reshape(-1)[:n] % n
-                yield np.bincount(rows, minlength=n)
-
-    def left_out(self, rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
-        """Yields how often each of n examples is in a sample of the jackknife: once,
-        but not at all in the group of examples, clusters or blocks that is left out.
-        """
-        codes, number = np.arange(n) // (self.block or 1), -(-n // (self.block or 1))
-        if self.clusters is not None:
-            codes, number = self.clusters
-        parts = min(number, _MAX_GROUPS)
-        group_of = np.empty(number, np.int64)
-        group_of[rng.permutation(number)] = np.arange(number) % parts
-        for group in range(parts):
-            yield (group_of[codes] != group).astype(np.int64)
+from uncertainty_metrics.numpy._clusters import cluster_sums
+from uncertainty_metrics.numpy._resamples import Dependence
 
 
 class Mean(NamedTuple):
@@ -102,7 +55,7 @@ def mean(values: np.ndarray, dependence: Dependence) -> Mean:
         sums = cluster_sums(deviations, codes, number)
         variance = float(sums @ sums) / n**2 * number / (number - 1)
         return Mean(average, math.sqrt(variance), number - 1)
-    h = dependence.block or 1
+    h = dependence.block
     variance = _long_run_variance(deviations, h) / n
     factor = (n + 1 - 2 * h + h * (h - 1) / n) / n
     return Mean(average, math.sqrt(variance / factor), n - 1)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics.numpy import (
-    _clusters,
     _compared_metrics,
     _inputs,
     _paired_scores,
+    _resamples,
     _text_tables,
 )
 from uncertainty_metrics.numpy._compared_metrics import Metric
@@ -362,7 +362,8 @@ def compare(
     chosen = _metrics(metrics, next(iter(models.values())))
     shape = _shape_of_examples(models)
     size = math.prod(shape)
-    dependence, ids = _dependence(clusters, block, shape)
+    dependence = _resamples.dependence(clusters, 1 if block is None else block, shape)
+    ids = _ids(dependence, shape)
     rows: list[ComparedModel] = []
     for metric in chosen:
         compared = _compared_metrics.compared(
@@ -482,27 +483,15 @@ def _default_metrics(model: Mapping[str, Any]) -> tuple[str, ...]:
     return (*scores, ranks, "debiased_calibration_error")
 
 
-def _dependence(
-    clusters: Any, block: Any, shape: tuple[int, ...]
-) -> tuple[_paired_scores.Dependence, Any]:
-    """Returns how the examples depend on each other, and the ids of the clusters or
-    blocks for metrics that are no means over examples.
+def _ids(dependence: _resamples.Dependence, shape: tuple[int, ...]) -> Any:
+    """Returns the ids of the clusters or blocks, for metrics that are no means over
+    examples; None for independent examples.
     """
-    if clusters is not None and block is not None:
-        raise _checks.combination_error(
-            "`clusters` and `block` must not be given together.", ["clusters", "block"]
-        )
-    if clusters is not None:
-        read = _clusters.cluster_codes(clusters, shape)
-        return _paired_scores.Dependence(clusters=read), read.codes.reshape(shape)
-    if block is None:
-        return _paired_scores.Dependence(), None
-    block = _checks.positive_integer("block", block)
-    size = math.prod(shape)
-    if 2 * block > size:
-        raise _checks.error("block", f"at most half of {size} examples", block)
-    ids = (np.arange(size) // block).reshape(shape)
-    return _paired_scores.Dependence(block=block), ids
+    if dependence.clusters is not None:
+        return dependence.clusters.codes.reshape(shape)
+    if dependence.block == 1:
+        return None
+    return (np.arange(math.prod(shape)) // dependence.block).reshape(shape)
 
 
 def _rows(

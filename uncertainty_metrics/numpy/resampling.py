@@ -6,10 +6,9 @@ variation of a metric over resamples estimates its variation over new data.
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +16,12 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _user_warnings, _without_warnings
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval, GroupValues
-from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _threads
-from uncertainty_metrics.numpy._clusters import FEW_CLUSTERS, Clusters, cluster_codes
+from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _resamples
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
 Method = Literal["bca", "percentile"]
 METHODS = get_args(Method)
-# The number of groups of examples that the jackknife leaves out, one at a time.
-_MAX_GROUPS = 200
-# Values whose difference is at most this share of the largest value are ties.
-_TIE = 1e-12
-# The most resamples that threads share, and the most numbers that these hold.
-_SHARED, _SHARED_NUMBERS = 64, 2**19
-# A metric takes about as long as this many passes over its examples.
-_PASSES = 8
 
 
 def _like(result: Any, values: Iterator[float]) -> Any:
@@ -50,112 +40,6 @@ def _like(result: Any, values: Iterator[float]) -> Any:
     return array.reshape(np.shape(result)) if np.ndim(result) > 0 else float(array[0])
 
 
-def _values(
-    metric: _resampled_metrics.Metric, draws: Iterator[np.ndarray]
-) -> np.ndarray:
-    """Returns the numbers of the metric for each draw, [draws, S]; NaN for a number
-    that is undefined or infinite.
-    """
-    size = len(_resampled_metrics.flat(metric.estimate))
-
-    def row(times: np.ndarray) -> np.ndarray:
-        try:
-            values = metric.replicate(times)
-        except ValueError:
-            return np.full(size, np.nan)
-        if len(values) != size:
-            raise _checks.error(
-                "metric",
-                "a function whose result has one shape for all resamples",
-                f"one that returns {size} numbers and {len(values)} numbers",
-            )
-        return values
-
-    def rows_of(drawn: list[np.ndarray]) -> list[np.ndarray]:
-        def of_part(part: slice) -> list[np.ndarray]:
-            return [row(times) for times in drawn[part]]
-
-        parts = _threads.map_rows(of_part, len(drawn), _PASSES * metric.n)
-        return list(itertools.chain.from_iterable(parts))
-
-    at_once = 1
-    if metric.in_threads:
-        at_once = max(1, min(_SHARED, _SHARED_NUMBERS // metric.n))
-    rows: list[np.ndarray] = []
-    while drawn := list(itertools.islice(draws, at_once)):
-        rows += rows_of(drawn)
-    values = np.array(rows)
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-class _Resampling(NamedTuple):
-    """What is drawn: examples, whole clusters, or blocks of consecutive examples.
-
-    Attributes:
-      n: number of examples.
-      clusters: the cluster of each example, or None.
-      block: number of examples of a block; 1 for independent examples.
-      num_clusters: number of clusters, if any were given.
-    """
-
-    n: int
-    clusters: Clusters | None = None
-    block: int = 1
-    num_clusters: int | None = None
-
-    def draws(self, rng: np.random.Generator, number: int) -> Iterator[np.ndarray]:
-        """Yields how often each example is in a resample, int64 [n]."""
-        n, block = self.n, self.block
-        for _ in range(number):
-            if self.clusters is not None:
-                codes, units = self.clusters
-                times = np.bincount(rng.integers(units, size=units), minlength=units)
-                yield times[codes]
-            elif block > 1:  # The first example follows the last one.
-                starts = rng.integers(n, size=-(-n // block))
-                rows = starts[:, None] + np.arange(block)
-                yield np.bincount(rows.reshape(-1)[:n] % n, minlength=n)
-            else:
-                yield np.bincount(rng.integers(n, size=n), minlength=n)
-
-    def jackknife(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yields how often each example is in a sample of the jackknife: once, but not
-        at all in the group of clusters, blocks or examples that is left out.
-        """
-        units, unit_of = self.n, np.arange(self.n)
-        if self.clusters is not None:
-            unit_of, units = self.clusters
-        elif self.block > 1:
-            units = self.n // self.block
-            unit_of = unit_of * units // self.n
-        for group in np.array_split(rng.permutation(units), min(units, _MAX_GROUPS)):
-            times = np.ones(units, np.int64)
-            times[group] = 0
-            yield times[unit_of]
-
-
-def _resampling(n: int, clusters: Any, block: Any) -> _Resampling:
-    """Returns what is drawn, for checked arguments."""
-    block = _checks.positive_integer("block", block)
-    if clusters is not None:
-        if block > 1:
-            message = "Give `clusters` or `block`, not both."
-            raise _checks.combination_error(message, ("clusters", "block"))
-        found = cluster_codes(clusters, n)
-        is_needed = found.number < n
-        return _Resampling(n, found if is_needed else None, 1, found.number)
-    if block > 1:
-        if 2 * block > n:
-            expected = f"at most half the number of examples, {n}"
-            raise _checks.error("block", expected, block)
-        if n // block < FEW_CLUSTERS:
-            _user_warnings.warn(
-                f"There are {n // block} blocks. With fewer than {FEW_CLUSTERS}, "
-                "intervals may be too short."
-            )
-    return _Resampling(n, None, block)
-
-
 def _warn_of_bins(metric: Callable[..., Any], instead: str) -> None:
     """Warns of the bootstrap of a calibration error in bins."""
     if _resampled_metrics.is_binned(metric):
@@ -163,61 +47,6 @@ def _warn_of_bins(metric: Callable[..., Any], instead: str) -> None:
             "The bootstrap of a calibration error in bins has intervals that are too "
             f"high where the error is small. Use `{instead}`."
         )
-
-
-def _scaled(values: np.ndarray) -> np.ndarray:
-    """Returns values [B, S], with each column divided by its largest absolute value."""
-    top = np.nanmax(np.abs(values), axis=0, initial=0.0)
-    return values / np.where(top > 0, top, 1.0)
-
-
-def _acceleration(jackknife: np.ndarray) -> np.ndarray:
-    """Returns how fast the standard error changes with the metric, [S].
-
-    Args:
-      jackknife: the values of the metric without one group of examples, [groups, S].
-    """
-    # Scaling does not change the result; without it cubes and means might overflow.
-    jackknife = _scaled(jackknife)
-    gaps = _scaled(np.nanmean(jackknife, axis=0) - jackknife)
-    squares = np.nansum(gaps**2, axis=0)
-    cubes = np.nansum(gaps**3, axis=0)
-    return cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)
-
-
-def _bca_levels(
-    replicates: np.ndarray,
-    estimate: np.ndarray,
-    jackknife: np.ndarray,
-    levels: np.ndarray,
-) -> np.ndarray:
-    """Returns the levels [2, S] of the quantiles of the replicates [B, S] that correct
-    the bias and the change of the standard error (Efron, 1987).
-    """
-    from scipy import special
-
-    scale = np.nanmax(np.abs(replicates), axis=0, initial=0.0)
-    gaps = replicates - estimate
-    ties = np.abs(gaps) <= _TIE * scale
-    below = np.nansum((gaps < 0) & ~ties, axis=0) + np.sum(ties, axis=0) / 2
-    count = np.maximum(np.sum(~np.isnan(replicates), axis=0), 1)
-    bias = special.ndtri(np.clip(below / count, 0.5 / count, 1 - 0.5 / count))
-    z = bias + special.ndtri(levels)[:, None]
-    slope = np.maximum(1 - _acceleration(jackknife) * z, np.finfo(np.float64).tiny)
-    return special.ndtr(bias + z / slope)
-
-
-def _quantiles(replicates: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Returns the quantiles [2, S] of the replicates [B, S] that are not NaN, linear
-    between the order statistics.
-    """
-    replicates = np.sort(replicates, axis=0)  # NaN last.
-    last = np.maximum(np.sum(~np.isnan(replicates), axis=0) - 1, 0)
-    position = levels * last
-    index = np.minimum(position.astype(np.int64), np.maximum(last - 1, 0))
-    low = np.take_along_axis(replicates, index, axis=0)
-    high = np.take_along_axis(replicates, np.minimum(index + 1, last), axis=0)
-    return low + (high - low) * (position - index)
 
 
 def _options(
@@ -237,7 +66,7 @@ def _options(
 
 def _interval(
     metric: _resampled_metrics.Metric,
-    resampling: _Resampling,
+    dependence: _resamples.Dependence,
     num_resamples: int,
     level: float,
     method: str,
@@ -245,21 +74,23 @@ def _interval(
     progress: bool,
 ) -> ConfidenceInterval:
     estimate = _resampled_metrics.flat(metric.estimate)
-    draws = resampling.draws(rng, num_resamples)
+    draws = dependence.draws(rng, metric.n, num_resamples)
     draws = track(draws, num_resamples, progress, "bootstrap")
     levels = np.array([(1 - level) / 2, (1 + level) / 2])
     # The metric has already given its warnings when it was called for the estimate.
     with _without_warnings.warnings_ignored, np.errstate(all="ignore"):
-        replicates = _values(metric, draws)
+        replicates = _resamples.values_of(metric, draws)
         if method == "bca":
-            jackknife = _values(metric, resampling.jackknife(rng))
-            levels = _bca_levels(replicates, estimate, jackknife, levels)
+            left_out = dependence.jackknife(rng, metric.n)
+            jackknife = _resamples.values_of(metric, left_out)
+            levels = _resamples.bca_levels(replicates, estimate, jackknife, levels)
         else:
             levels = np.tile(levels[:, None], len(estimate))
     finite = np.isfinite(estimate)
     is_undefined = np.isnan(replicates[:, finite])
     num_undefined = int(np.max(np.sum(is_undefined, axis=0), initial=0))
-    lower, upper = np.where(finite, _quantiles(replicates, levels), np.nan)
+    ends = _resamples.quantiles(replicates, levels)
+    lower, upper = np.where(finite, ends, np.nan)
     if 2 * num_undefined > num_resamples:
         raise _checks.error(
             "metric",
@@ -272,7 +103,7 @@ def _interval(
             "resamples, which are left out.",
             stacklevel=3,
         )
-    slack = _TIE * np.abs(np.where(finite, estimate, 0.0))
+    slack = _resamples.TIE * np.abs(np.where(finite, estimate, 0.0))
     if np.any((lower > estimate + slack) | (upper < estimate - slack)):
         warnings.warn(
             "The estimate is not in its interval: its bias is larger than its spread, "
@@ -283,7 +114,8 @@ def _interval(
     interval = ConfidenceInterval(
         *(_like(metric.estimate, iter(row)) for row in (lower, estimate, upper))
     )
-    interval.num_clusters = resampling.num_clusters
+    if dependence.clusters is not None:
+        interval.num_clusters = dependence.clusters.number
     return interval
 
 
@@ -412,9 +244,9 @@ def bootstrap(
     options = _options(num_resamples, level, method, seed, progress)
     data = _resampled_metrics.by_name(metric, arguments, data)
     prepared = _resampled_metrics.prepared(metric, data)
-    resampling = _resampling(prepared.n, clusters, block)
+    dependence = _resamples.dependence(clusters, block, prepared.n)
     _warn_of_bins(metric, "calibration_error_interval")
-    return _interval(prepared, resampling, *options)
+    return _interval(prepared, dependence, *options)
 
 
 def bootstrap_difference(
@@ -493,6 +325,6 @@ def bootstrap_difference(
             for model in (first, second)
         )
     )
-    resampling = _resampling(difference.n, clusters, block)
+    dependence = _resamples.dependence(clusters, block, difference.n)
     _warn_of_bins(metric, "calibration_error_difference")
-    return _interval(difference, resampling, *options)
+    return _interval(difference, dependence, *options)
