@@ -124,8 +124,11 @@ def reliability_diagram(
     outside a band of level 0.95. For several models one band is drawn: at each score
     the widest band of the models that have 5 or more examples there.
 
-    Bars and bands are those of independent examples, because they show single bins;
-    they take no `clusters`. `calibration_error_interval` does.
+    Bars and bands are those of independent examples, also the band of "spline"; they
+    take no `clusters`, and are too narrow if examples depend on each other.
+    `calibration_error_interval`, `calibration_slope` and `integrated_calibration_index`
+    take `clusters`; the last one says by its `design_effect` how many times the
+    variance of the spline is too small.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

@@ -94,7 +94,10 @@ def conformal_quantile(
     and +inf if there is no such score. A score that is drawn at random from a new
     cluster does not exceed q with a probability of at least 1 - alpha. Clusters of one
     score give the quantile without clusters. There is no random choice of one score
-    from each cluster, which has the same guarantee and a less certain quantile.
+    from each cluster, which has the same guarantee and a less certain quantile. The
+    guarantee holds for any number of clusters; the quantile of few may be +inf. The
+    cost is O(n) with and without clusters, but reading the ids and sums of clusters
+    takes much longer than the selection of one score.
 
     Args:
       scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
@@ -108,8 +111,9 @@ def conformal_quantile(
         (conventions.md#clusters). It must be None with `sample_weight`.
 
     Returns:
-      The quantile, a float; if `test_weight` is an array, an array of the same shape
-      with the quantile of each new example. It never falls as `test_weight` grows.
+      The quantile, a float, also with `clusters`: it has no `num_clusters` and no
+      `design_effect`. If `test_weight` is an array, an array of the same shape with the
+      quantile of each new example. It never falls as `test_weight` grows.
 
     Raises:
       ValueError: an argument is not as described.

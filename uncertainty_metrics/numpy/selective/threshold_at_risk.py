@@ -95,6 +95,7 @@ def threshold_at_risk(
     Returns:
       The threshold: decide examples with at least this confidence. It is +inf if none
       may be decided; with `delta`, 0.0 (-inf for `confidences`) if all may be decided.
+      It is a float, also with `clusters`: it has no `num_clusters`.
 
     Raises:
       ValueError: an argument is not as described, there are weights with `delta`, or
