@@ -217,11 +217,11 @@ def bootstrap(
       the metric, with floats and float64 arrays; the ends are NaN if the estimate is
       not finite. `estimate` is the metric of the data themselves. Resamples without a
       finite value, such as those with one class for `auroc`, are left out with a
-      warning. With `clusters` it has `num_clusters`; `design_effect` stays None, because
-      the resamples do not say how the metric varies for independent examples. For calibration errors of decisions, selective prediction and means over
-      examples, each example is first reduced to one number: they need O(n) memory,
-      whatever the number of classes. The jackknife leaves out up to 200 random groups
-      of examples.
+      warning. With `clusters` it has `num_clusters`; `design_effect` stays None,
+      because the resamples do not say how the metric varies for independent examples.
+      For calibration errors of decisions, selective prediction and means over examples,
+      each example is first reduced to one number: they need O(n) memory, whatever the
+      number of classes. The jackknife leaves out up to 200 random groups of examples.
 
     Raises:
       ValueError: an argument is not as described, the lengths of the arrays differ,

@@ -162,7 +162,9 @@ class _Parts:
             if number <= at_once:
                 self._whole = sums, sizes
             for small in range(0, len(sums), step):  # Small blocks stay in the cache.
-                yield sums[small : small + step], sizes[small : small + step]
+                rows = slice(small, small + step)
+                # Sizes are integers without weights.
+                yield sums[rows], sizes[rows].astype(np.float64, copy=False)
 
     def _block(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         codes, masses = self._clusters.codes, self._masses
@@ -177,7 +179,7 @@ class _Parts:
             np.bincount(cells, values, shape[0] * shape[1]).reshape(shape)
             for values in (residuals, masses)
         )
-        return sums, sizes.astype(np.float64)
+        return sums, sizes
 
 
 def moments(
