@@ -155,12 +155,38 @@ def test_a_few_clusters_are_noted(rng, recwarn):
 
 def test_clusters_are_refused_where_there_are_none(rng):
     ids, right, p = answers(rng)
-    with pytest.raises(ValueError, match="`clusters` must be given with a classifier"):
-        um.report(p, means=p, stddevs=p, clusters=ids)
+    of_times = {"times": 1 + p, "event": right, "survival": p, "at": 1.5}
+    with pytest.raises(ValueError, match="None for a survival model"):
+        um.report(**of_times, clusters=ids)
     with pytest.raises(ValueError, match="clusters"):
         um.report(correct=right, confidences=p, clusters=ids[1:])
     with pytest.raises(ValueError, match="given without other data"):
         um.report(batches=[{"correct": right, "confidences": p}], clusters=ids)
+
+
+def test_a_regression_takes_clusters(rng):
+    ids = np.repeat(np.arange(80), 5)
+    weights = rng.integers(0, 3, 400)
+    mean, error = rng.normal(size=400), rng.normal(size=80)[ids]
+    given = {"means": mean, "stddevs": np.ones(400), "sample_weight": weights}
+    report = um.report(mean + error, **given, clusters=ids)
+    found = report.to_dict()
+    sums = np.bincount(ids, weights)
+    size = sums.sum() ** 2 / (sums**2).sum()
+    assert found["data"]["effective_examples"] == pytest.approx(size)
+    assert found["data"]["clusters"] == np.sum(sums > 0)
+    some = weights > 0
+    expected = um.bootstrap(
+        lambda scores, sample_weight: np.average(scores, weights=sample_weight),
+        um.crps_normal_score(mean + error, mean, 1.0)[some],
+        sample_weight=weights[some] / 2,
+        clusters=ids[some],
+        seed=0,
+    )
+    assert metric(found, "crps") == pytest.approx([*expected])
+    assert "as if all examples of a cluster were one" in words(report.summary())
+    alone = um.report(mean + error, **given).to_dict()["calibration"]
+    assert found["calibration"]["ece_by_chance"] > 1.5 * alone["ece_by_chance"]
 
 
 def test_which_of_two_is_better_calibrated(rng):

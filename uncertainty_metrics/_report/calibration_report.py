@@ -187,7 +187,7 @@ def report(
         language: a mapping (or data frame) from the name of each attribute to its
         values, strings, integers or booleans, of the shape of the labels; or the values
         of a single attribute.
-      clusters: for a classifier or answers, the id of the cluster of each example, such
+      clusters: except for a survival model, the id of the cluster of each example, such
         as its question or patient: integers or strings of the shape of the labels.
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.

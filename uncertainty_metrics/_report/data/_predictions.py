@@ -120,6 +120,7 @@ class Regression:
       sample_weight: weights that broadcast to the targets, or None.
       left_out: names of the arrays or columns that the report does not use.
       notes: sentences for the reader of the report.
+      clusters: which examples depend on each other; None if all are independent.
     """
 
     source: str
@@ -130,6 +131,7 @@ class Regression:
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    clusters: Clusters | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,12 +11,13 @@ from scipy import special
 
 from uncertainty_metrics._report.data._decided import decisions_of, examples_of
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     Model,
-    Predictions,
+    Regression,
     remembered,
 )
-from uncertainty_metrics.numpy import _clusters
+from uncertainty_metrics.numpy import _clusters, _inputs
 
 # Columns of answers that tell questions apart.
 QUESTIONS = ("question_id", "doc_id", "question", "prompt")
@@ -30,11 +31,16 @@ def clusters_of(model: Model) -> np.ndarray | None:
     Raises:
       ValueError, TypeError: the clusters are not valid.
     """
-    if not isinstance(model, Predictions | Confidences) or model.clusters is None:
+    clusters = getattr(model, "clusters", None)
+    if clusters is None:
         return None
-    counted = examples_of(model).counted
-    ids = model.clusters.values
-    return _clusters.cluster_codes(ids, counted.shape, counted).codes
+    if isinstance(model, Regression):
+        counted = np.ones(np.shape(model.target), bool)
+        if model.sample_weight is not None:
+            counted = _inputs.sample_weights(model.sample_weight, counted.shape) > 0
+    else:
+        counted = examples_of(model).counted
+    return _clusters.cluster_codes(clusters.values, counted.shape, counted).codes
 
 
 def num_clusters(model: Model) -> int | None:
@@ -48,10 +54,8 @@ def size_in_words(model: Model, size: int) -> str:
     number = num_clusters(model)
     if number is None:
         return f"{size:,} examples"
-    assert isinstance(model, Predictions | Confidences)
-    assert model.clusters is not None
-    name, of_answers = model.clusters.name, isinstance(model, Confidences)
-    rows = "answers" if of_answers else "examples"
+    name = getattr(model, "clusters", Clusters("", ())).name
+    rows = "answers" if isinstance(model, Confidences) else "examples"
     if name.lower() in QUESTIONS:
         return f"{number:,} questions, {size:,} {rows}"
     by = f" of `{name}`" if name else ""

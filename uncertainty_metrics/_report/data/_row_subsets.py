@@ -45,9 +45,9 @@ def taken(model: RowModel, rows: Any) -> RowModel:
         changed["groups"] = {
             name: _column(values)[rows] for name, values in model.groups.items()
         }
-        if model.clusters is not None:
-            name, ids = model.clusters
-            changed["clusters"] = Clusters(name, _column(ids)[rows])
+    if not isinstance(model, Survival) and model.clusters is not None:
+        column, ids = model.clusters
+        changed["clusters"] = Clusters(column, _column(ids)[rows])
     if isinstance(model, Confidences):
         if model.samples is not None:
             fields = (values[rows] for values in model.samples)

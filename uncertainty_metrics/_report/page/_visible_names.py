@@ -43,9 +43,9 @@ def shown(model: AnyModel) -> AnyModel:
         changed["classes"] = _each(model.classes)
     if isinstance(model, Predictions | Confidences):
         changed["groups"] = _groups(model.groups)
-        if model.clusters is not None:
-            name = visible(model.clusters.name)
-            changed["clusters"] = model.clusters._replace(name=name)
+    clusters = getattr(model, "clusters", None)
+    if clusters is not None:
+        changed["clusters"] = clusters._replace(name=visible(clusters.name))
     return dataclasses.replace(model, **changed)
 
 

@@ -57,7 +57,8 @@ def model_of(
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
     if {*ARGUMENTS} & {*names}:
-        _refuse_clusters(clusters, "a survival model")
+        if clusters is not None:
+            raise _checks.error("clusters", "None for a survival model", "clusters")
         if labels is not None or groups is not None or classes is not None:
             raise ValueError(
                 "A survival model takes no `labels`, `classes` or `groups`. Received: "
@@ -80,8 +81,10 @@ def model_of(
         )
         if groups is not None:
             raise _checks.error("groups", "None for a regression", "groups")
-        _refuse_clusters(clusters, "a regression")
-        return Regression(name, mean, kind, spread, target, weight)
+        _check_order("labels", labels, clusters, "clusters")
+        return Regression(
+            name, mean, kind, spread, target, weight, clusters=_clusters(clusters)
+        )
     if names not in (["probabilities"], ["logits"]):
         raise ValueError(
             "Either `probabilities`, or `logits`, or `means` with `stddevs` or "
@@ -171,13 +174,6 @@ def _clusters(ids: Any) -> Clusters | None:
     if ids is None:
         return None
     return Clusters(str(getattr(ids, "name", None) or ""), _of_frame(ids))
-
-
-def _refuse_clusters(clusters: Any, received: str) -> None:
-    """Raises ValueError if a model that takes no clusters has some."""
-    if clusters is not None:
-        expected = "given with a classifier, or with answers and confidences"
-        raise _checks.error("clusters", expected, received)
 
 
 def _groups(groups: Any) -> dict[str, Any]:

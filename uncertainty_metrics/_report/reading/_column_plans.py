@@ -21,7 +21,7 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
     Regression,
 )
-from uncertainty_metrics._report.data._row_subsets import taken
+from uncertainty_metrics._report.data._row_subsets import num_rows, taken
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
@@ -231,7 +231,6 @@ def plan_of(
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
     if regression:
         refuse_groups(groups)
-        refuse_clusters(choice.cluster)
     return plan
 
 
@@ -277,7 +276,14 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     kind = _column_names.SPREADS[plan.regression[1].lower()]
     target = reals(plan.label, labels)
     return Regression(
-        source, numbers[:, 0], kind, numbers[:, 1], target, weight, left_out
+        source,
+        numbers[:, 0],
+        kind,
+        numbers[:, 1],
+        target,
+        weight,
+        left_out,
+        clusters=_clusters(table, plan.choice.cluster),
     )
 
 
@@ -354,9 +360,9 @@ def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
     """Returns a classifier with a note if a column of ids has some ids twice."""
     names = [name for known in IDS for name in among(table.header, (known,))]
     names = [name for name in names if name not in plan.used]
-    if not isinstance(model, Predictions) or not names or model.clusters is not None:
+    if not isinstance(model, Predictions | Regression) or not names:
         return model
-    if np.size(model.labels) > _MOST_IDS:
+    if model.clusters is not None or num_rows(model) > _MOST_IDS:
         return model
     note = note_on_repeats(names[0], table.columns(names[:1])[0])
     if note is None:
@@ -377,8 +383,8 @@ def refuse_clusters(name: str | None) -> None:
     """Raises ValueError if a regression or a survival model shall have clusters."""
     if name is not None:
         raise ValueError(
-            "--cluster needs a classifier, or answers with confidences. Received: a "
-            "regression, or a survival model"
+            "--cluster needs a classifier, answers with confidences or a regression. "
+            "Received: a survival model"
         )
 
 

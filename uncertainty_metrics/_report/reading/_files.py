@@ -301,12 +301,18 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     weight = arrays[weights[0]] if weights else None
     if regression:
         refuse_groups(groups)
-        refuse_clusters(choice.cluster)
         mean, spread = regression
         kind = _column_names.SPREADS[spread.lower()]
         target = reals(label, arrays[label])
         return Regression(
-            source, arrays[mean], kind, arrays[spread], target, weight, left_out
+            source,
+            arrays[mean],
+            kind,
+            arrays[spread],
+            target,
+            weight,
+            left_out,
+            clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
     given = (

@@ -201,6 +201,7 @@ def _of_regression(model: Regression) -> DataOfRegression:
         weighted=weights is not None,
         total_weight=float(size if weights is None else weights.sum()),
         effective_examples=effective_examples(model),
+        clusters=num_clusters(model),
     )
 
 
