@@ -225,12 +225,11 @@ def test_several_models_are_compared_in_one_table(rng):
         assert row["value"] == pytest.approx(other.value)
         assert row["adjusted_p_value"] == pytest.approx(other.adjusted_p_value)
     assert "a is the best beyond chance" in found.to_dict()["tiles"][-1]["detail"]
-    table = found.tables()[
-        "3 models on the same 600 examples in 200 clusters, with "
-        "95% intervals; * is the best, = is not worse beyond chance"
-    ]
+    table = found.tables()["Brier score; smaller is better"]
+    assert [row[0] for row in table.rows] == ["* a", "b", "c"]
     assert table.to_markdown().count("\n") == 4
     assert r"\toprule" in table.to_latex()
+    assert "comparison.png" in [path.name for path in found.save("page")]
 
 
 @pytest.mark.usefixtures("undrawn")

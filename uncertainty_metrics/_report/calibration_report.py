@@ -45,16 +45,15 @@ class Report:
     ):
         model, others = shown(model), [shown(other) for other in others]
         other = others[0] if len(others) == 1 else None
-        self._models, self._num_bins, self._tell = (model, other), num_bins, tell
-        several = others if len(others) > 1 else ()
+        several = tuple(others) if len(others) > 1 else ()
+        self._models, self._tell = (model, num_bins, other, several), tell
         self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
 
     @lazy_property
     def _figures(self) -> dict[str, Any]:
         self._tell("draws the pictures")
-        model, other = self._models
-        return draw(model, self._num_bins, other)
+        return draw(*self._models)
 
     def summary(self) -> str:
         """Returns the report as text, the verdict first."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._matched_rows import matched
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
@@ -16,6 +17,7 @@ from uncertainty_metrics._report.data._predictions import (
     Predictions,
     Regression,
     ReportError,
+    remembered,
 )
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -26,12 +28,61 @@ from uncertainty_metrics._report.sections._blocks import (
     significant,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
-from uncertainty_metrics._report.sections._model_report import ModelReport, Section
+from uncertainty_metrics._report.sections._model_report import (
+    ModelReport,
+    ReportPicture,
+    Section,
+)
 from uncertainty_metrics._report.sections._p_values import shown_p_value
-from uncertainty_metrics.numpy.comparison import ComparedModel, Comparison
+from uncertainty_metrics.numpy.comparison import (
+    ComparedModel,
+    Comparison,
+    _title,
+)
+
+# In inches: as wide as the other pictures.
+_WIDTH = 4.5
 
 _ENDING = re.compile(
     r"\.(csv|tsv|jsonl?|ndjson|npz|parquet|feather|arrow|xlsx)(\.gz)?$", re.IGNORECASE
+)
+
+
+@remembered
+def _comparison(first: Model, *others: Model) -> Comparison:
+    """Returns the comparison of models, with names from their files."""
+    models = [first, *others]
+    names = _names([model.source for model in models])
+    hint = (
+        "Files of other rows, such as those of another week, are compared one by one; "
+        "the command compare matches rows by a column, named with --id"
+    )
+    given = matched(models, names, hint=hint, answers_in_order=True)
+    clusters = getattr(first, "clusters", None)
+    try:
+        return um.compare(
+            predictions=given,
+            clusters=None if clusters is None else clusters.values,
+            level=INTERVAL_LEVEL,
+        )
+    except (TypeError, ValueError) as wrong:
+        raise ReportError(wrong) from None
+
+
+def _draw(models: dict[str, Any], num_bins: int) -> Any:
+    """Draws the comparison of all models."""
+    del num_bins
+    found = _comparison(*models.values())
+    size = _WIDTH, 1.3 + 0.3 * len(found.models)
+    figure = _optional.require("matplotlib.figure").Figure(figsize=size)
+    return found.plot(figure)
+
+
+MODELS = ReportPicture(
+    "comparison.png",
+    "with several `--compare`, each model in each metric, with intervals",
+    _draw,
+    lambda models, num_bins: len(models) > 2,
 )
 
 
@@ -48,6 +99,7 @@ class SeveralModels(Section):
     name = "comparison"
     heading = "Comparison of all models"
     tasks = ("classification", "confidences", "regression")
+    pictures = (MODELS,)
 
     models: tuple[str, ...]
     found: Comparison
@@ -71,22 +123,8 @@ class SeveralModels(Section):
                 "several models are compared by rows of predictions, each model in one "
                 f"file. Received: {first.source}, of another kind"
             )
-        names = _names([model.source for model in models])
-        hint = (
-            "Files of other rows, such as those of another week, are compared one by "
-            "one; the command compare matches rows by a column, named with --id"
-        )
-        given = matched(models, names, hint=hint, answers_in_order=True)
-        clusters = getattr(first, "clusters", None)
-        try:
-            found = um.compare(
-                predictions=given,
-                clusters=None if clusters is None else clusters.values,
-                level=INTERVAL_LEVEL,
-            )
-        except (TypeError, ValueError) as wrong:
-            raise ReportError(wrong) from None
-        return cls(tuple(names), found, _verdict(found))
+        found = _comparison(*models)
+        return cls(found.models, found, _verdict(found))
 
     def as_json(self) -> dict[str, Any]:
         found = self.found
@@ -112,45 +150,47 @@ class SeveralModels(Section):
             value, level = f"{len(tied)} may be best", "unclear"
             if first not in tied:
                 level = "bad"
-        title = f"{len(self.models)} models, {_spelled(metric)}"
+        title = f"{len(self.models)} models by {_title(metric)}"
         yield Tile(title, value, self.verdict, level)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         found = self.found
-        shown = found._shown()
         in_clusters = ""
         if found.num_clusters is not None:
             in_clusters = f" in {found.num_clusters:,} clusters"
         yield Text(self.verdict)
-        header, *titles = shown.header
-        yield Table(
-            f"{len(self.models)} models on the same {found.num_examples:,} examples"
-            f"{in_clusters}, with {found.level:.0%} intervals; * is the best, = is not "
-            "worse beyond chance",
-            header.lower(),
-            tuple(titles),
-            [(name, *cells) for name, *cells in shown.cells()],
+        names = ", ".join(self.models)
+        yield MODELS.block(
+            f"The values of {names} in each metric, with intervals. {self.verdict}",
+            f"Each model in each metric on the same {found.num_examples:,} examples"
+            f"{in_clusters}, with {found.level:.0%} intervals. The arrows point to "
+            "better values.",
         )
+        show = significant if isinstance(report.model, Regression) else number
         yield Text(
-            "Each model is compared with the best one in these data by the difference "
-            "on the same examples, which is surer than both values. The p-values are "
+            "In the tables * is the best model, and = is not worse beyond chance. Each "
+            "model is compared with the best one in these data by the difference on "
+            "the same examples, which is surer than both values. The p-values are "
             "adjusted for the number of models (Holm). Calibration errors are "
             "compared by the difference of the squared errors without bias."
         )
-        show = significant if isinstance(report.model, Regression) else number
-        for metric in found.metrics:
+        for metric, larger in zip(found.metrics, found.larger_is_better, strict=True):
+            better = "larger" if larger else "smaller"
             yield Table(
-                f"Differences in {_spelled(metric)}",
-                f"{_spelled(metric)} less that of {found.best(metric)}",
-                ("difference", "from", "to", "p (Holm)"),
-                [_cells(row, show) for row in found.of(metric) if not row.is_best],
+                f"{_title(metric)}; {better} is better",
+                "model",
+                ("value", "from", "to", "difference", "p (Holm)"),
+                [_cells(row, show) for row in found.of(metric)],
             )
 
 
 def _cells(row: ComparedModel, show: Any) -> tuple[str, ...]:
-    ends = (row.difference, row.difference_lower, row.difference_upper)
+    mark = "*" if row.is_best else "=" if row.may_be_best else ""
+    cells = [show(None if x != x else x) for x in (row.value, row.lower, row.upper)]
+    if row.is_best:
+        return (f"{mark} {row.model}", *cells, "-", "-")
     p = shown_p_value(row.adjusted_p_value).removeprefix("= ")
-    return (row.model, *map(show, ends), p)
+    return (f"{mark} {row.model}".strip(), *cells, show(row.difference), p)
 
 
 def _plain(row: ComparedModel) -> dict[str, Any]:
@@ -160,23 +200,19 @@ def _plain(row: ComparedModel) -> dict[str, Any]:
     }
 
 
-def _spelled(metric: str) -> str:
-    return metric.replace("_", " ")
-
-
 def _verdict(found: Comparison) -> str:
     """Says which models may be the best in each metric."""
     said = []
     for metric in found.metrics:
         tied, best = found.may_be_best(metric), found.best(metric)
-        name = _spelled(metric)
+        name = _title(metric)
         if len(tied) == 1:
-            said.append(f"In {name}, {best} is the best beyond chance.")
+            said.append(f"{name}: {best} is the best beyond chance.")
         elif len(tied) == len(found.models):
-            said.append(f"In {name}, any of the models may be the best.")
+            said.append(f"{name}: any of the models may be the best.")
         else:
             others = ", ".join(model for model in tied if model != best)
-            said.append(f"In {name}, {best} is the best, and {others} may be as good.")
+            said.append(f"{name}: {best} is the best, and {others} may be as good.")
     return " ".join(said)
 
 
