@@ -177,10 +177,7 @@ BAD = {
     "both": ({"probabilities": P, "logits": P}, "Received: logits, probabilities"),
     "no spread": ({"means": LABELS}, "Received: means"),
     "bins": ({"probabilities": P, "num_bins": 0}, "`num_bins` must be"),
-    "two models": (
-        {"probabilities": P, "compare": {"a": P, "b": P}},
-        "`compare` must be a dict from the name of one model",
-    ),
+    "no models": ({"probabilities": P, "compare": {}}, "names of models to their"),
     "no name": ({"probabilities": P, "compare": P}, "`compare` must be a dict"),
     "no pair": (
         {"means": LABELS, "stddevs": np.ones(45), "compare": {"b": np.ones(45)}},
@@ -474,7 +471,13 @@ def test_classes_in_another_order_are_the_same_examples():
     labels = np.array(columns)[LABELS]
     found = um.report(labels, frame, compare={"turned": turned}).to_dict()
     assert found["comparison"]["same_examples"]
-    assert found["comparison"]["differences"]["ece"]["estimate"] == 0
+    assert found["comparison"]["calibration"]["difference"]["estimate"] == 0
+    several = {"turned": turned, "again": frame}
+    found = um.report(labels, frame, compare=several, name="it").to_dict()
+    values = {}
+    for row in found["comparison"]["rows"]:
+        values.setdefault(row["metric"], set()).add(round(row["value"], 9))
+    assert all(len(same) == 1 for same in values.values())
 
 
 class Index(list):

@@ -59,12 +59,11 @@ def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
     found = um.report(labels, p, compare={"share": share})
     section = found.to_dict()["comparison"]
     assert section["probability_of_lower_calibration_error"]["second"] > 0.9
-    assert "better_calibrated" not in section
     said = (
         f"{section['verdict']} {tiles(found.to_dict())['Compared with share']['value']}"
     )
     assert "lower calibration error" not in said
-    assert "Which of the two is better calibrated is not tested here." in said
+    assert section["calibration"]["better"] is None
     assert "P(lower ece)" not in found.summary()
 
 
@@ -284,7 +283,7 @@ def test_rows_that_come_twice_or_thrice_are_no_epochs():
 def test_repeated_ids_are_noted():
     rng = np.random.default_rng(0)
     p, labels = rng.random(200), rng.integers(0, 2, 200)
-    start = "200 rows have 100 values of `id`. Rows of one question, one patient"
+    start = "100 values of `id`, 200 rows: name the column with --cluster id"
     rows = zip(np.arange(200) % 100, labels, p, strict=True)
     write_csv("a.csv", ["id", "label", "p"], rows)
     assert start in words(run("a.csv"))
@@ -294,6 +293,7 @@ def test_repeated_ids_are_noted():
     rows = zip(np.arange(200), labels, p, strict=True)
     write_csv("c.csv", ["id", "label", "p"], rows)
     assert "values of `id`" not in words(run("c.csv"))
+    assert "values of `id`" not in words(run("a.csv", "--cluster", "id"))
     # Rows without an id may be different ones.
     assert _suspicious_rows.note_on_repeats("id", [None, None, 1, 2]) is None
 
@@ -309,9 +309,14 @@ def test_several_filters_of_one_task_are_refused(capsys):
 
     write(["strict-match", "flexible-extract"])
     wrong = fails(capsys, "samples.jsonl")
-    assert "keep the rows of one of them. Received: strict-match, flexible-ext" in wrong
+    assert "choose one with --filter. Received: strict-match, flexible-ext" in wrong
     run("samples.jsonl", "--group", "filter")  # Asked for on purpose.
-    assert "120 rows have 60 values of `doc_id`" in " ".join(numbers()["notes"])
+    assert "60 questions, 120 rows" in " ".join(numbers()["notes"])
+    run("samples.jsonl", "--filter", "strict-match")
+    assert numbers()["data"]["examples"] == 60
+    assert "no row has the `filter` 'other'" in fails(
+        capsys, "samples.jsonl", "--filter", "other"
+    )
     write(["strict-match"])
     run("samples.jsonl")
     assert numbers()["notes"] == []

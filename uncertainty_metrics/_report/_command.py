@@ -28,7 +28,7 @@ from uncertainty_metrics._report.page import _target_paths
 from uncertainty_metrics._report.page._picture_files import SHIPPED_REMARK
 from uncertainty_metrics._report.page._writing import write_files
 from uncertainty_metrics._report.reading import _large_files
-from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._files import (
     FILE_FORMAT,
     errors_of,
@@ -169,6 +169,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "attributes, say it several times",
     )
     parser.add_argument(
+        "--cluster",
+        metavar="NAME",
+        help="the column or array of clusters, such as questions or patients: rows of "
+        "one cluster may depend on each other. Intervals and tests then take whole "
+        "clusters, and cross-validation keeps a cluster in one fold",
+    )
+    parser.add_argument(
         "--horizon",
         type=_horizon,
         metavar="TIME",
@@ -182,7 +189,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="predictions of another model, best for the same examples in the same "
         "order: the report shows both models side by side and in the pictures, and the "
-        "intervals of their differences. If the examples are others, such as examples "
+        "intervals of their differences. Said several times, it shows all models of "
+        "the same examples in one table, each metric with the models that may be the "
+        "best. If the examples are others, such as examples "
         "of another week, the report says whether the calibration has changed. "
         "Regressions are compared in the same way. For many files, give a folder or a "
         "pattern. Without FILE, OTHER_FILE is compared with the handwritten digits, "
@@ -268,6 +277,12 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
             "--confidence",
             "NAME",
             "for answers, the column or array that says how sure each answer is",
+        ),
+        (
+            "--filter",
+            "VALUE",
+            "if the column `filter` holds several readings of the same answers, as in "
+            "the samples of lm-evaluation-harness, which of them to take",
         ),
     ):
         parser.add_argument(option, metavar=metavar, help=text)
@@ -384,6 +399,8 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         arguments.percent,
         tuple(dict.fromkeys(groups)),
         getattr(arguments, "horizon", None),
+        getattr(arguments, "cluster", None),
+        arguments.filter,
     )
 
 
@@ -392,31 +409,36 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
     if files == ["-"]:
         return read_predictions("-", choice, tell)
     paths = _large_files.files_of(files)
+    if choice.cluster is not None and len(paths) > 1:
+        raise ReportError(
+            "--cluster needs all rows of a model in one file, because a cluster may be "
+            f"in several. Received: {len(paths)} files"
+        )
     if summaries := _large_files.summaries_in(paths):
+        if choice.cluster is not None:
+            raise ReportError(
+                "--cluster needs the predictions, because a summary does not hold the "
+                f"clusters of its examples. Received: {summaries.source}, a summary"
+            )
         if choice.groups:
             raise ReportError(
                 "--group needs the predictions, because a summary does not hold the "
                 f"groups of its examples. Received: {summaries.source}, a summary"
             )
         return summaries
-    if len(paths) == 1 and not _large_files.is_large(paths[0]):
+    is_whole = choice.cluster is not None or not _large_files.is_large(paths[0])
+    if len(paths) == 1 and is_whole:
         return read_predictions(paths[0], choice, tell)
     return _large_files.read_stream(paths, choice, tell).result()
 
 
 def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a report; returns the text to print."""
-    if len(arguments.compare) > 1:
-        raise ReportError(
-            "--compare takes one model or period: name several files of it by a folder "
-            "or a pattern such as 'week1/*.npz', and make a report for each model. "
-            f"Received: {listed(arguments.compare)}"
-        )
     _target_paths.check_directory(pathlib.Path(arguments.out), _WRITTEN)
     choice = _choice(arguments)
     model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
-    other = _read(arguments.compare, choice, tell) if arguments.compare else None
-    report = Report(model, arguments.num_bins, other, tell)
+    others = [_read([file], choice, tell) for file in arguments.compare]
+    report = Report(model, arguments.num_bins, others, tell)
     written = report.save(arguments.out)
     return "\n".join(
         [report.summary(), "", *(f"Wrote {visible(str(path))}" for path in written)]

@@ -14,11 +14,13 @@ from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._predictions import Model, Stream, silent
 from uncertainty_metrics._report.page import _verdict, _writing
+from uncertainty_metrics._report.page._document import chapters
 from uncertainty_metrics._report.page._picture_files import draw
 from uncertainty_metrics._report.page._text import render
 from uncertainty_metrics._report.page._visible_names import shown
 from uncertainty_metrics._report.reading._arrays import model_of, of_other
 from uncertainty_metrics._report.reading._large_files import of_batches
+from uncertainty_metrics._report.sections._blocks import Table
 from uncertainty_metrics._report.sections._build import build
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
@@ -38,19 +40,20 @@ class Report:
         self,
         model: Model,
         num_bins: int = DEFAULT_NUM_BINS,
-        other: Model | None = None,
+        others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, other = shown(model), None if other is None else shown(other)
-        self._models, self._num_bins, self._tell = (model, other), num_bins, tell
-        self._report = build(model, num_bins, other, tell)
+        model, others = shown(model), [shown(other) for other in others]
+        other = others[0] if len(others) == 1 else None
+        several = tuple(others) if len(others) > 1 else ()
+        self._models, self._tell = (model, num_bins, other, several), tell
+        self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
 
     @lazy_property
     def _figures(self) -> dict[str, Any]:
         self._tell("draws the pictures")
-        model, other = self._models
-        return draw(model, self._num_bins, other)
+        return draw(*self._models)
 
     def summary(self) -> str:
         """Returns the report as text, the verdict first."""
@@ -63,6 +66,19 @@ class Report:
         floats. A number that is not defined, such as the mean of nothing, is None.
         """
         return self._report.to_dict()
+
+    def tables(self) -> dict[str, Table]:
+        """Returns the tables of the report by their captions.
+
+        The numbers are those that the report shows, rounded; `to_dict` has all digits.
+        Each table has `to_dict`, `to_frame`, `to_markdown` and `to_latex`.
+        """
+        return {
+            block.caption: block
+            for chapter in chapters(self._report)
+            for block in chapter.blocks
+            if isinstance(block, Table)
+        }
 
     def save(
         self, directory: str | pathlib.Path = DEFAULT_DIRECTORY
@@ -115,6 +131,7 @@ def report(
     sample_weight: ArrayLike | None = None,
     classes: Sequence[Any] | None = None,
     groups: Any = None,
+    clusters: ArrayLike | None = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -169,11 +186,17 @@ def report(
         language: a mapping (or data frame) from the name of each attribute to its
         values, strings, integers or booleans, of the shape of the labels; or the values
         of a single attribute.
+      clusters: except for a survival model, the id of the cluster of each example, such
+        as its question or patient: integers or strings of the shape of the labels.
+        Examples of one cluster may depend on each other in any way: intervals and tests
+        then take whole clusters, and cross-validation keeps a cluster in one fold.
+        Without them, all are for independent examples.
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
         `(means, variances)`, or an array like `survival`, or for the same questions
         `(correct, confidences)`; or a dict of these arguments; or a `Summary` of other
-        examples, for which the report says whether the calibration has changed.
+        examples, for which the report says whether the calibration has changed. For
+        several other models of the same examples the report has the table of `compare`.
       num_bins: number of bins.
       name: name of the model in the report.
 
@@ -214,7 +237,7 @@ def report(
         "at": at,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups
+    common = sample_weight, classes, groups, clusters
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)
@@ -226,26 +249,28 @@ def report(
         first = of_batches(str(name), (_of_batch(batch) for batch in batches))
     else:
         first = model_of(str(name), labels, given, *common)
-    other: Model | None = None
+    others: list[Model] = []
     if compare is not None:
-        if not isinstance(compare, Mapping) or len(compare) != 1:
-            shown = type(compare).__name__
+        if not isinstance(compare, Mapping) or not compare:
+            received = type(compare).__name__
             if isinstance(compare, Mapping):
-                shown = f"{len(compare)} models"
+                received = "no models"
             raise _checks.error(
-                "compare", "a dict from the name of one model to its predictions", shown
+                "compare", "a dict from names of models to their predictions", received
             )
-        ((other_name, predictions),) = compare.items()
-        if isinstance(predictions, Summary):
-            other = Stream(str(other_name), predictions)
-        elif isinstance(first, Stream):
-            raise _checks.error(
-                "compare", "a `Summary`, as the first is", type(predictions).__name__
-            )
-        else:
-            predictions = of_other(predictions, given)
-            other = model_of(str(other_name), labels, predictions, *common)
-    return Report(first, num_bins, other)
+        for other_name, predictions in compare.items():
+            if isinstance(predictions, Summary):
+                others.append(Stream(str(other_name), predictions))
+            elif isinstance(first, Stream):
+                raise _checks.error(
+                    "compare",
+                    "a `Summary`, as the first is",
+                    type(predictions).__name__,
+                )
+            else:
+                predictions = of_other(predictions, given)
+                others.append(model_of(str(other_name), labels, predictions, *common))
+    return Report(first, num_bins, others)
 
 
 def _of_batch(batch: Mapping[str, Any]) -> Model:
@@ -260,5 +285,6 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
     """Raises ValueError if other data are given together with an argument."""
     if given or any(each is not None for each in common):
-        received = f"{name} and {', '.join(given) or 'weights, classes or groups'}"
+        others = "weights, classes, groups or clusters"
+        received = f"{name} and {', '.join(given) or others}"
         raise _checks.error(name, "given without other data", received)

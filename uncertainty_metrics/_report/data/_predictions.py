@@ -43,6 +43,18 @@ class ExampleError(ValueError):
     """One example is wrong; the message says where it is in the file."""
 
 
+class Clusters(NamedTuple):
+    """The column that says which rows depend on each other.
+
+    Attributes:
+      name: name of the column; "" if it has none.
+      values: ids, one for each row, equal for rows of one cluster.
+    """
+
+    name: str
+    values: Any
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
     """The labels and the predictions of a classifier in a file.
@@ -60,6 +72,7 @@ class Predictions:
       groups: attributes of the examples, each of the shape of the labels, by name.
       event_class: of two classes, the one whose probability is a risk; None where no
         class was named as it.
+      clusters: which examples depend on each other; None if all are independent.
     """
 
     source: str
@@ -72,6 +85,7 @@ class Predictions:
     notes: tuple[str, ...] = ()
     groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     event_class: int | None = None
+    clusters: Clusters | None = None
 
     @property
     def is_ensemble(self) -> bool:
@@ -106,6 +120,7 @@ class Regression:
       sample_weight: weights that broadcast to the targets, or None.
       left_out: names of the arrays or columns that the report does not use.
       notes: sentences for the reader of the report.
+      clusters: which examples depend on each other; None if all are independent.
     """
 
     source: str
@@ -116,6 +131,7 @@ class Regression:
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    clusters: Clusters | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -170,6 +186,7 @@ class Confidences:
       samples: agreement and entropy of several sampled answers to each question, or
         None.
       questions: the questions, by which two files are compared, or None.
+      clusters: which answers depend on each other; None if all are independent.
     """
 
     source: str
@@ -181,6 +198,7 @@ class Confidences:
     groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     samples: SampledAgreement | None = None
     questions: Questions | None = None
+    clusters: Clusters | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     Predictions,
     Questions,
@@ -44,6 +45,9 @@ def taken(model: RowModel, rows: Any) -> RowModel:
         changed["groups"] = {
             name: _column(values)[rows] for name, values in model.groups.items()
         }
+    if not isinstance(model, Survival) and model.clusters is not None:
+        column, ids = model.clusters
+        changed["clusters"] = Clusters(column, _column(ids)[rows])
     if isinstance(model, Confidences):
         if model.samples is not None:
             fields = (values[rows] for values in model.samples)

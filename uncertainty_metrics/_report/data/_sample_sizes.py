@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._predictions import (
     Survival,
 )
 from uncertainty_metrics._report.data._risks import risks_of
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics.numpy import _wilson
 
 
@@ -32,11 +33,16 @@ def num_examples(model: Model) -> int:
 
 
 def effective_examples(model: Model) -> float:
-    """Returns the effective number of examples."""
+    """Returns the effective number of examples. The tests of a regression are for
+    independent examples, so that a cluster of its examples counts as one.
+    """
     if isinstance(model, Survival):
         return float(risks_of(model).sample_size)
     if isinstance(model, Regression):
-        forecasts = forecasts_of(model)
+        forecasts, clusters = forecasts_of(model), clusters_of(model)
+        if clusters is not None:
+            of_clusters = np.bincount(clusters, forecasts.weights)
+            return _wilson.effective_size(of_clusters / of_clusters.max())
         if forecasts.weights is None:
             return float(len(forecasts.errors))
         return _wilson.effective_size(forecasts.weights / forecasts.weights.max())

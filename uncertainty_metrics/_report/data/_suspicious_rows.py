@@ -11,6 +11,7 @@ import numpy as np
 
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._predictions import Confidences, Predictions, Rows
+from uncertainty_metrics._report.data._row_clusters import QUESTIONS
 
 # With fewer examples, or fewer different rows, chance may be the reason.
 _MANY, _DISTINCT = 10, 20
@@ -27,6 +28,8 @@ def notes_on_rows(model: Rows) -> list[str]:
     labels of several columns.
     """
     notes = [*_on_decisions(model), *_on_labels(model)]
+    if model.clusters is not None:
+        return notes
     questions = model.questions if isinstance(model, Confidences) else None
     on_questions = questions and note_on_repeats(questions.name, questions.values)
     if on_questions:
@@ -35,7 +38,9 @@ def notes_on_rows(model: Rows) -> list[str]:
         size = len(examples_of(model).labels)
         notes.append(
             f"Equal rows come in multiples of {times}: the {size:,} rows may be "
-            f"{size // times:,} examples in {times} epochs. {_DEPEND}"
+            f"{size // times:,} examples in {times} epochs. {_DEPEND} Name a column "
+            "that is equal for rows of one example with --cluster (clusters= in "
+            "Python)."
         )
     return notes
 
@@ -46,7 +51,13 @@ def note_on_repeats(name: str, values: Sequence[Any]) -> str | None:
     different = len(set(given))
     if different == len(given):
         return None
-    return f"{len(given):,} rows have {different:,} values of `{name}`. {_DEPEND}"
+    number = f"{different:,} values of `{name}`"
+    if name.lower() in QUESTIONS:
+        number = f"{different:,} questions"
+    return (
+        f"{number}, {len(given):,} rows: name the column with --cluster {name} "
+        f"(clusters= in Python). {_DEPEND}"
+    )
 
 
 def _on_decisions(model: Rows) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from uncertainty_metrics._report.data._row_clusters import size_in_words
 from uncertainty_metrics._report.data._sample_sizes import num_examples
 from uncertainty_metrics._report.sections._model_report import ModelReport
 
@@ -20,7 +21,7 @@ def as_text(report: ModelReport) -> str:
 
 def source(report: ModelReport) -> str:
     """Returns the name of the model, and the number of its examples."""
-    return f"{report.title}, {num_examples(report.model):,} examples"
+    return f"{report.title}, {size_in_words(report.model, num_examples(report.model))}"
 
 
 def lines(report: ModelReport) -> Iterator[str]:

@@ -43,6 +43,9 @@ def shown(model: AnyModel) -> AnyModel:
         changed["classes"] = _each(model.classes)
     if isinstance(model, Predictions | Confidences):
         changed["groups"] = _groups(model.groups)
+    clusters = getattr(model, "clusters", None)
+    if clusters is not None:
+        changed["clusters"] = clusters._replace(name=visible(clusters.name))
     return dataclasses.replace(model, **changed)
 
 

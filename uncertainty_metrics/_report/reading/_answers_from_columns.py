@@ -10,6 +10,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     ExampleError,
     Questions,
@@ -42,6 +43,7 @@ def answers_of(
     left_out: tuple[str, ...] = (),
     groups: Mapping[str, Any] | None = None,
     questions: Questions | None = None,
+    clusters: Clusters | None = None,
 ) -> Confidences:
     """Returns answers whose confidences are in [0, 1].
 
@@ -61,6 +63,7 @@ def answers_of(
       left_out: as in `Confidences`.
       groups: as in `Confidences`.
       questions: as in `Confidences`.
+      clusters: as in `Confidences`.
 
     Raises:
       ValueError: a value is not valid.
@@ -109,6 +112,7 @@ def answers_of(
         groups or {},
         agreement,
         questions,
+        clusters,
     )
 
 

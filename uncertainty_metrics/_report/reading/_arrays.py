@@ -9,6 +9,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     Kind,
     Model,
@@ -35,6 +36,7 @@ def model_of(
     sample_weight: Any,
     classes: Sequence[Any] | None,
     groups: Any = None,
+    clusters: Any = None,
 ) -> Model:
     """Returns the predictions in the arguments of `um.report`.
 
@@ -45,6 +47,7 @@ def model_of(
       sample_weight: weights of the examples, or None.
       classes: names of the classes, or None.
       groups: attributes of the examples, or None.
+      clusters: ids of the clusters of the examples, or None.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -54,6 +57,8 @@ def model_of(
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
     if {*ARGUMENTS} & {*names}:
+        if clusters is not None:
+            raise _checks.error("clusters", "None for a survival model", "clusters")
         if labels is not None or groups is not None or classes is not None:
             raise ValueError(
                 "A survival model takes no `labels`, `classes` or `groups`. Received: "
@@ -62,7 +67,7 @@ def model_of(
         arrays = {key: _flat(value) for key, value in given.items()}
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
-        return _answers(name, labels, given, weight, groups)
+        return _answers(name, labels, given, weight, groups, clusters)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -76,7 +81,10 @@ def model_of(
         )
         if groups is not None:
             raise _checks.error("groups", "None for a regression", "groups")
-        return Regression(name, mean, kind, spread, target, weight)
+        _check_order("labels", labels, clusters, "clusters")
+        return Regression(
+            name, mean, kind, spread, target, weight, clusters=_clusters(clusters)
+        )
     if names not in (["probabilities"], ["logits"]):
         raise ValueError(
             "Either `probabilities`, or `logits`, or `means` with `stddevs` or "
@@ -86,6 +94,7 @@ def model_of(
     kind_: Kind = "logits" if names == ["logits"] else "probabilities"
     _check_order("labels", labels, given[kind_])
     _check_groups_order("labels", labels, groups)
+    _check_order("labels", labels, clusters, "clusters")
     labels = _labels("labels", labels)
     values = _inputs.as_array(kind_, _of_frame(given[kind_]))
     notes: list[str] = []
@@ -115,6 +124,7 @@ def model_of(
         sample_weight=weight,
         notes=tuple(notes),
         groups=_groups(groups),
+        clusters=_clusters(clusters),
     )
 
 
@@ -124,6 +134,7 @@ def _answers(
     given: Mapping[str, Any],
     weight: np.ndarray | None,
     groups: Any,
+    clusters: Any,
 ) -> Confidences:
     """Returns answers with confidences.
 
@@ -138,6 +149,7 @@ def _answers(
         )
     correct = _labels("correct", given["correct"])
     _check_groups_order("correct", given["correct"], groups)
+    _check_order("correct", given["correct"], clusters, "clusters")
     confidences = samples = None
     if "confidences" in given:
         values = _inputs.as_array("confidences", _of_frame(given["confidences"]))
@@ -153,7 +165,15 @@ def _answers(
         lambda index: f"example {index}",
         sample_weight=weight,
         groups=_groups(groups),
+        clusters=_clusters(clusters),
     )
+
+
+def _clusters(ids: Any) -> Clusters | None:
+    """Returns the clusters of the examples, by the name of a column of a data frame."""
+    if ids is None:
+        return None
+    return Clusters(str(getattr(ids, "name", None) or ""), _of_frame(ids))
 
 
 def _groups(groups: Any) -> dict[str, Any]:

@@ -48,6 +48,8 @@ class Choice(NamedTuple):
       groups: names of attributes of the examples.
       horizon: the time by which the risks are those of an event; None if the file is
         not of a survival model.
+      cluster: name of the column of clusters: rows of one may depend on each other.
+      filter: of several readings of the same answers, which one to take.
     """
 
     label: str | None = None
@@ -59,6 +61,8 @@ class Choice(NamedTuple):
     percent: bool = False
     groups: tuple[str, ...] = ()
     horizon: float | None = None
+    cluster: str | None = None
+    filter: str | None = None
 
     @property
     def of_answers(self) -> bool:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     Model,
     Predictions,
     Questions,
     Regression,
 )
+from uncertainty_metrics._report.data._row_subsets import num_rows, taken
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
@@ -104,6 +106,8 @@ class Plan:
             others = (*others, self.filters)
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
+        if self.choice.cluster is not None:
+            names.append(self.choice.cluster)
         return list(dict.fromkeys(names))
 
     def check_header(self, table: Table) -> None:
@@ -186,16 +190,24 @@ def plan_of(
             return False
 
     groups = [existing(name, header, "column") for name in choice.groups]
+    if choice.cluster is not None:
+        existing(choice.cluster, header, "column")
+    if choice.filter is not None:
+        existing(_FILTER, header, "column")
     weights = weights_in(header)
     if survival := survival_names_of(header, choice):
+        refuse_clusters(choice.cluster)
         plan = Plan(choice, survival.event, weights, survival=survival)
         _csv_tables.check_once(header, plan.used)
         return plan
     if answers := names_of(header, choice, "column", is_binary):
-        filters = _FILTER if answers.questions and _FILTER in header else None
+        is_asked = answers.questions is not None or choice.filter is not None
+        filters = _FILTER if is_asked and _FILTER in header else None
         plan = Plan(choice, answers.correct, weights, answers=answers, filters=filters)
         _csv_tables.check_once(header, plan.used)
         return plan
+    if choice.filter is not None:
+        raise ValueError("--filter needs answers with confidences")
     label = _column_names.label_of(header, choice)
     regression = None if choice.probabilities else _column_names.regression_of(header)
 
@@ -258,12 +270,20 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             left_out=left_out,
             notes=plan.notes,
             groups=_columns(table, plan.choice.groups),
+            clusters=_clusters(table, plan.choice.cluster),
         )
     assert plan.regression is not None
     kind = _column_names.SPREADS[plan.regression[1].lower()]
     target = reals(plan.label, labels)
     return Regression(
-        source, numbers[:, 0], kind, numbers[:, 1], target, weight, left_out
+        source,
+        numbers[:, 0],
+        kind,
+        numbers[:, 1],
+        target,
+        weight,
+        left_out,
+        clusters=_clusters(table, plan.choice.cluster),
     )
 
 
@@ -273,10 +293,11 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
-    if questions and plan.filters and plan.filters not in choice.groups:
+    is_chosen = choice.filter is not None or plan.filters in choice.groups
+    if questions and plan.filters and not is_chosen:
         _check_filters(columns[questions].tolist(), columns[plan.filters].tolist())
     confidence = names.confidence
-    return answers_of(
+    model = answers_of(
         source,
         (names.correct, correct),
         (confidence, numbers[:, 0]) if confidence else None,
@@ -290,7 +311,17 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         questions=(
             Questions(questions, columns[questions].tolist()) if questions else None
         ),
+        clusters=_clusters(table, choice.cluster),
     )
+    if choice.filter is None or plan.filters is None:
+        return model
+    readings = [str(value) for value in columns[plan.filters].tolist()]
+    return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
+
+
+def _clusters(table: Table, name: str | None) -> Clusters | None:
+    """Returns the column of clusters."""
+    return None if name is None else Clusters(name, _columns(table, [name])[name])
 
 
 def _check_filters(questions: list[Any], filters: list[Any]) -> None:
@@ -299,7 +330,7 @@ def _check_filters(questions: list[Any], filters: list[Any]) -> None:
     if len(names) > 1 and len(set(map(str, questions))) < len(questions):
         raise ValueError(
             f"the column `{_FILTER}` holds several readings of the same answers, so "
-            "each answer would count several times: keep the rows of one of them. "
+            "each answer would count several times: choose one with --filter. "
             f"Received: {listed(names)}"
         )
 
@@ -329,9 +360,9 @@ def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
     """Returns a classifier with a note if a column of ids has some ids twice."""
     names = [name for known in IDS for name in among(table.header, (known,))]
     names = [name for name in names if name not in plan.used]
-    if not isinstance(model, Predictions) or not names:
+    if not isinstance(model, Predictions | Regression) or not names:
         return model
-    if np.size(model.labels) > _MOST_IDS:
+    if model.clusters is not None or num_rows(model) > _MOST_IDS:
         return model
     note = note_on_repeats(names[0], table.columns(names[:1])[0])
     if note is None:
@@ -345,6 +376,15 @@ def refuse_groups(groups: Sequence[str]) -> None:
         raise ValueError(
             "--group needs a classifier, or answers with confidences. Received: a "
             "regression"
+        )
+
+
+def refuse_clusters(name: str | None) -> None:
+    """Raises ValueError if a regression or a survival model shall have clusters."""
+    if name is not None:
+        raise ValueError(
+            "--cluster needs a classifier, answers with confidences or a regression. "
+            "Received: a survival model"
         )
 
 

@@ -14,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import (
+    Clusters,
     Confidences,
     Kind,
     Model,
@@ -22,6 +23,7 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     silent,
 )
+from uncertainty_metrics._report.data._row_subsets import num_rows
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
 from uncertainty_metrics._report.reading._answers_from_columns import (
@@ -41,6 +43,7 @@ from uncertainty_metrics._report.reading._column_plans import (
     model_of_table,
     plan_of,
     reals,
+    refuse_clusters,
     refuse_groups,
     weights_in,
     with_note_on_ids,
@@ -189,6 +192,8 @@ def read_predictions(
                 model = _read(source, file, kind, choice, tell)
         if choice.percent and isinstance(model, Confidences) and model.confidences.size:
             check_percent(model.confidences.max())
+        if choice.filter is not None and not num_rows(model):
+            raise ValueError(f"no row has the `filter` {choice.filter!r}")
         return model
 
 
@@ -264,11 +269,16 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
     names = list(dict.fromkeys(archive.names))  # An archive may hold a name twice.
     groups = [existing(name, names, "array") for name in choice.groups]
+    if choice.cluster is not None:
+        existing(choice.cluster, names, "array")
+    if choice.filter is not None:
+        raise ValueError("--filter needs a table with the column `filter`")
 
     def is_binary(name: str) -> bool:
         return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
 
     if survival := survival_names_of(names, choice, "array"):
+        refuse_clusters(choice.cluster)
         wanted = [*survival[:3], *weights_in(names)]
         found_arrays = archive.read(wanted)
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
@@ -283,7 +293,9 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         raise both(regression, predictions)
     weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
+    clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
+    wanted = [*dict.fromkeys([*wanted, *clusters])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
@@ -293,7 +305,14 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         kind = _column_names.SPREADS[spread.lower()]
         target = reals(label, arrays[label])
         return Regression(
-            source, arrays[mean], kind, arrays[spread], target, weight, left_out
+            source,
+            arrays[mean],
+            kind,
+            arrays[spread],
+            target,
+            weight,
+            left_out,
+            clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
     given = (
@@ -311,7 +330,13 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
+        clusters=_clusters_in(arrays, choice),
     )
+
+
+def _clusters_in(arrays: Mapping[str, np.ndarray], choice: Choice) -> Clusters | None:
+    name = choice.cluster
+    return None if name is None else Clusters(name, arrays[name])
 
 
 def _answers_of_npz(
@@ -322,7 +347,8 @@ def _answers_of_npz(
     choice: Choice,
 ) -> Model:
     weights = weights_in(names)
-    wanted = [name for name in (*found, *weights, *choice.groups) if name]
+    chosen = (*choice.groups, choice.cluster)
+    wanted = [name for name in (*found, *weights, *chosen) if name]
     arrays = archive.read(dict.fromkeys(wanted))
 
     def named(name: str | None) -> tuple[str, np.ndarray] | None:
@@ -340,6 +366,7 @@ def _answers_of_npz(
         left_out=tuple(sorted(set(names) - set(wanted))),
         groups={name: arrays[name] for name in choice.groups},
         questions=questions and Questions(questions[0], questions[1].tolist()),
+        clusters=_clusters_in(arrays, choice),
     )
 
 

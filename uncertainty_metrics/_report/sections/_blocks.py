@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from uncertainty_metrics import _tables
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
+from uncertainty_metrics.numpy import _text_tables
 
 SIDES = ("first", "second")
 
@@ -42,7 +46,8 @@ class Facts(NamedTuple):
     facts: Mapping[str, str | int]
 
 
-class Table(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Table(_tables.Table):
     """A table: a column of names, columns of numbers, and perhaps a last one of words.
 
     Attributes:
@@ -60,6 +65,35 @@ class Table(NamedTuple):
     @property
     def has_words(self) -> bool:
         return self.columns[-1] == "meaning"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        titles = (self.title, *self.columns)
+        # Two columns may have the same title, such as p.
+        unique = [
+            f"{title} {titles[: i + 1].count(title)}"
+            if titles.count(title) > 1
+            else title
+            for i, title in enumerate(titles)
+        ]
+        return {
+            title: [row[i] if not i else _value(row[i]) for row in self.rows]
+            for i, title in enumerate(unique)
+        }
+
+    def _shown(self) -> _tables.Shown:
+        header = (self.title, *self.columns)
+        return _tables.Shown(header, len(self.rows), lambda i: [*self.rows[i]])
+
+    def __repr__(self) -> str:
+        return f"{self.caption}\n{_text_tables.table(*self._shown())}"
+
+
+def _value(cell: str) -> float | str:
+    """Returns a cell as a number, if it is one."""
+    try:
+        return math.nan if cell == "-" else float(cell)
+    except ValueError:
+        return cell
 
 
 class Code(NamedTuple):

@@ -22,12 +22,16 @@ from uncertainty_metrics._report.data._predictions import (
     Stream,
     remembered,
 )
+from uncertainty_metrics._report.data._row_clusters import (
+    clusters_of,
+    error_of_mean,
+    quantile_of,
+)
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics._without_warnings import warnings_ignored
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
@@ -91,19 +95,22 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
     if isinstance(model, Stream):
         return _intervals_of_stream(model, num_bins)
     decisions = decisions_of(model).with_small_weights()
-    size = len(decisions.correct)
+    size, clusters = len(decisions.correct), clusters_of(model)
     if not is_drawn(model):
         # With so many examples the bootstrap gives the same interval, but slowly.
         found = {
-            name: interval(*_interval_of_mean(each, decisions.weights))
+            name: interval(*_interval_of_mean(each, decisions.weights, clusters))
             for name, each in scores_of(model).items()
         }
     else:
-        found = _each_metric(bootstrap, size, _metrics(model))
+        found = _each_metric(bootstrap, size, _metrics(model), clusters)
     if size > 1:
         judged = judged_of(model).with_small_weights()
         ends = um.calibration_error_interval(
-            **judged.arguments, level=INTERVAL_LEVEL, num_bins=num_bins
+            **judged.arguments,
+            level=INTERVAL_LEVEL,
+            num_bins=num_bins,
+            clusters=clusters,
         )
         found = {"calibration_error": interval(*ends), **found}
     return found
@@ -138,56 +145,45 @@ def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
 
 
 def _interval_of_mean(
-    scores: np.ndarray, weights: np.ndarray | None
+    scores: np.ndarray, weights: np.ndarray | None, clusters: np.ndarray | None
 ) -> tuple[float, float, float]:
     """Returns low end, mean and high end of the Normal interval of a mean.
 
     Args:
       scores: [N].
       weights: [N], or None.
+      clusters: number of the cluster of each score, [N], or None.
     """
     shares = np.full(len(scores), 1 / len(scores))
     if weights is not None:
         shares = weights / weights.sum()
     with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
         mean = float(shares @ scores)
-        error = float(np.linalg.norm(shares * (scores - mean)))
-    return mean - Z * error, mean, mean + Z * error
+        error = error_of_mean(scores, shares, clusters)
+        error *= quantile_of(INTERVAL_LEVEL, clusters)
+    return mean - error, mean, mean + error
 
 
-def differences(first: Decided, second: Decided, num_bins: int) -> dict[str, Interval]:
+def differences(first: Decided, second: Decided) -> dict[str, Interval]:
     """Returns the intervals of the differences between two models on the same examples.
 
-    Each difference is a metric of the first model less this metric of the second. The
-    ECE has `num_bins` bins.
+    Each difference is a metric of the first model less this metric of the second.
     """
-    metrics = _compared_metrics(first, num_bins)
-    of_second = _compared_metrics(second, num_bins)
+    metrics, of_second = _compared_metrics(first), _compared_metrics(second)
     both = {
         name: (metric, {"first": arguments, "second": of_second[name][1]})
         for name, (metric, arguments) in metrics.items()
     }
-    # Infinite less infinite is not defined. The bootstrap warns of the bias of an ECE.
-    with np.errstate(invalid="ignore"), warnings_ignored:
-        return _each_metric(
-            bootstrap_difference, len(decisions_of(first).correct), both
-        )
+    size = len(decisions_of(first).correct)
+    with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+        return _each_metric(bootstrap_difference, size, both, clusters_of(first))
 
 
-def _compared_metrics(model: Decided, num_bins: int) -> _Metrics:
+def _compared_metrics(model: Decided) -> _Metrics:
     """Returns the metrics that a comparison of models shows, and their arguments."""
-    decisions = decisions_of(model).with_small_weights()
-    judged = judged_of(model).with_small_weights()
-    as_two_classes = {
-        "labels": judged.correct,
-        "probabilities": judged.confidences,
-        "sample_weight": judged.weights,
-        "positive_class": True,
-        "num_bins": num_bins,
-    }
-    rows: _Metrics = {"ece": (um.ece, as_two_classes), **_metrics(model)}
+    rows = _metrics(model)
     if isinstance(model, Confidences):
-        rows["aurc"] = um.aurc, decisions.arguments
+        rows["aurc"] = um.aurc, decisions_of(model).with_small_weights().arguments
     return rows
 
 
@@ -232,10 +228,13 @@ def _each_metric(
     resample: Callable[..., ConfidenceInterval],
     size: int,
     metrics: _Metrics,
+    clusters: np.ndarray | None,
 ) -> dict[str, Interval]:
     """Returns the interval of each metric; no interval if there is one example."""
     return {
-        name: interval(*resample(metric, **arguments, **options(size)))
+        name: interval(
+            *resample(metric, **arguments, **options(size), clusters=clusters)
+        )
         for name, (metric, arguments) in metrics.items()
         if size > 1
     }

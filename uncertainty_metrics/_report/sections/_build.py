@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from uncertainty_metrics._report.sections._findings import unless_few
 from uncertainty_metrics._report.sections._list import in_order, sections_of
 from uncertainty_metrics._report.sections._model_report import ModelReport
 from uncertainty_metrics._report.sections._notes import notes_of
+from uncertainty_metrics._report.sections._several_models import SeveralModels
 
 # The noun of each task in an error.
 _SPELLED = {
@@ -36,6 +38,7 @@ def build(
     num_bins: int = DEFAULT_NUM_BINS,
     other: Model | None = None,
     tell: Callable[[str], None] = silent,
+    several: Sequence[Model] = (),
 ) -> ModelReport:
     """Computes the report.
 
@@ -44,9 +47,10 @@ def build(
       num_bins: number of bins of every metric.
       other: predictions of another model for the same task, to compare.
       tell: called with the progress of the work.
+      several: instead of one other model, predictions of the same examples by several.
 
     Returns:
-      The report, whose last section is the comparison if there is another model.
+      The report, whose last section is the comparison if there are other models.
 
     Raises:
       ReportError: a label, a prediction or a weight is not valid, and the message names
@@ -60,12 +64,35 @@ def build(
       3
     """
     task = task_of(predictions)
-    if other is not None and task_of(other) != task:
-        raise ReportError(
-            f"{other.source}: a {_SPELLED[task_of(other)]} cannot be compared with a "
-            f"{_SPELLED[task]}, {predictions.source}"
-        )
+    for each in several or ([] if other is None else [other]):
+        if task_of(each) != task:
+            raise ReportError(
+                f"{each.source}: a {_SPELLED[task_of(each)]} cannot be compared with a "
+                f"{_SPELLED[task]}, {predictions.source}"
+            )
+    with warnings.catch_warnings():  # A note of the report says it once.
+        warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)
+        return _built(predictions, num_bins, other, tell, several)
+
+
+def _built(
+    predictions: Model,
+    num_bins: int,
+    other: Model | None,
+    tell: Callable[[str], None],
+    several: Sequence[Model],
+) -> ModelReport:
+    """Returns the report on models of one task."""
+    compared = None
+    if several:  # First, as files of other rows are refused.
+        compared = SeveralModels.of_models([predictions, *several])
     report = _of_model(predictions, num_bins, tell)
+    if compared is not None:
+        return dataclasses.replace(
+            report,
+            sections=(*report.sections, compared),
+            tiles=(*report.tiles, *compared.tiles(report)),
+        )
     if other is None:
         return report
     of_other = _of_model(other, num_bins, tell)

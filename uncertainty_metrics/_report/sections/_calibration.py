@@ -10,6 +10,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import (
+    decisions_of,
     event_of,
     examples_of_event,
     judged_of,
@@ -17,7 +18,7 @@ from uncertainty_metrics._report.data._decided import (
 )
 from uncertainty_metrics._report.data._predictions import Decided, Stream, rows_of
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.data._sample_sizes import effective_examples
+from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Picture,
@@ -34,7 +35,10 @@ from uncertainty_metrics._report.sections._calibration_errors import (
     Diagram,
     calibration_errors_of,
 )
-from uncertainty_metrics._report.sections._calibration_words import terms_of
+from uncertainty_metrics._report.sections._calibration_words import (
+    ON_PICTURES,
+    terms_of,
+)
 from uncertainty_metrics._report.sections._diagrams import (
     arguments_of,
     by_argument_of,
@@ -155,6 +159,8 @@ class Calibration(Section):
       classes: the errors of each class, if there are few.
       all_metrics: the errors of a classifier for every option.
       diagram: the reliability diagram.
+      smallest_detectable_error: the l2 error that would show in such data in 80% of
+        samples, or inf; None for weighted examples, clusters and streams.
     """
 
     name = "calibration"
@@ -174,6 +180,7 @@ class Calibration(Section):
     classes: dict[str, ClassErrors]
     all_metrics: dict[str, float] | None = None
     diagram: Diagram
+    smallest_detectable_error: float | None = None
 
     @classmethod
     def of(cls, report: ModelReport) -> Calibration:
@@ -188,6 +195,7 @@ class Calibration(Section):
             classes=errors.classes,
             all_metrics=errors.grid,
             diagram=errors.diagram,
+            smallest_detectable_error=_smallest_detectable_error(model, num_bins),
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -212,7 +220,7 @@ class Calibration(Section):
     def accuracy_tile(self, report: ModelReport) -> Tile:
         """Returns the tile on the accuracy of a classifier."""
         accuracy, share = self.accuracy, largest_share(report.model)
-        size = effective_examples(report.model)
+        size = size_for(report.model, decisions_of(report.model).correct)
         low, high = _wilson.interval(
             np.float64(accuracy), np.float64(size), INTERVAL_LEVEL
         )
@@ -276,11 +284,25 @@ class Calibration(Section):
                 "the error bars show how uncertain each "
                 f"{marks.lower()[:-1]} is.{report.both_drawn}"
             )
+        if clusters_of(report.model) is not None:
+            caption += ON_PICTURES
         alt = (
             f"Reliability diagram: {terms.outcome} against {terms.score} in "
             f"{report.num_bins} bins. {self.verdict}"
         )
         return RELIABILITY.block(alt, caption)
+
+
+def _smallest_detectable_error(model: Decided, num_bins: int) -> float | None:
+    """Returns the l2 error that a sample like this would show; None if unknown."""
+    if isinstance(model, Stream) or clusters_of(model) is not None:
+        return None
+    judged = judged_of(model)
+    if judged.weights is not None:
+        return None
+    return um.smallest_detectable_error(
+        confidences=judged.confidences, num_bins=num_bins, level=INTERVAL_LEVEL
+    )
 
 
 def _has_finding(model: Decided, num_bins: int) -> bool:

@@ -37,6 +37,13 @@ class Terms(NamedTuple):
 _OF_DECISIONS = Terms("confidence", "accuracy", "overconfident", "underconfident")
 
 
+# The end of the caption of a picture, if examples come in clusters.
+ON_PICTURES = (
+    " Bands and bars of pictures are for independent examples: with clusters they are "
+    "too narrow, and the numbers in the text are right."
+)
+
+
 def terms_of(event: str | None) -> Terms:
     """Returns the words for decisions or answers; or for the probabilities of an event
     with this name.

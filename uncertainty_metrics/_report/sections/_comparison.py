@@ -9,6 +9,10 @@ from typing import Any, TypeAlias
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._sample_sizes import effective_examples
 from uncertainty_metrics._report.sections import _same_examples
+from uncertainty_metrics._report.sections._better_calibrated import (
+    BetterCalibrated,
+    better_calibrated,
+)
 from uncertainty_metrics._report.sections._blocks import (
     SIDES,
     Block,
@@ -205,6 +209,7 @@ class ComparisonOfDecisions(Comparison):
 
     Attributes:
       probability_of_lower_calibration_error: by the posteriors of the ECE.
+      calibration: which model is better calibrated; None for other examples.
       risk: which model ranks the risks better, if both give risks.
       drift: whether calibration differs between both sets of examples, if these differ.
     """
@@ -213,6 +218,7 @@ class ComparisonOfDecisions(Comparison):
     pictures = (DRIFT,)
 
     probability_of_lower_calibration_error: OfBoth
+    calibration: BetterCalibrated | None = None
     risk: RankingOfTwo | None = None
     drift: Drift | None = None
 
@@ -226,6 +232,8 @@ class ComparisonOfDecisions(Comparison):
 
     def blocks_of_decisions(self, report: ModelReport) -> Iterator[Block]:
         yield from self._blocks_of_risks(report)
+        if self.calibration is not None:
+            yield Text(self.calibration.verdict)
         if self.drift is not None:
             yield from self.drift.blocks(terms_for(report.model))
 
@@ -358,7 +366,8 @@ def _of_classifiers(
         **examples,
         numbers=numbers,
         **_of_posteriors(report, other),
-        differences=differences(*models, report.num_bins) if same else {},
+        calibration=better_calibrated(*models, report.num_bins) if same else None,
+        differences=differences(*models) if same else {},
         quality=_quality(numbers, same),
         risk=ranking_of_two(*models) if same else None,
         drift=_drift(report, other, same),
@@ -371,11 +380,12 @@ def _of_answers(
 ) -> Comparison:
     same, models = examples["same_examples"], (report.model, other.model)
     numbers = _of_both(_numbers_of_answers, report, other)
-    found = differences(*models, report.num_bins) if same else {}
+    found = differences(*models) if same else {}
     return ComparisonOfAnswers(
         **examples,
         numbers=numbers,
         **_of_posteriors(report, other),
+        calibration=better_calibrated(*models, report.num_bins) if same else None,
         differences=found,
         more_often_right=_more_often_right(found.get("accuracy")),
         quality=_quality_of_confidences(numbers, found),
@@ -395,7 +405,7 @@ def _of_posteriors(report: ModelReport, other: ModelReport) -> dict[str, Any]:
     calibration error, and the verdict.
 
     The posteriors of two calibrated models differ by noise alone, so the verdict does
-    not say which model is better calibrated.
+    not say which model is better calibrated: `better_calibrated` does.
     """
     draws = [ece_draws(each.model, each.num_bins) for each in (report, other)]
     p_values = {
@@ -465,10 +475,7 @@ def _verdict_of_two(p_values: Mapping[str, float]) -> str:
         if is_clear(p):
             what = "is miscalibrated"
         found.append(f"the {side} model {what} (p {shown_p_value(p)})")
-    return (
-        f"By the test of its calibration error, {' and '.join(found)}. Which of the "
-        "two is better calibrated is not tested here."
-    )
+    return f"By the test of its calibration error, {' and '.join(found)}."
 
 
 def _lower_for(second: bool) -> str:

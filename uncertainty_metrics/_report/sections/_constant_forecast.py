@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from uncertainty_metrics._report.data._row_clusters import error_of_mean, quantile_of
 from uncertainty_metrics._report.sections._blocks import Tile
 from uncertainty_metrics._report.sections._metrics_and_intervals import Number
 from uncertainty_metrics._report.sections._p_values import (
@@ -39,7 +40,10 @@ class GainOverConstant:
 
 
 def against_constant(
-    model: np.ndarray, constant: np.ndarray, weights: np.ndarray | None
+    model: np.ndarray,
+    constant: np.ndarray,
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None = None,
 ) -> GainOverConstant:
     """Returns mean scores of a model and of a constant forecast, and their difference.
 
@@ -47,6 +51,7 @@ def against_constant(
       model: the scores of the model for the examples, [N]; smaller is better.
       constant: the scores of one and the same forecast for all examples, [N].
       weights: [N], at most 1, or None.
+      clusters: number of the cluster of each example, [N], or None.
 
     The gain over its standard error is taken as standard Normal, which holds for many
     examples.
@@ -58,8 +63,11 @@ def against_constant(
     # One example says nothing about the spread. For n equal weights, 1 / freedom is
     # n / (n - 1), which makes the variance unbiased.
     freedom = 1 - float(shares @ shares)
-    spread = float(shares**2 @ (gains - gain) ** 2)
-    error = (spread / freedom) ** 0.5 if freedom > 0 else math.inf
+    error = math.inf
+    if freedom > 0:
+        error = error_of_mean(gains, shares, clusters) / freedom**0.5
+    if clusters is not None:  # Fewer clusters are less sure.
+        error *= quantile_of(0.95, clusters) / quantile_of(0.95, None)
     means = float(shares @ model), float(shares @ constant)
     return gain_over_constant(*means, gain, error)
 

@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._normal_forecasts import (
     normal_arguments,
 )
 from uncertainty_metrics._report.data._predictions import Regression
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import effective_examples
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -72,6 +73,11 @@ def _draw_curves(ax: Any, data: dict[str, dict[str, Any]], num_bins: int) -> Non
 
 COVERAGE = ReportPicture(
     "reliability_diagram.png", "coverage of intervals against their level", _draw
+)
+
+ON_CLUSTERS = (
+    " What chance alone gives is for one example a cluster, as if all examples of a "
+    "cluster were one."
 )
 
 
@@ -134,6 +140,8 @@ class Coverage(Section):
             ),
         }
         _, verdict = direction_of(report)
+        if clusters_of(model) is not None:
+            verdict += ON_CLUSTERS
         return cls(
             f"{verdict} Coverage and level of the intervals differ by "
             f"{100 * error:.1f} percentage points on average. By chance alone a "

@@ -17,6 +17,7 @@ from uncertainty_metrics._report.data._predictions import (
     Stream,
     Survival,
 )
+from uncertainty_metrics._report.data._row_clusters import num_clusters
 from uncertainty_metrics._report.data._sample_sizes import (
     effective_examples,
     num_examples,
@@ -42,6 +43,7 @@ class Data(Section):
       examples: number of examples.
       total_weight: their total weight.
       effective_examples: Kish's effective number of examples.
+      clusters: number of clusters of examples that depend on each other, or None.
     """
 
     name = "data"
@@ -51,6 +53,7 @@ class Data(Section):
     examples: int
     total_weight: float | None = None
     effective_examples: float
+    clusters: int | None = None
 
     @classmethod
     def of(cls, report: ModelReport) -> Data:
@@ -82,6 +85,9 @@ class Data(Section):
             "predictions": report.title,
             "examples": self.examples,
         }
+        if self.clusters is not None:
+            named = report.model.clusters.name
+            known["clusters"] = f"{self.clusters}{f' of {named}' if named else ''}"
         yield Facts({**known, **self.facts(report)})
 
     def facts(self, report: ModelReport) -> Mapping[str, str | int]:
@@ -183,6 +189,7 @@ def _of_decisions(model: Decided) -> dict[str, Any]:
         "examples": num_examples(model),
         "total_weight": float(total),
         "effective_examples": effective_examples(model),
+        "clusters": num_clusters(model),
     }
 
 
@@ -194,6 +201,7 @@ def _of_regression(model: Regression) -> DataOfRegression:
         weighted=weights is not None,
         total_weight=float(size if weights is None else weights.sum()),
         effective_examples=effective_examples(model),
+        clusters=num_clusters(model),
     )
 
 

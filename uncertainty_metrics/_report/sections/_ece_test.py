@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import Decisions, judged_of
 from uncertainty_metrics._report.data._predictions import Decided, remembered
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._calibration_errors import ece_of
 from uncertainty_metrics._report.sections._model_report import SEED
 from uncertainty_metrics._report.sections._p_values import p_value
+from uncertainty_metrics.numpy import _clusters
+from uncertainty_metrics.numpy.calibration.bins import _binning
 
 # Random numbers to draw, at most, for the ECE of a calibrated model.
 _MAX_DRAWN = 10_000_000
@@ -35,16 +39,21 @@ def p_value_of(model: Decided, ece: float, num_bins: int) -> float:
     """Returns the probability that a calibrated model has an ECE as large on such data.
 
     The p-value is exact, except with many examples or with weights: then the sum in
-    each bin is taken as Normal, to save time.
+    each bin is taken as Normal, to save time. With clusters, the signs of whole
+    clusters are flipped.
     """
-    decisions = judged_of(model)
-    if decisions.weights is None and len(decisions.correct) <= _MAX_EXACT:
+    decisions, clusters = judged_of(model), clusters_of(model)
+    is_few = len(decisions.correct) <= _MAX_EXACT or clusters is not None
+    if decisions.weights is None and is_few:
         return um.calibration_test(
             correct=decisions.correct,
             confidences=decisions.confidences,
             **_AS_ECE,
             num_bins=num_bins,
+            clusters=clusters,
         ).p_value
+    if clusters is not None:
+        return p_value(_draws_of_clusters(model, num_bins), ece)
     return p_value(_draws_by_chance(_variances_by_chance(decisions, num_bins)), ece)
 
 
@@ -54,9 +63,32 @@ def ece_by_chance(model: Decided, num_bins: int) -> float:
 
     It is the mean of the sum over bins plus two standard deviations.
     """
+    if clusters_of(model) is not None:
+        draws = _draws_of_clusters(model, num_bins)
+        return float(draws.mean() + 2 * draws.std())
     variances = _variances_by_chance(judged_of(model), num_bins)
     mean = (2 / np.pi) ** 0.5 * np.sqrt(variances).sum()
     return float(mean + 2 * ((1 - 2 / np.pi) * variances.sum()) ** 0.5)
+
+
+@remembered
+def _draws_of_clusters(model: Decided, num_bins: int) -> np.ndarray:
+    """Draws the ECE of a calibrated model whose examples come in clusters: the gaps of
+    each whole cluster keep or change their sign.
+    """
+    decisions, codes = judged_of(model).with_small_weights(), clusters_of(model)
+    assert codes is not None
+    scores = decisions.confidences.astype(np.float64)
+    gaps = decisions.correct - scores
+    total = float(len(gaps))
+    if decisions.weights is not None:
+        gaps, total = gaps * decisions.weights, float(decisions.weights.sum())
+    bins = _binning.even_index(scores, num_bins)
+    number = int(codes.max()) + 1
+    sums = sparse.csr_array((gaps / total, (codes, bins)), shape=(number, num_bins))
+    rng = np.random.default_rng(SEED)
+    signs = _clusters.flipped_signs(rng, number, _AS_ECE["num_resamples"])
+    return np.concatenate([np.abs(each @ sums).sum(axis=1) for each in signs])
 
 
 def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:

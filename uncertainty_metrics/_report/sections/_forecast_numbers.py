@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._normal_forecasts import (
     normal_arguments,
 )
 from uncertainty_metrics._report.data._predictions import Regression, remembered
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._bootstrap_intervals import options
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
@@ -52,7 +53,7 @@ def forecast_numbers(model: Regression, num_bins: int) -> ForecastNumbers:
         data,
         scores[:, 1],
         _values(scores, data["sample_weight"], num_bins),
-        _intervals(um.bootstrap, forecasts, num_bins),
+        _intervals(um.bootstrap, forecasts, num_bins, clusters_of(model)),
     )
 
 
@@ -111,6 +112,7 @@ def _intervals(
     bootstrap: Callable[..., ConfidenceInterval],
     forecasts: _forecasts.Forecasts,
     num_bins: int,
+    clusters: np.ndarray | None,
 ) -> dict[str, Interval]:
     """Returns the interval of each metric; no interval if there is one example."""
     size = len(forecasts.errors)
@@ -129,6 +131,7 @@ def _intervals(
             scores=_scores(forecasts, num_bins),
             sample_weight=normal_arguments(forecasts)["sample_weight"],
             **options(size),
+            clusters=clusters,
         )
     return {name: interval(*(end[name] for end in ends)) for name in ends.estimate}
 
@@ -145,7 +148,7 @@ def differences_of_forecasts(
     def difference(metric: Any, scores: np.ndarray, **others: Any) -> Any:
         return um.bootstrap_difference(metric, {"scores": scores}, of_second, **others)
 
-    return _intervals(difference, forecasts_of(first), num_bins)
+    return _intervals(difference, forecasts_of(first), num_bins, clusters_of(first))
 
 
 def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> float:

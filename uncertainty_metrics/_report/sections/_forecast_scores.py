@@ -9,6 +9,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._predictions import Regression
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Text,
@@ -105,5 +106,5 @@ def _gain(
     mean = weighted_mean(targets, weights)
     stddev = weighted_mean((targets - mean) ** 2, weights) ** 0.5
     scores = um.crps_normal_score(targets, mean, stddev)
-    found = against_constant(crps, scores, weights)
+    found = against_constant(crps, scores, weights, clusters_of(model))
     return dataclasses.replace(found, stddev=stddev)

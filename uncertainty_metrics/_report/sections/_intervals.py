@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from uncertainty_metrics._report.data._predictions import Regression
 from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import num_counted
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -67,9 +68,12 @@ class Intervals(Section):
                 found["accuracy"] = found.pop("accuracy")
         size = num_counted(model)
         by = "by the bootstrap" if drawn else "from standard errors"
+        units = "examples"
+        if clusters_of(model) is not None:
+            units, by = "clusters", f"{by} of whole clusters"
         verdict = (
             f"{INTERVAL_LEVEL:.0%} intervals {by}: they show how much the metrics "
-            f"would vary if the examples were other ones of the same kind.{note}"
+            f"would vary if the {units} were other ones of the same kind.{note}"
         )
         if size == 1:
             verdict = "A single example gives no intervals."

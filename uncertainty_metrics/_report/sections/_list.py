@@ -26,6 +26,7 @@ from uncertainty_metrics._report.sections._selective_prediction import (
     Abstaining,
     SelectivePrediction,
 )
+from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
@@ -53,6 +54,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Data,
     Comparison,
     ComparisonOfDecisions,
+    SeveralModels,
 )
 
 

@@ -14,6 +14,7 @@ from uncertainty_metrics._report.data._decided import (
     name_of_event,
 )
 from uncertainty_metrics._report.data._predictions import Decided, Stream, is_of_answers
+from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL, Z
 from uncertainty_metrics._report.sections._calibration_words import (
     Terms,
@@ -56,15 +57,19 @@ def mean_gap_of(model: Decided) -> MeanGap:
     gap: on the level of the probabilities of an event, or else on their spread.
     """
     event = name_of_event(model)
-    accuracy, confidence = _means(decisions_of(model))
-    size = decisions_of(model).sample_size
+    decisions = decisions_of(model)
+    accuracy, confidence = _means(decisions)
+    size = size_for(model, decisions.correct - decisions.confidences)
     if event is None:
         direction, verdict = verdict_on_gap(accuracy, confidence, size)
         return MeanGap(event, direction, verdict, None, None, accuracy, confidence)
     judged = judged_of(model)
     share, probability = _means(judged)
     direction, verdict = verdict_on_gap(
-        share, probability, judged.sample_size, terms_of(event)
+        share,
+        probability,
+        size_for(model, judged.correct - judged.confidences),
+        terms_of(event),
     )
     if not direction:
         direction, sentence = _spread(accuracy, confidence, size)
@@ -98,7 +103,10 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
     decisions = decisions_of(model)
     everything = np.zeros(len(decisions.correct), np.int64)
     (whole,) = um.calibration_by_group(
-        **decisions.arguments, groups=everything, level=INTERVAL_LEVEL
+        **decisions.arguments,
+        groups=everything,
+        level=INTERVAL_LEVEL,
+        clusters=clusters_of(model),
     )
     score, outcome = whole.mean_score, whole.mean_outcome
     return {

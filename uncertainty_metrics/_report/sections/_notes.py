@@ -11,14 +11,17 @@ from uncertainty_metrics._report.data._predictions import (
     Model,
     Predictions,
     Regression,
+    Rows,
     Stream,
     Survival,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import Risks, has_risks, risks_of
+from uncertainty_metrics._report.data._row_clusters import num_clusters
 from uncertainty_metrics._report.data._suspicious_rows import notes_on_rows
 from uncertainty_metrics._report.sections._risk_numbers import amount
 from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy._clusters import FEW_CLUSTERS
 
 _SHOWN = 50  # Most names of columns in a note on columns that are left out.
 # Least number of labels for a suspicion: with fewer, chance may be the reason.
@@ -48,7 +51,7 @@ def notes_of(model: Model) -> list[str]:
     if isinstance(model, Confidences):
         notes += _on_equal_confidences(model)
     if rows is not None:
-        notes += notes_on_rows(rows)
+        notes += [*notes_on_rows(rows), *_on_few_clusters(rows)]
     notes += _on_weights(model)
     if has_risks(model):
         notes += _on_few_events(risks_of(model))
@@ -60,6 +63,16 @@ def _on_equal_confidences(model: Confidences) -> list[str]:
     if len(np.unique(confidences)) == 1 < len(confidences):
         return ["All confidences are equal, so they cannot tell answers apart."]
     return []
+
+
+def _on_few_clusters(model: Rows) -> list[str]:
+    number = num_clusters(model)
+    if number is None or number >= FEW_CLUSTERS:
+        return []
+    return [
+        f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, intervals may "
+        "be too short and p-values too small."
+    ]
 
 
 def _on_weights(model: Decided) -> list[str]:

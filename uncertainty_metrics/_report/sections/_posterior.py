@@ -10,8 +10,14 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import judged_of
-from uncertainty_metrics._report.data._predictions import Decided, remembered
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    is_of_answers,
+    remembered,
+)
 from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._sample_sizes import num_examples
 from uncertainty_metrics._report.sections._blocks import Block, Text, Tile, number
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration import Calibration
@@ -125,6 +131,12 @@ class Posterior(Section):
                 ". If the model is calibrated, this interval is too high: it never "
                 "holds 0"
             )
+        if clusters_of(model) is not None:
+            verdict += (
+                ". The posterior has no clusters: it takes all examples as "
+                "independent, so that this interval is too narrow; p and the ECE of a "
+                "calibrated model are those of clusters"
+            )
         return cls(
             mean,
             median,
@@ -159,11 +171,30 @@ class Posterior(Section):
         )
         event = calibration.event
         of_event = "" if event is None else f" of {terms_of(event).score}"
+        ends = f"; with {self.interval.level:.0%} probability {low} to {high}"
+        if clusters_of(report.model) is not None:  # The posterior knows no clusters.
+            ends = ""
         return shown, (
-            f"Calibration error (ECE){of_event} {shown}; with "
-            f"{self.interval.level:.0%} probability {low} to {high}. A calibrated "
-            f"model would show up to {chance} here; p {shown_p_value(self.p_value)} "
-            "for this value."
+            f"Calibration error (ECE){of_event} {shown}{ends}. A calibrated model "
+            f"would show up to {chance} here; p {shown_p_value(self.p_value)} for this "
+            f"value.{self._unnoticed(report)}"
+        )
+
+    def _unnoticed(self, report: ModelReport) -> str:
+        """Returns a sentence on the errors that these data would not show, unless they
+        show one.
+        """
+        smallest = report[Calibration].smallest_detectable_error
+        if smallest is None or is_clear(self.p_value):
+            return ""
+        of_answers = is_of_answers(report.model)
+        size = f"{num_examples(report.model):,} {'answers' * of_answers or 'examples'}"
+        if smallest > 1:
+            return f" No error would be noticed in these {size}."
+        digits = decimals(smallest / 100) - 1
+        return (
+            f" An error (l2) below {smallest:.{digits}f} would often go unnoticed in "
+            f"these {size}."
         )
 
     def blocks(self, report: ModelReport) -> list[Block]:

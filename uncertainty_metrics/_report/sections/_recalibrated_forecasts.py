@@ -16,6 +16,7 @@ from uncertainty_metrics._report.data._decided import (
 )
 from uncertainty_metrics._report.data._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
+from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
 from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of_answers
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
@@ -26,8 +27,8 @@ from uncertainty_metrics.numpy import _row_math, _wilson
 AS_IT_IS = "as it is"
 FOLDS = 5
 _SEED = 0  # The same in every report, so that all of them split alike.
-# With fewer examples a fold would hold almost none.
-_LEAST = 50
+# With fewer examples, or clusters, a fold would hold almost none.
+_LEAST, _LEAST_CLUSTERS = 50, 10
 # More examples, or more numbers, hardly change the result and take longer.
 _MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
 # The time of a map that has parameters for each class grows with the classes.
@@ -115,13 +116,17 @@ class Recalibrated(NamedTuple):
         }
 
 
-def folds_of(size: int) -> np.ndarray:
-    """Returns the fold of each example, drawn without regard to the labels.
+def folds_of(size: int, clusters: np.ndarray | None = None) -> np.ndarray:
+    """Returns the fold of each example, drawn without regard to the labels. All
+    examples of a cluster are in one fold.
 
     If each fold had the same share of each class, the other folds would tell a map how
     frequent the classes are in the fold that judges the map.
     """
-    return np.random.default_rng(_SEED).permutation(size) % FOLDS
+    rng = np.random.default_rng(_SEED)
+    if clusters is None:
+        return rng.permutation(size) % FOLDS
+    return (rng.permutation(int(clusters.max()) + 1) % FOLDS)[clusters]
 
 
 @remembered
@@ -138,6 +143,10 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     reason = _too_few(labels, weights, of_answers)
     if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
         reason = "fewer than 10 examples have the event, or do not have it"
+    clusters = clusters_of(model)
+    number = len(labels) if clusters is None else int(clusters.max()) + 1
+    if not reason and number < _LEAST_CLUSTERS:
+        reason = f"{number} clusters, but at least {_LEAST_CLUSTERS} are needed"
     if reason:
         return Recalibrated({}, kind, {}, {}, too_few=reason)
 
@@ -151,10 +160,12 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         )
         labels, given = labels[chosen], given[chosen]
         weights = None if weights is None else weights[chosen]
+        if clusters is not None:
+            _, clusters = np.unique(clusters[chosen], return_inverse=True)
     # A fit takes a weight w as w examples; everything else depends only on ratios of
     # weights.
     data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
-    folds = folds_of(len(labels))
+    folds = folds_of(len(labels), clusters)
     mapped, reasons = _mapped(model, data, {kind: given}, folds)
     forecasts = {AS_IT_IS: given, **mapped}
     if weights is not None:
@@ -186,7 +197,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         scores[name]["ece"] = um.ece(
             **{**scored, kind: of_map}, num_bins=num_bins, positive_class=is_of_event
         )
-    best = best_map(each, weights, words_of(model).outcomes)
+    best = best_map(each, weights, words_of(model).outcomes, clusters)
     return Recalibrated(
         scored,
         kind,
@@ -303,6 +314,7 @@ def best_map(
     each: Mapping[str, dict[str, np.ndarray]],
     weights: np.ndarray | None,
     outcomes: str,
+    clusters: np.ndarray | None = None,
 ) -> BestMap | None:
     """Returns the best map, and the gain of each; None if there is none.
 
@@ -310,6 +322,7 @@ def best_map(
       each: the scores of each map, and of the model as it is.
       weights: [N], at most 1, or None.
       outcomes: the noun for what the forecasts are about: "labels" or "outcomes".
+      clusters: number of the cluster of each example, [N], or None.
     """
     maps = [name for name in each if name != AS_IT_IS]
     if not maps:
@@ -323,7 +336,7 @@ def best_map(
         shares = np.ones(len(gain)) if weights is None else weights
         shares = shares / shares.sum()
         mean = float(gain @ shares)
-        error = float(shares**2 @ (gain - mean) ** 2) ** 0.5
+        error = error_of_mean(gain, shares, clusters)
         low, high = (mean + sign * _STANDARD_ERRORS * error for sign in (-1, 1))
         ends[name] = low, mean, high
     # A map with a clear gain comes before a map whose larger gain may be chance.

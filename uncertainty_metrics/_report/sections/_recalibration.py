@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._predictions import (
     Rows,
     rows_of,
 )
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Code,
@@ -200,6 +201,7 @@ class Recalibration(Section):
                 f"Negative log-likelihood (NLL), {brier} and ece of {self.examples} "
                 "examples, cross-validated: the map that recalibrates an example was "
                 f"fitted to the other {self.folds - 1} of {self.folds} folds."
+                f"{_on_folds(report)}"
             )
             yield Table(
                 "Before and after",
@@ -230,6 +232,11 @@ class Recalibration(Section):
         if self.sets.metrics:
             yield Text(self.sets.verdict)
             yield metrics_table("Conformal sets", "sets", self.sets.metrics)
+
+
+def _on_folds(report: ModelReport) -> str:
+    clustered = clusters_of(report.model) is not None
+    return " All examples of a cluster are in one fold." if clustered else ""
 
 
 def _p_value(report: ModelReport) -> float:

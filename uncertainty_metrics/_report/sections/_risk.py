@@ -24,6 +24,7 @@ from uncertainty_metrics._report.data._risks import (
     is_too_few,
     risks_of,
 )
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -33,7 +34,10 @@ from uncertainty_metrics._report.sections._blocks import (
     number,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
-from uncertainty_metrics._report.sections._calibration_words import capitalized
+from uncertainty_metrics._report.sections._calibration_words import (
+    ON_PICTURES,
+    capitalized,
+)
 from uncertainty_metrics._report.sections._diagrams import by_argument_of, drawn
 from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY, graded
@@ -286,6 +290,8 @@ def _caption_of_curve(report: ModelReport) -> str:
         "below it too high. The hollow points are ten groups of equal size, by risk, "
         "with 95% intervals of how often the event came."
     )
+    if clusters_of(report.model) is not None:
+        caption += ON_PICTURES
     if report.other is not None:
         return f"{caption}{report.both_drawn}"
     caption += (
@@ -350,9 +356,11 @@ class Risk(RiskSection):
 @remembered
 def risk_of(model: Predictions | Stream) -> Risk:
     """Returns the section of a model that gives risks."""
-    data = risks_of(model)
+    data, clusters = risks_of(model), clusters_of(model)
     found = {
-        name: if_defined(function, **data.arguments, level=INTERVAL_LEVEL)
+        name: if_defined(
+            function, **data.arguments, level=INTERVAL_LEVEL, clusters=clusters
+        )
         for name, function in _OF_EVENTS.items()
     }
     found["auroc"] = if_defined(
@@ -361,6 +369,7 @@ def risk_of(model: Predictions | Stream) -> Risk:
         data.scores,
         sample_weight=data.weights,
         level=INTERVAL_LEVEL,
+        clusters=clusters,
     )
     intervals = {
         name: interval(*(ends[:3] if ends is not None else 3 * (np.nan,)))
@@ -373,8 +382,11 @@ def risk_of(model: Predictions | Stream) -> Risk:
     }
     # Risks that are all the same have no slope; then the intercept alone is tested.
     clearer = min(p_values, key=lambda key: p_values[key])
-    joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
-    p = p_values[clearer] if joint is None else joint
+    if clusters is not None:  # The smaller of two, by Bonferroni.
+        p = min(len(p_values) * p_values[clearer], 1.0)
+    else:
+        joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
+        p = p_values[clearer] if joint is None else joint
     event, words = name_of_event(model), None
     if not is_too_few(data.smaller_class):
         words = finding(clearer, float(intervals[clearer].estimate))
@@ -431,6 +443,7 @@ def ranking_of_two(first: Model, second: Model) -> RankingOfTwo | None:
         other.scores,
         sample_weight=one.weights,
         level=INTERVAL_LEVEL,
+        clusters=clusters_of(first),
     )
     if found is None:
         return None

@@ -21,6 +21,7 @@ from uncertainty_metrics._report.data._predictions import (
     is_of_answers,
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -156,7 +157,7 @@ def _of_classifier(model: Predictions) -> ScoringRules:
     score = np.average(briers, weights=weights)
     shares = class_shares(model)
     constant = (1 - 2 * shares + shares @ shares)[examples.labels]
-    gain = against_constant(briers, constant, weights)
+    gain = against_constant(briers, constant, weights, clusters_of(model))
     return ScoringRules(
         _classifier_scores(score, nll, impossible, examples.counted.size),
         dataclasses.replace(gain, largest_share=largest_share(model)),
@@ -184,7 +185,9 @@ def _of_answers(model: Confidences) -> ScoringRules:
     brier = np.average(briers, weights=weights)
     return ScoringRules(
         _answer_scores(brier, nll, impossible, len(correct)),
-        against_constant(briers, (accuracy - correct) ** 2, weights),
+        against_constant(
+            briers, (accuracy - correct) ** 2, weights, clusters_of(model)
+        ),
         impossible,
         _parts_of_answers(parts),
         float(brier),

@@ -22,6 +22,7 @@ from uncertainty_metrics._report.data._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Text,
@@ -179,7 +180,7 @@ class SelectivePrediction(Section):
                 auroc,
                 f"P(a right {words.one} is surer than a wrong one).",
             )
-            by_chance = _auroc_by_chance(error, decisions_of(model).sample_size)
+            by_chance = _auroc_by_chance(error, _size_for_auroc(model))
             # Rounded as in the report.
             clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
             verdict = " ".join(
@@ -267,7 +268,11 @@ def _promise(model: Decided, risk: float, delta: float) -> Promise:
         verdict = "The examples have weights, so no threshold can promise a risk."
         return Promise(verdict, None, {})
     threshold = um.threshold_at_risk(
-        correct=correct, confidences=scores, risk=risk, delta=delta
+        correct=correct,
+        confidences=scores,
+        risk=risk,
+        delta=delta,
+        clusters=clusters_of(rows),
     )
     threshold = max(threshold, 0.0)  # It is -inf if every example may be decided.
     coverage = float(np.mean(scores >= threshold))
@@ -308,6 +313,20 @@ def _auroc(curve: RiskCoverageCurve) -> float:
     wrong = coverages * np.append(0.0, curve.risks)
     right = coverages - wrong
     return _sorted_outcomes.trapezoids(wrong, right) / float(wrong[-1] * right[-1])
+
+
+def _size_for_auroc(model: Decided) -> float:
+    """Returns how many independent examples would tell the AUROC as well."""
+    decisions, clusters = decisions_of(model), clusters_of(model)
+    if clusters is None:
+        return decisions.sample_size
+    effect = um.auroc_interval(
+        decisions.correct,
+        decisions.confidences,
+        sample_weight=decisions.weights,
+        clusters=clusters,
+    ).design_effect
+    return decisions.sample_size / max(effect or 1.0, 1.0)
 
 
 def _auroc_by_chance(error: float, sample_size: float) -> float:
