@@ -38,7 +38,7 @@ MAX_BINS = 1000
 _BLOCK = 2**22
 _SMALL_BLOCK = 2**14
 # As many examples as a bin must have at least, in units of its largest clusters.
-_SEVERAL = 1.5
+SEVERAL = 1.5
 
 
 def check_bins(num_bins: int) -> None:
@@ -79,7 +79,7 @@ def debiased_square(
     own, own_masses = (squares(v).reshape(shape) for v in (residuals, masses))
     counts = statistics.counts
     gaps = statistics.outcome_sums - statistics.score_sums
-    several = counts**2 > _SEVERAL * own_masses
+    several = counts**2 > SEVERAL * own_masses
     theta = (gaps**2 - own) / np.where(several, counts**2 - own_masses, 1.0)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1.0)
@@ -161,7 +161,7 @@ def moments(
     all_masses, all_residuals, all_squares, all_forecasts = parts.sums
     # So many clusters of equal size would give the mean of a bin the same variance.
     effective = all_masses**2 / own_masses
-    several = effective > _SEVERAL
+    several = effective > SEVERAL
     if not np.any(several):
         return None, parts.sums
     chosen = slice(None) if np.all(several) else several  # A slice copies nothing.
