@@ -87,18 +87,23 @@ class ClusterSums:
 
     Attributes:
       number: number of clusters.
-      sums: the sums of S_cb, then of N_cb, float64 [2 bins]; None if they are not
-        known, as of all classes, or from the file of a `Summary`.
-      products: sums of the products of pairs of (S_c, N_c), [2 bins, 2 bins]; or None.
+      sums: the sums of S_cb, then of N_cb, float64 [2 bins]; of length 0 if they are
+        not known, as of all classes, or from the file of a `Summary`.
+      products: sums of the products of pairs of (S_c, N_c), [2 bins, 2 bins].
     """
 
     number: int
-    sums: np.ndarray | None = None
-    products: np.ndarray | None = None
+    sums: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    products: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are sums, and not only the number of the clusters."""
+        return len(self.sums) > 0
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
         number = self.number + other.number
-        if self.sums is None or other.sums is None:
+        if not (self.are_known and other.are_known):
             return ClusterSums(number)
         return ClusterSums(
             number, self.sums + other.sums, self.products + other.products
@@ -106,10 +111,9 @@ class ClusterSums:
 
     def equals(self, other: ClusterSums) -> bool:
         """Says if all sums are the same, to the bit."""
-        if self.number != other.number or (self.sums is None) != (other.sums is None):
-            return False
-        return self.sums is None or (
-            np.array_equal(self.sums, other.sums)
+        return (
+            self.number == other.number
+            and np.array_equal(self.sums, other.sums)
             and np.array_equal(self.products, other.products)
         )
 

@@ -68,8 +68,8 @@ class AnswersAboutRisks(_stored_sketch.SketchState):
 
         Raises:
           ValueError: an argument is not as described; there are clusters; all risks are
-            in one cell; one of the labels is absent; or the ratio of two weights is so large, in the
-            millions, that rounding hides the maximum of the likelihood.
+            in one cell; one of the labels is absent; or the ratio of two weights is so
+            large, in the millions, that rounding hides the maximum of the likelihood.
 
         References:
           Cox (1958), Two Further Applications of a Model for Binary Regression. Van

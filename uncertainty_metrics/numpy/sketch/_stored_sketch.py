@@ -276,7 +276,7 @@ class SketchState:
         found = self._clusters
         if found is None:
             return None
-        if found.sums is None or len(self._groups()) > 1:
+        if not found.are_known or len(self._groups()) > 1:
             raise _checks.plain_error(
                 f"`{question}` of examples in clusters needs a sketch of one score of "
                 "each example, and not the file of a `Summary`, which has no sums over "
@@ -326,10 +326,11 @@ class SketchState:
         if low is not None and low_too is not None:
             least = np.minimum(low, low_too)
         num_classes = self.num_classes or other.num_classes
+        sums = ours + theirs if ours and theirs else ours or theirs
         if ours and theirs:
-            sums, clusters = ours + theirs, _added(clusters, clusters_too)
+            clusters = _added(clusters, clusters_too)
         else:
-            sums, clusters = ours or theirs, clusters or clusters_too
+            clusters = clusters or clusters_too
         config = {**self.config, "num_classes": num_classes}
         if self._spec.positive_class is None:
             config["positive_class"] = other._spec.positive_class
@@ -408,7 +409,7 @@ class SketchState:
         arrays = {name: row.digits for name, row in rows.items()}
         if least is not None:
             arrays["least"] = least
-        if clusters is not None and clusters.sums is not None:
+        if clusters is not None and clusters.are_known:
             parts = clusters.sums, clusters.products
             arrays |= dict(zip(_OF_CLUSTERS, parts, strict=True))
         _FORMAT.write(path, header, arrays)
@@ -478,8 +479,8 @@ def _added(ours: ClusterSums | None, theirs: ClusterSums | None) -> ClusterSums 
         return None
     if ours is None or theirs is None:
         raise _checks.plain_error(
-            "Examples with and without `clusters` cannot be added. Give every batch its "
-            "clusters; independent examples have an id each.",
+            "Examples with and without `clusters` cannot be added. Give every batch "
+            "its clusters; independent examples have an id each.",
             "clusters in a part of the examples",
         )
     return ours + theirs

@@ -56,7 +56,7 @@ def of_examples(
     empty = ScoreSketch(positive_class=False)
     scores, outcomes, weights = confidences[:, None], right[:, None], examples.weights
     sums = _cell_sums.of_scores(scores, outcomes, None, weights, 1, empty._bits(2))
-    clusters = of_clusters = examples.clusters
+    clusters, of_clusters = examples.clusters, None
     if clusters is not None:
         of_clusters = _cluster_sums.of_scores(confidences, right, weights, clusters)
     decisions = ScoreSketch._with_content(empty.config, 2, sums, clusters=of_clusters)

@@ -313,7 +313,7 @@ class Summary:
     def _gap_of_clusters(self, gap: float) -> Moments:
         """Returns the mean gap and its standard error by the sums over clusters."""
         sums, number = self._decisions._clusters, self.num_clusters
-        if sums is None or sums.sums is None or number is None or number < 2:
+        if sums is None or not sums.are_known or number is None or number < 2:
             return Moments(gap, math.nan)
         square = float(sums.even(1).squares_about(np.array([gap]))[0, 0])
         square *= number / (number - 1)
