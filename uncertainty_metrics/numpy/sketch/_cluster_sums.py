@@ -50,6 +50,13 @@ class Joined(NamedTuple):
     of_both: np.ndarray
     of_masses: np.ndarray
 
+    def weighted(self, factor: float) -> Joined:
+        """Returns the sums if all weights are multiplied by a factor."""
+        gaps, masses, *products = self
+        return Joined(
+            factor * gaps, factor * masses, *(factor**2 * row for row in products)
+        )
+
     def at(self, starts: np.ndarray) -> Joined:
         """Returns the sums of the runs of bins that start at `starts`."""
 
