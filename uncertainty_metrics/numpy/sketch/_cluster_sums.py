@@ -81,11 +81,8 @@ class Joined(NamedTuple):
         such pairs counts 0.
         """
         own, own_masses = np.diag(self.of_gaps), np.diag(self.of_masses)
-        squares = self.masses**2
-        several = squares > _clustered_error.SEVERAL * own_masses
-        pairs = np.where(several, squares - own_masses, 1.0)
-        terms = self.masses * (self.gaps**2 - own) / pairs
-        return float(np.sum(terms[several]) / self.masses.sum())
+        rows = self.masses, self.gaps, own, own_masses
+        return _clustered_error.mean_square(*(row[None] for row in rows))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
