@@ -38,7 +38,7 @@ MAX_BINS = 1000
 _BLOCK = 2**22
 _SMALL_BLOCK = 2**14
 # As many examples as a bin must have at least, in units of its largest clusters.
-SEVERAL = 1.5
+_SEVERAL = 1.5
 
 
 def check_bins(num_bins: int) -> None:
@@ -93,7 +93,7 @@ def mean_square(
     """Returns the squared error, from N_b, S_b and the sums over clusters of S_cb^2 and
     of N_cb^2, each [groups, bins].
     """
-    several = counts**2 > SEVERAL * own_masses
+    several = counts**2 > _SEVERAL * own_masses
     theta = (gaps**2 - own) / np.where(several, counts**2 - own_masses, 1.0)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1.0)
@@ -180,7 +180,7 @@ def moments(
     all_masses, all_residuals, all_squares, all_forecasts = parts.sums
     # So many clusters of equal size would give the mean of a bin the same variance.
     effective = all_masses**2 / own_masses
-    several = effective > SEVERAL
+    several = effective > _SEVERAL
     if not np.any(several):
         return None, parts.sums
     chosen = slice(None) if np.all(several) else several  # A slice copies nothing.
