@@ -278,5 +278,5 @@ def test_whole_clusters_are_summed_and_divided_ones_refused(engine, rng):
     whole.update(labels, predictions, clusters=ids)
     error = found.debiased_calibration_error(squared=True)
     assert error == pytest.approx(whole.debiased_calibration_error(squared=True))
-    with pytest.raises(Exception, match="1 clusters have examples in two parts"):
+    with pytest.raises(Exception, match="clusters in two parts: 1"):
         engine.run("summarize", divided(table, [105, 195]), clusters="question")

@@ -287,9 +287,10 @@ class ClusteredTotals:
         hashes = np.sort(np.concatenate([total[1], more[1]]), kind="stable")
         number = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
         if number:
-            raise ValueError(
-                f"{number} clusters have examples in two parts of the data, but all "
-                f"examples of a cluster must be in one. {self._advice}"
+            raise _checks.plain_error(
+                "All examples of a cluster must be in one part of the data. "
+                + self._advice,
+                f"clusters in two parts: {number}",
             )
         return self._sketches.sum(total[0], more[0]), hashes
 
