@@ -10,13 +10,16 @@ two ECEs. The last column of the first table is the level of the same test with 
 variance of a calibrated model, confidence (1 - confidence) / n. The second table has
 the levels for periods of different sizes and for other numbers of bins, beside the
 level if D were compared with chi-squared everywhere. The third has the level for
-summaries of weighted examples, beside the level if weights counted as examples.
+summaries of weighted examples, beside the level if weights counted as examples. The
+table of clusters has the level for outcomes that are drawn from a Normal with this
+correlation within a cluster, beside the level if the clusters are not told.
 `python -m studies.calibration_drift_level` prints the tables; `--tables` chooses some.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -31,6 +34,7 @@ from uncertainty_metrics.numpy.calibration.bins._binning import (
 from uncertainty_metrics.numpy.calibration.watching.calibration_drift import (
     calibration_drift,
 )
+from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
 _LEVEL = 0.05
@@ -53,6 +57,10 @@ _WEIGHTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "Exp(1)": lambda rng, n: rng.exponential(size=n),
     "1 or 10": lambda rng, n: rng.choice([1.0, 10.0], n, p=[0.9, 0.1]),
 }
+# The numbers of clusters of the two periods, and the least and most examples of one.
+_CLUSTERS = ((50, 50), (100, 100), (400, 400), (50, 400))
+_CLUSTER_SIZES = ((10, 10), (1, 50))
+_CORRELATIONS = (0.0, 0.5, 0.9)
 # The temperatures of the first and the second period.
 _CHANGES = ((1.0, 1.1), (1.0, 1.2), (1.0, 1.4), (1.2, 1 / 1.2))
 
@@ -229,6 +237,62 @@ def p_of_ece_difference(
     return (1 + sum(d >= observed - 1e-12 for d in drawn)) / (1 + resamples)
 
 
+def clustered_sketches(
+    rng: np.random.Generator,
+    kind: str,
+    number: int,
+    sizes: tuple[int, int],
+    correlation: float,
+    temperature: float,
+) -> list[ScoreSketch]:
+    """Returns sketches of one period, with its clusters and without."""
+    ids = np.repeat(
+        np.arange(number), rng.integers(sizes[0], sizes[1], number, endpoint=True)
+    )
+    scores = np.clip(_SCORES[kind](rng, len(ids)), 1e-9, 1 - 1e-9)
+    shared, own = rng.normal(size=number)[ids], rng.normal(size=len(ids))
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    outcomes = stats.norm.cdf(latent) < tempered(scores, temperature)
+    sketches = []
+    for clusters in (ids, None):
+        sketch = ScoreSketch(positive_class=True)
+        sketch.update(outcomes.astype(int), scores, clusters=clusters)
+        sketches.append(sketch)
+    return sketches
+
+
+def clustered_rows(arguments: argparse.Namespace) -> Iterator[str]:
+    """Yields the lines of the table of levels of examples in clusters."""
+    pairs = arguments.clustered_pairs
+    yield f"{pairs} pairs of periods a row, temperature 1.5, at {_LEVEL:.0%} and 1%."
+    yield ""
+    yield "| scores | clusters | sizes | correlation | with clusters | 1% | without |"
+    yield "|---|---|---|---|---|---|---|"
+    designs = itertools.product(
+        arguments.scores, _CLUSTERS, _CLUSTER_SIZES, _CORRELATIONS
+    )
+    for kind, numbers, sizes, correlation in designs:
+        rng = np.random.default_rng(arguments.seed)
+        found = []
+        for _ in range(pairs):
+            periods = [
+                clustered_sketches(rng, kind, number, sizes, correlation, 1.5)
+                for number in numbers
+            ]
+            both = zip(*periods, strict=True)
+            found.append([calibration_drift(*each).p_value for each in both])
+        with_clusters, without = np.array(found).T
+        shares = (
+            np.mean(with_clusters <= _LEVEL),
+            np.mean(with_clusters <= 0.01),
+            np.mean(without <= _LEVEL),
+        )
+        yield (
+            f"| {kind} | {numbers[0]} and {numbers[1]} | {sizes[0]} to {sizes[1]} | "
+            f"{correlation} | " + " | ".join(f"{share:.1%}" for share in shares) + " |"
+        )
+
+
 def power_rows(arguments: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table of powers."""
     pairs = arguments.power_pairs
@@ -267,6 +331,7 @@ def main() -> None:
     )
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--bins", type=int, nargs="+", default=[1, 15, 100])
+    parser.add_argument("--clustered-pairs", type=int, default=1000)
     parser.add_argument("--power-pairs", type=int, default=200)
     parser.add_argument("--resamples", type=int, default=99)
     parser.add_argument("--seed", type=int, default=0)
@@ -274,6 +339,7 @@ def main() -> None:
         "levels": level_rows,
         "sizes": size_rows,
         "weights": weighted_rows,
+        "clusters": clustered_rows,
         "power": power_rows,
     }
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))

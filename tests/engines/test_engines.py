@@ -266,3 +266,17 @@ def test_ray_takes_arrays_and_empty_blocks(engine, rng):
     dataset = data.from_items(rows).repartition(7)
     assert ray.summarize(dataset, sample_weight="weight") == sketch_of(table)
     assert ray.summarize(dataset.limit(0)) == um_np.ScoreSketch()
+
+
+def test_whole_clusters_are_summed_and_divided_ones_refused(engine, rng):
+    table = table_of(rng, 300)
+    ids = np.repeat(np.arange(30), 10)
+    table = table.append_column("question", pa.array([f"q{i}" for i in ids]))
+    found = engine.run("summarize", divided(table, [100, 0, 200]), clusters="question")
+    labels, predictions, _ = arrays(table)
+    whole = um_np.ScoreSketch()
+    whole.update(labels, predictions, clusters=ids)
+    error = found.debiased_calibration_error(squared=True)
+    assert error == pytest.approx(whole.debiased_calibration_error(squared=True))
+    with pytest.raises(Exception, match="clusters in two parts: 1"):
+        engine.run("summarize", divided(table, [105, 195]), clusters="question")

@@ -284,8 +284,10 @@ def test_sketches_equal_their_statistics_and_weights_equal_repeated_examples(rng
         um.calibration_drift(*weighted, num_bins=8),
         um.calibration_drift(*statistics),
     ):
+        assert other.num_clusters is other.design_effect is None
         for name, value in drift.to_dict().items():
-            np.testing.assert_allclose(other.to_dict()[name], value, 1e-9, 1e-12)
+            if value is not None:
+                np.testing.assert_allclose(other.to_dict()[name], value, 1e-9, 1e-12)
     # Weights below 1 on average are scaled to the number of examples.
     small = [um.ScoreSketch(positive_class=True) for _ in p]
     for i in range(2):
@@ -444,3 +446,145 @@ def test_a_single_bin_is_drawn(ax):
     period = um.bin_statistics([0, 1] * 5, [0.7] * 10, num_bins=1)
     um.drift_diagram(period, period, ax=ax)
     ax.get_figure().draw_without_rendering()
+
+
+def clustered_period(rng, number, most, correlation, temperature=1.0, shared=False):
+    """Returns outcomes, scores and clusters of examples that depend on each other."""
+    sizes = rng.integers(1, most + 1, number)
+    ids = np.repeat(np.arange(number), sizes)
+    normals = rng.normal(size=(2, len(ids)))
+    normals[0] = normals[0][ids]
+    p = rng.uniform(0.01, 0.99, len(ids))
+    p = p[ids] if shared else p
+    q = 1 / (1 + np.exp(-np.log(p / (1 - p)) / temperature))
+    latent = [correlation, 1 - correlation] ** np.array(0.5) @ normals
+    return (stats.norm.cdf(latent) < q).astype(int), p, ids
+
+
+def clustered_sketch(y, p, ids):
+    sketch = um.ScoreSketch(positive_class=True)
+    sketch.update(y, p, clusters=ids)
+    return sketch
+
+
+def naive_clustered(periods, num_bins):
+    """Returns z of each bin and the p-value, by loops over bins and clusters."""
+    names = [sorted(set(ids)) for _, _, ids in periods]
+    bins = [np.ceil(p * num_bins).astype(int) - 1 for _, p, _ in periods]
+    found, alone, pairs, n = np.zeros((4, 2, num_bins))
+    conf, acc, own = np.zeros((3, 2, num_bins))
+    crossed = np.zeros((2, num_bins, num_bins))
+    total_size = np.zeros(2)
+    for k, (y, p, ids) in enumerate(periods):
+        parts = np.zeros((2, len(names[k]), num_bins))  # S_cb and N_cb.
+        for i in range(len(ids)):
+            c = names[k].index(ids[i])
+            parts[0, c, bins[k][i]] += y[i] - p[i]
+            parts[1, c, bins[k][i]] += 1
+        n[k] = parts[1].sum(axis=0)
+        gaps = parts[0].sum(axis=0) / n[k]
+        centred = parts[0] - gaps * parts[1]
+        crossed[k] = centred.T @ centred * len(names[k]) / (len(names[k]) - 1)
+        found[k] = np.diag(crossed[k])
+        own[k] = (parts[1] ** 2).sum(axis=0)
+        total_size[k] = len(ids) ** 2 / np.sum(parts[1].sum(axis=1) ** 2)
+        for b in range(num_bins):
+            conf[k, b] = p[bins[k] == b].mean()
+            acc[k, b] = y[bins[k] == b].mean()
+    q = np.clip(acc, 0.5 / n, 1 - 0.5 / n)
+    alone, pairs = q * (1 - q) * n, own - n
+    rho = max(np.sum(found - alone) / np.sum(q * (1 - q) * pairs), 0)
+    sizes = n / np.maximum(found / alone, 1 + rho * pairs / n)
+    common = (sizes * (acc - conf)).sum(axis=0) / sizes.sum(axis=0)
+    q = conf + common
+    assert np.min(sizes * np.minimum(q, 1 - q)) > 10
+    variances = q * (1 - q) / sizes
+    v = variances.sum(axis=0)
+    z = (acc[1] - conf[1] - acc[0] + conf[0]) / np.sqrt(v)
+    of_gaps = sum(crossed[k] / np.outer(n[k], n[k]) for k in (0, 1))
+    r = of_gaps / np.sqrt(np.outer(v, v))
+    np.fill_diagonal(r, 1)
+    freedom = num_bins**2 / np.sum(r**2)
+    whole = np.array([crossed[k].sum() / n[k].sum() ** 2 for k in (0, 1)])
+    others = whole.sum() ** 2 / np.sum(whole**2 / (total_size - 1))
+    p_value = stats.f.sf(np.mean(z**2), freedom, others)
+    freedom = v**2 / np.sum(variances**2 / (n**2 / own - 1), axis=0)
+    return z, p_value, 2 * stats.t.sf(np.abs(z), freedom)
+
+
+def test_clusters_give_what_loops_over_them_give(rng):
+    periods = [clustered_period(rng, 150, 12, 0.4), clustered_period(rng, 90, 12, 0.4)]
+    drift = um.calibration_drift(*(clustered_sketch(*x) for x in periods), num_bins=3)
+    z, p_value, p_values = naive_clustered(periods, 3)
+    np.testing.assert_allclose(drift.z, z, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(drift.p_values, p_values, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(drift.p_value, p_value, rtol=1e-3, atol=1e-5)
+    assert drift.num_clusters == (150, 90)
+    assert 1 < drift.design_effect < 12
+    assert drift.to_dict()["num_clusters"] == (150, 90)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_level_holds_with_clusters(rng, correlation, shared):
+    """At most 7% are rejected at 5%, of a model that is not calibrated."""
+    draws = 200
+    rejected = 0
+    for _ in range(draws):
+        pairs = [
+            clustered_period(rng, 50, 20, correlation, 1.5, shared) for _ in range(2)
+        ]
+        drift = um.calibration_drift(*(clustered_sketch(*x) for x in pairs))
+        rejected += drift.p_value < 0.05
+    assert rejected <= 0.07 * draws + 4 * np.sqrt(draws * 0.07 * 0.93)
+
+
+def test_a_change_is_found_with_clusters(rng):
+    first, second = (
+        clustered_sketch(*clustered_period(rng, 400, 10, 0.3, temperature))
+        for temperature in (0.5, 2.0)
+    )
+    assert um.calibration_drift(first, second).p_value < 0.001
+
+
+def test_summaries_in_clusters_compare_their_sums(rng):
+    periods = [clustered_period(rng, 100, 9, 0.4) for _ in range(2)]
+    sketches = [clustered_sketch(*period) for period in periods]
+    summaries, weighted = [], []
+    for y, p, ids in periods:
+        summaries.append(um.Summary())
+        summaries[-1].update(y, p, clusters=ids)
+        weighted.append(um.Summary())
+        weighted[-1].update(y, p, clusters=ids, sample_weight=np.full(len(y), 3.0))
+    drift = um.calibration_drift(*sketches)
+    for others in (summaries, weighted):
+        other = um.calibration_drift(*others)
+        assert other.p_value == pytest.approx(drift.p_value, rel=0.05, abs=1e-3)
+        assert other.num_clusters == (100, 100)
+
+
+def test_clusters_of_one_example_are_independent_examples(rng):
+    plain, alone = [], []
+    for _ in range(2):
+        p = rng.random(400)
+        y = (rng.random(400) < p).astype(int)
+        plain.append(um.ScoreSketch(positive_class=True))
+        plain[-1].update(y, p)
+        alone.append(clustered_sketch(y, p, np.arange(400)))
+    first, second = um.calibration_drift(*plain), um.calibration_drift(*alone)
+    assert first.to_dict() == second.to_dict()
+
+
+def test_periods_with_and_without_clusters_or_sums_are_refused(rng, tmp_path):
+    y, p, ids = clustered_period(rng, 100, 9, 0.4)
+    plain, clustered = um.Summary(), um.Summary()
+    plain.update(y, p)
+    clustered.update(y, p, clusters=ids)
+    with pytest.raises(ValueError, match="in both periods or in none"):
+        um.calibration_drift(plain, clustered)
+    clustered.save(tmp_path / "clustered.npz")
+    loaded = um.Summary.load(tmp_path / "clustered.npz")
+    with pytest.raises(ValueError, match="no sums over clusters"):
+        um.calibration_drift(loaded, clustered)
+    with pytest.raises(ValueError, match="a divisor of 30"):
+        um.calibration_drift(clustered, clustered, num_bins=7)

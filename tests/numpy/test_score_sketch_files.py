@@ -18,7 +18,7 @@ from uncertainty_metrics.numpy.sketch import _grid
 
 def archive(header=None, **changes):
     sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
-    classes, sums, _ = sketch._content
+    classes, sums = sketch._content[:2]
     text = {
         "format": "uncertainty_metrics.ScoreSketch",
         "version": 1,
@@ -26,6 +26,7 @@ def archive(header=None, **changes):
         "classes": classes,
         "count": sums.count,
         "lowest": {name: row.lowest for name, row in sums.rows.items()},
+        "clusters": None,
     } | (header or {})
     arrays = {name: row.digits for name, row in sums.rows.items()}
     for name, change in changes.items():

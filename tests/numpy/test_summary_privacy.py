@@ -446,7 +446,7 @@ def test_private_needs_new_examples_without_weights(rng):
             summary.save(io.BytesIO(), private=wrong)
     weighted = summary_of({**data, "sample_weight": np.full(100, 2.0)})
     for other in (weighted, saved(summary)[0], saved(summary)[0] + summary):
-        with pytest.raises(ValueError, match="without weights, not of files"):
+        with pytest.raises(ValueError, match="without weights and clusters, not"):
             other.save(io.BytesIO(), private=1.0)
     with pytest.raises(ValueError, match="50 examples or more"):
         summary_of({n: x[:10] for n, x in data.items()}).save(io.BytesIO(), 10.0)

@@ -70,15 +70,17 @@ class Columns:
       probabilities: a column of lists, or the columns of the classes.
       sample_weight: the column of the weights, or None.
       groups: the columns of groups, or None.
+      clusters: the column of the ids of clusters, or None.
     """
 
     labels: str | None
     probabilities: str | Sequence[str]
     sample_weight: str | None
     groups: str | Sequence[str] | None
+    clusters: str | None = None
 
     def __post_init__(self) -> None:
-        for argument in ("labels", "sample_weight"):
+        for argument in ("labels", "sample_weight", "clusters"):
             name = getattr(self, argument)
             if not isinstance(name, str | None):
                 raise _checks.type_error(argument, "the name of a column", name)
@@ -91,7 +93,9 @@ class Columns:
         """All columns, each once."""
         names = [
             name
-            for argument in ("labels", "probabilities", "sample_weight", "groups")
+            for argument in (
+                *("labels", "probabilities", "sample_weight", "groups", "clusters"),
+            )
             for name in _names(argument, getattr(self, argument))
         ]
         return list(dict.fromkeys(names))
@@ -100,7 +104,8 @@ class Columns:
         """Yields the group and the batch of each group of a table.
 
         The group is the value of the column `groups`, or a tuple of values if `groups`
-        is a list; () without `groups`.
+        is a list; () without `groups`. With clusters, the batches hold the ids, too,
+        and a large table is not divided.
 
         Raises:
           ValueError: values are missing, or lists differ in their lengths.
@@ -112,6 +117,8 @@ class Columns:
                 f"{type(table).__name__}"
             )
         most = max(1, _MAX_BYTES * len(table) // max(1, table.nbytes))
+        if self.clusters is not None:  # They must come whole in one batch.
+            most = max(1, len(table))
         for start in range(0, len(table), most):
             part = table.slice(start, most)
             batch = self._batch(part)
@@ -119,10 +126,10 @@ class Columns:
                 yield (), batch
                 continue
             for group, rows in self._rows(part):
-                labels, probabilities, weights = (
-                    None if values is None else values[rows] for values in batch
+                yield (
+                    group,
+                    tuple(None if each is None else each[rows] for each in batch),
                 )
-                yield group, (labels, probabilities, weights)
 
     def _batch(self, table: pa.Table) -> Batch:
         labels, weights = (
@@ -130,9 +137,13 @@ class Columns:
             for name in (self.labels, self.sample_weight)
         )
         if isinstance(self.probabilities, str):
-            return labels, self._array(table, self.probabilities), weights
-        columns = [self._array(table, name) for name in self.probabilities]
-        return labels, np.stack(columns, axis=1), weights
+            probabilities = self._array(table, self.probabilities)
+        else:
+            columns = [self._array(table, name) for name in self.probabilities]
+            probabilities = np.stack(columns, axis=1)
+        if self.clusters is None:
+            return labels, probabilities, weights
+        return labels, probabilities, weights, self._array(table, self.clusters)
 
     def _array(self, table: pa.Table, name: str) -> np.ndarray:
         return _values(name, table[name].combine_chunks())

@@ -26,7 +26,12 @@ SCHEMA = "group binary, total binary"
 
 
 def totals_of(tables: Iterable[pa.Table], totals: Totals, columns: Columns) -> Groups:
-    """Returns the total of each group of these tables."""
+    """Returns the total of each group of these tables. With clusters all tables are
+    held in memory, since a cluster may be in several.
+    """
+    if columns.clusters is not None:
+        parts = list(tables)
+        tables = [pa.concat_tables(parts)] if parts else []
     batches = (pair for table in tables for pair in columns.batches(table))
     return _sums(((group, totals.of_batch(*batch)) for group, batch in batches), totals)
 

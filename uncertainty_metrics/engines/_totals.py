@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,7 +17,9 @@ from uncertainty_metrics.numpy.summaries.summary import Summary
 if TYPE_CHECKING:
     import keras
 
-Batch = tuple[Any, Any, Any]  # Labels, predictions and weights; None if there are none.
+# Labels, predictions and weights, each None if there are none; then ids of clusters, if
+# there are clusters.
+Batch = tuple[Any, ...]
 
 # An update takes at most so many predicted values: larger ones are not faster and
 # need memory.
@@ -199,10 +202,17 @@ class SketchTotals:
         """Returns the sketch or summary of no data."""
         return self._kind(**self._config)
 
-    def of_batch(self, labels: Any, predictions: Any, weights: Any) -> Any:
+    def of_batch(
+        self, labels: Any, predictions: Any, weights: Any, clusters: Any = None
+    ) -> Any:
         """Returns the sketch or summary of a batch."""
         sketch = self.empty()
-        sketch.update(labels, sample_weight=weights, **{self._name: predictions})
+        sketch.update(
+            labels,
+            sample_weight=weights,
+            clusters=clusters,
+            **{self._name: predictions},
+        )
         return sketch
 
     def sum(self, total: Any, more: Any) -> Any:
@@ -212,3 +222,78 @@ class SketchTotals:
     def result(self, total: Any) -> Any:
         """Returns the sketch or summary."""
         return total
+
+
+def sketch_totals(
+    sketch: ScoreSketch | Summary | None,
+    from_logits: bool,
+    clusters: str | None,
+    advice: str,
+) -> SketchTotals | ClusteredTotals:
+    """Returns the totals of a `ScoreSketch` or a `Summary`.
+
+    Args:
+      sketch: as for `SketchTotals`.
+      from_logits: whether predictions are logits.
+      clusters: the column of the ids of clusters, or None.
+      advice: how to divide the data such that clusters are whole.
+    """
+    totals = SketchTotals(sketch, from_logits)
+    return totals if clusters is None else ClusteredTotals(totals, advice)
+
+
+class ClusteredTotals:
+    """Totals of sketches or summaries of examples in clusters, which must be whole in
+    one batch.
+
+    A total is a pair of a sketch and of hashes of the ids of its clusters, 8 bytes a
+    cluster. If two totals share a hash, a cluster was divided. Different ids share one
+    with a probability of C^2 / 2^65 for C clusters, 3e-8 for a million.
+
+    Args:
+      sketches: the totals without clusters.
+      advice: how to divide the data such that clusters are whole.
+    """
+
+    def __init__(self, sketches: SketchTotals, advice: str):
+        self._sketches = sketches
+        self._advice = advice
+
+    def empty(self) -> tuple[Any, np.ndarray]:
+        """Returns the total of no data."""
+        return self._sketches.empty(), np.zeros(0, np.uint64)
+
+    def of_batch(
+        self, labels: Any, predictions: Any, weights: Any, *clusters: np.ndarray
+    ) -> tuple[Any, np.ndarray]:
+        """Returns the total of a batch of whole clusters, with one column of ids."""
+        (ids,) = clusters
+        sketch = self._sketches.of_batch(labels, predictions, weights, ids)
+        # `hash` of a text differs from worker to worker.
+        digests = [
+            hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
+            for value in dict.fromkeys(ids.tolist())
+        ]
+        return sketch, np.sort(np.frombuffer(b"".join(digests), np.uint64))
+
+    def sum(
+        self, total: tuple[Any, np.ndarray], more: tuple[Any, np.ndarray]
+    ) -> tuple[Any, np.ndarray]:
+        """Returns the sum of two totals.
+
+        Raises:
+          ValueError: both have examples of one cluster.
+        """
+        hashes = np.sort(np.concatenate([total[1], more[1]]), kind="stable")
+        number = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
+        if number:
+            raise _checks.plain_error(
+                "All examples of a cluster must be in one part of the data. "
+                + self._advice,
+                f"clusters in two parts: {number}",
+            )
+        return self._sketches.sum(total[0], more[0]), hashes
+
+    def result(self, total: tuple[Any, np.ndarray]) -> Any:
+        """Returns the sketch or summary."""
+        return self._sketches.result(total[0])

@@ -108,6 +108,7 @@ def summarize(
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
     groups: str | Sequence[str] | None = None,
+    clusters: str | None = None,
     from_logits: bool = False,
 ) -> Any:
     """`ScoreSketch` or `Summary` of a dataset, of all rows or of each group.
@@ -124,6 +125,10 @@ def summarize(
         or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
       groups: the column of the groups, or several columns; no real numbers.
+      clusters: the column of the clusters of examples that depend on each other, such
+        as questions; no real numbers. All rows of a cluster must be in one block, as
+        after `dataset.repartition(100, keys=["question"])`; else there is an error. 8
+        bytes a cluster are sent to find out.
       from_logits: whether predictions are logits.
 
     Returns:
@@ -132,8 +137,8 @@ def summarize(
       values of several columns.
 
     Raises:
-      ValueError: an argument is not as described. As a UserCodeException of Ray: a
-        value is missing, or is not as a sketch expects it.
+      ValueError: an argument is not as described, or a cluster is in two blocks. As a
+        UserCodeException of Ray: a value is missing, or is not as a sketch expects it.
       TypeError: an argument is not as described.
 
     Example:
@@ -145,5 +150,9 @@ def summarize(
       >>> round(summarize(dataset, probabilities="p").ece(), 6)
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
-    return _combined(dataset, _totals.SketchTotals(sketch, from_logits), columns)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups, clusters)
+    totals = _totals.sketch_totals(
+        *(sketch, from_logits, clusters),
+        f"Repartition it first: `dataset.repartition(n, keys=[{clusters!r}])`.",
+    )
+    return _combined(dataset, totals, columns)

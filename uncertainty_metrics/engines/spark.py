@@ -125,6 +125,7 @@ def summarize(
     probabilities: str | Sequence[str] = "probabilities",
     sample_weight: str | None = None,
     groups: str | Sequence[str] | None = None,
+    clusters: str | None = None,
     from_logits: bool = False,
 ) -> Any:
     """`ScoreSketch` or `Summary` of a DataFrame, of all rows or of each group.
@@ -141,6 +142,10 @@ def summarize(
         or the K columns of the classes.
       sample_weight: the column of the weights; by default every row weighs 1.
       groups: the column of the groups, or several columns; no real numbers.
+      clusters: the column of the clusters of examples that depend on each other, such
+        as questions; no real numbers. All rows of a cluster must be in one partition,
+        as after `dataset.repartition("question")`; else there is an error. The rows of
+        a partition are held in memory, and 8 bytes a cluster are sent to find out.
       from_logits: whether predictions are logits.
 
     Returns:
@@ -150,7 +155,8 @@ def summarize(
 
     Raises:
       ValueError: an argument is not as described. As a PythonException of Spark: a
-        value is missing, or is not as a sketch expects it.
+        value is missing, or is not as a sketch expects it. Either: a cluster is in two
+        partitions.
       TypeError: an argument is not as described.
 
     Example:
@@ -162,5 +168,9 @@ def summarize(
       >>> round(summarize(frame).ece(), 6)
       0.333333
     """
-    columns = _columns.Columns(labels, probabilities, sample_weight, groups)
-    return _combined(dataset, _totals.SketchTotals(sketch, from_logits), columns)
+    columns = _columns.Columns(labels, probabilities, sample_weight, groups, clusters)
+    totals = _totals.sketch_totals(
+        *(sketch, from_logits, clusters),
+        f"Repartition it first: `dataset.repartition({clusters!r})`.",
+    )
+    return _combined(dataset, totals, columns)

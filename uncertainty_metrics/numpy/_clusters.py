@@ -30,7 +30,7 @@ class Clusters(NamedTuple):
 
     Attributes:
       codes: int64 [N], in [0, number); each of these numbers occurs.
-      number: the number of clusters, at least 2.
+      number: the number of clusters; of a batch of a stream it may be 1 or 0.
     """
 
     codes: np.ndarray
@@ -58,6 +58,19 @@ def cluster_codes(
         fractions, or fewer than two clusters.
       TypeError: the ids are of another type, or strings and numbers.
     """
+    found = codes_of_batch(clusters, shape, counted)
+    if found.number < 2:
+        raise _checks.error("clusters", "at least two ids", found.number, verb="hold")
+    warn_of_few(found.number)
+    return found
+
+
+def codes_of_batch(
+    clusters: Any, shape: int | tuple[int, ...], counted: np.ndarray | None = None
+) -> Clusters:
+    """Returns what `cluster_codes` does, for a part of the examples, which may have any
+    number of clusters.
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if _missing.is_masked(clusters):
         raise _missing_id("a masked entry")
@@ -65,14 +78,15 @@ def cluster_codes(
     aligned = _checks.aligned_shape("clusters", ids.shape, shape)
     ids = np.broadcast_to(ids.reshape(aligned), shape)
     ids = ids.reshape(-1) if counted is None else ids[counted.reshape(shape)]
-    codes, number = _codes(ids)
-    if number < 2:
-        raise _checks.error("clusters", "at least two ids", number, verb="hold")
+    return Clusters(*_codes(ids))
+
+
+def warn_of_few(number: int) -> None:
+    """Warns if there are fewer than 20 clusters."""
     if number < FEW_CLUSTERS:
         _user_warnings.warn(
             f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, {if_few}."
         )
-    return Clusters(codes, number)
 
 
 def cluster_sums(

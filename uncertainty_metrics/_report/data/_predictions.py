@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
@@ -217,6 +218,14 @@ class Stream:
     summary: Summary
     sample: Predictions | Confidences | None = None
     left_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.summary.num_clusters is not None:
+            raise _checks.plain_error(
+                "The intervals and tests of the report of a `Summary` are those of "
+                "independent examples. Make a report of the predictions themselves.",
+                f"{self.summary.num_clusters} clusters",
+            )
 
     @property
     def sample_size(self) -> int:

@@ -307,6 +307,10 @@ class AnswersInBins(_stored_sketch.SketchState):
             of `num_bins`.
           squared: whether to return the squared error, which may be negative.
 
+        With `clusters` it is estimated from pairs of different clusters, in bins that
+        are made of whole fixed ones: 30 even ones, of which the first and the last are
+        halved 4 times. So `num_bins` of even bins must be a divisor of 30.
+
         Returns:
           The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
           calibrated.
@@ -326,7 +330,20 @@ class AnswersInBins(_stored_sketch.SketchState):
             threshold=threshold,
             datapoints_per_bin=datapoints_per_bin,
         )
-        square = _binning.debiased_square(statistics, self._unit())
+        clusters = self._sums_of_clusters("debiased_calibration_error")
+        if clusters is None:
+            square = _binning.debiased_square(statistics, self._unit())
+        else:
+            if threshold > 0 or datapoints_per_bin is not None:
+                names = "`threshold` and `datapoints_per_bin`"
+                raise _checks.plain_error(
+                    f"With `clusters`, {names} must have their defaults.",
+                    f"{threshold} and {datapoints_per_bin}",
+                )
+            in_bins = (
+                clusters.even if binning_scheme == "even" else clusters.adaptive
+            )(num_bins)
+            square = in_bins.debiased_square()
         return square if squared else float(np.sqrt(max(square, 0.0)))
 
     def calibration_error_interval(
@@ -334,7 +351,8 @@ class AnswersInBins(_stored_sketch.SketchState):
     ) -> ConfidenceInterval:
         """Interval of the l2 calibration error of one group, in adaptive bins.
 
-        There is no interval for scores of all classes, which depend on one another.
+        There is no interval for scores of all classes, which depend on one another, and
+        none of examples in clusters: call the function with `clusters`.
 
         Args:
           level: share of data sets for which the interval holds the truth, in (0, 1).
@@ -357,6 +375,7 @@ class AnswersInBins(_stored_sketch.SketchState):
         num_bins = _checks.bins("num_bins", num_bins)
         if not (self._spec.max_prob or self._spec.positive_class):
             raise _checks.error("max_prob", "True for a confidence interval", False)
+        self._check_independent("calibration_error_interval")
         cells = self._one_group("calibration_error_interval")
         sums = _error_interval.grouped(_error_interval.of_cells(cells), num_bins)
         return _error_interval.interval(sums, self._unit(), level)

@@ -134,7 +134,8 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
         The quantile is the upper end of the cell that contains the exact quantile, so
         it is a little larger: the sets {k: 1 - p_k <= q} keep their coverage. In the
         `classes` of a loaded `Summary` it is the upper end of a block of at least five
-        examples. Weights count as numbers of examples.
+        examples. Weights count as numbers of examples. Sets keep their coverage for
+        independent examples; those in clusters are refused.
 
         Args:
           alpha: share of labels that sets may miss, in (0, 1).
@@ -148,6 +149,7 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
             with `max_prob=False` or `positive_class=True`.
         """
         alpha = _checks.open_unit("alpha", alpha)
+        self._check_independent("conformal_quantile")
         if self._spec.uses_decision:
             expected = (
                 "made with max_prob=False or positive_class=True for "

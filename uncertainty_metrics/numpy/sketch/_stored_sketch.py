@@ -15,19 +15,26 @@ from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
+    _clusters,
     _exact_sums,
+    _examples,
     _saved,
     _text_tables,
 )
-from uncertainty_metrics.numpy.calibration.bins import _binning
+from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
+from uncertainty_metrics.numpy.sketch import _cell_sums, _cluster_sums, _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
+from uncertainty_metrics.numpy.sketch._cluster_sums import ClusterSums
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_FORMAT = _saved.Format("ScoreSketch", 1, ("config", "classes", "count", "lowest"))
+_FORMAT = _saved.Format(
+    "ScoreSketch", 1, ("config", "classes", "count", "lowest", "clusters")
+)
+# The arrays of the sums over clusters.
+_OF_CLUSTERS = ("cluster_sums", "cluster_products")
 # The relative rounding error of sums in the states of Keras metrics.
 _ROUNDING = 1e-6
 _MAX_COUNT = 2**62
@@ -42,11 +49,14 @@ class _Content(NamedTuple):
       least: the least score that each cell of all groups may hold, float64; None if it
         is the lower end of the cell. Cells from the file of a `Summary` stand for
         scores around them.
+      clusters: the sums over clusters; None if the examples are independent. In a
+        sketch of each of two classes they are those of P(class 1).
     """
 
     classes: int | None
     sums: SketchSums | None
     least: np.ndarray | None = None
+    clusters: ClusterSums | None = None
 
 
 class SketchState:
@@ -144,6 +154,7 @@ class SketchState:
         sample_weight: ArrayLike | None = None,
         correct: ArrayLike | None = None,
         confidences: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -158,6 +169,10 @@ class SketchState:
           correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
           confidences: with `correct`, P(right) in [0, 1], [...]
             (conventions.md#answers).
+          clusters: cluster of each example, integers or strings
+            (conventions.md#clusters). All examples of a cluster must come in one batch:
+            an id in another batch is another cluster, and is not noticed. Either all
+            batches have `clusters` or none.
 
         Raises:
           ValueError: an argument is not as described.
@@ -174,7 +189,11 @@ class SketchState:
             confidences=confidences,
         )
         examples, spec = _binning.read(data, self._given, allow_none=True)
-        classes, sums, least = self._content
+        if clusters is not None:
+            shape, counted = examples.counted.shape, examples.counted
+            codes = _clusters.codes_of_batch(clusters, shape, counted)
+            examples = dataclasses.replace(examples, clusters=codes)
+        classes, sums, least, of_clusters = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
                 examples.name,
@@ -195,8 +214,15 @@ class SketchState:
         bits = self._bits_of(settled.num_groups(classes))
         more = _cell_sums.of_examples(examples, spec, bits)
         if more is not None:
-            sums = more if sums is None else sums + more
-        self._spec, self._content = settled, _Content(classes, sums, least)
+            in_clusters = None
+            if examples.clusters is not None:
+                in_clusters = _sums_of_clusters(examples, examples.clusters, spec)
+            if sums is None:
+                sums, of_clusters = more, in_clusters
+            else:
+                sums, of_clusters = sums + more, _added(of_clusters, in_clusters)
+        content = _Content(classes, sums, least, of_clusters)
+        self._spec, self._content = settled, content
 
     def reset(self) -> None:
         """Forgets all examples."""
@@ -231,6 +257,44 @@ class SketchState:
             )
         return groups[0]
 
+    @property
+    def _clusters(self) -> ClusterSums | None:
+        """The sums over clusters; None if the examples are independent."""
+        classes, sums, _, found = self._content
+        if found is None or sums is None:
+            return None
+        scores = 1 if self._spec.has_one_score else classes or 2  # Of each example.
+        is_each_one = sums.count == found.number * scores
+        return None if is_each_one else found
+
+    def _sums_of_clusters(self, question: str) -> ClusterSums | None:
+        """Returns the sums over clusters; None if the examples are independent.
+
+        Raises:
+          ValueError: the sums are not known, or there are fewer than two clusters.
+        """
+        found = self._clusters
+        if found is None:
+            return None
+        if not found.are_known or len(self._groups()) > 1:
+            raise _checks.plain_error(
+                f"`{question}` of examples in clusters needs a sketch of one score of "
+                "each example, and not the file of a `Summary`, which has no sums over "
+                "clusters.",
+                repr(self).partition("\n")[0],
+            )
+        found.check_number()
+        return found
+
+    def _check_independent(self, question: str) -> None:
+        """Raises ValueError if there are clusters."""
+        if self._clusters is not None:
+            raise _checks.plain_error(
+                f"A `{type(self).__name__}` has the `{question}` of independent "
+                "examples alone. Call the function of that name with `clusters`.",
+                f"{self._clusters.number} clusters",
+            )
+
     def _unit(self) -> float:
         """Returns the number of examples in a weight of 1, at least 1.
 
@@ -256,16 +320,22 @@ class SketchState:
             raise _checks.plain_error(
                 "Sketches can be added only if they have the same options.", differences
             )
-        (classes, ours, low), (others, theirs, low_too) = self._content, other._content
+        classes, ours, low, clusters = self._content
+        others, theirs, low_too, clusters_too = other._content
         least = low if low_too is None else low_too
         if low is not None and low_too is not None:
             least = np.minimum(low, low_too)
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
+        if ours and theirs:
+            clusters = _added(clusters, clusters_too)
+        else:
+            clusters = clusters or clusters_too
         config = {**self.config, "num_classes": num_classes}
         if self._spec.positive_class is None:
             config["positive_class"] = other._spec.positive_class
-        total = self._with_content(config, classes or others, sums, least)
+        content = _Content(classes or others, sums, least, clusters)
+        total = self._with_content(config, *content)
         total._given = self._given
         total._is_moved = self._is_moved or other._is_moved
         if self._squared is not None or other._squared is not None:
@@ -295,7 +365,13 @@ class SketchState:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SketchState):
             return NotImplemented
-        (classes, ours, low), (others, theirs, low_too) = self._content, other._content
+        classes, ours, low, clusters = self._content
+        others, theirs, low_too, clusters_too = other._content
+        if clusters is None or clusters_too is None:
+            if clusters is not clusters_too:
+                return False
+        elif not clusters.equals(clusters_too):
+            return False
         if (self.config, classes) != (other.config, others):
             return False
         if low is None or low_too is None:
@@ -321,17 +397,21 @@ class SketchState:
           path: the path of the file, to which no ending is added; or a file opened for
             writing bytes.
         """
-        classes, sums, least = self._content
+        classes, sums, least, clusters = self._content
         rows = {} if sums is None else sums.rows
         header = {
             "config": self.config,
             "classes": classes,
             "count": None if sums is None else sums.count,
             "lowest": {name: row.lowest for name, row in rows.items()},
+            "clusters": None if clusters is None else clusters.number,
         }
         arrays = {name: row.digits for name, row in rows.items()}
         if least is not None:
             arrays["least"] = least
+        if clusters is not None and clusters.are_known:
+            parts = clusters.sums, clusters.products
+            arrays |= dict(zip(_OF_CLUSTERS, parts, strict=True))
         _FORMAT.write(path, header, arrays)
 
     @classmethod
@@ -341,10 +421,11 @@ class SketchState:
         classes: int | None,
         sums: SketchSums | None,
         least: np.ndarray | None = None,
+        clusters: ClusterSums | None = None,
     ) -> Self:
         """Returns a sketch with these options and this content."""
         sketch = cls(**config)
-        sketch._content = _Content(classes, sums, least)
+        sketch._content = _Content(classes, sums, least, clusters)
         return sketch
 
     @classmethod
@@ -374,13 +455,45 @@ class SketchState:
         if loaded.num_classes not in (None, classes):
             raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
         sums, least = None, arrays.pop("least", None)
+        of_clusters = {
+            name: arrays.pop(name) for name in _OF_CLUSTERS if name in arrays
+        }
         if arrays:
             sums = _loaded_sums(header, arrays, loaded._num_cells(classes or 2))
             _check_means(sums, loaded._bits(classes or 2))
         if least is not None:
             _check_least(least, loaded._num_cells(classes or 2))
-        loaded._content = _Content(classes, sums, least)
+        count = None if sums is None else sums.count
+        clusters = _cluster_sums.checked(header["clusters"], count, of_clusters)
+        loaded._content = _Content(classes, sums, least, clusters)
         return loaded
+
+
+def _added(ours: ClusterSums | None, theirs: ClusterSums | None) -> ClusterSums | None:
+    """Returns the sums over the clusters of two parts of the examples.
+
+    Raises:
+      ValueError: only one of the parts has clusters.
+    """
+    if ours is None and theirs is None:
+        return None
+    if ours is None or theirs is None:
+        raise _checks.plain_error(
+            "Examples with and without `clusters` cannot be added. Give every batch "
+            "its clusters; independent examples have an id each.",
+            "clusters in a part of the examples",
+        )
+    return ours + theirs
+
+
+def _sums_of_clusters(
+    examples: _examples.Examples, clusters: _clusters.Clusters, spec: CalibrationSpec
+) -> ClusterSums:
+    """Returns the sums over clusters, without sums for the scores of all classes."""
+    if not spec.has_one_score:
+        return ClusterSums(clusters.number)
+    scores, outcomes, _ = _scores.scored(examples, spec)
+    return _cluster_sums.of_scores(scores, outcomes, examples.weights, clusters)
 
 
 # Pickles name this function.
@@ -391,7 +504,8 @@ def _loads(cls: type[SketchState], data: bytes, given: bool | None) -> SketchSta
 
 
 def _check_names(names: Collection[str]) -> None:
-    if list(names) not in ([], list(ROWS), [*ROWS, "least"]):
+    rest = [[], ["least"], [*_OF_CLUSTERS], ["least", *_OF_CLUSTERS]]
+    if list(names) not in ([], *([*ROWS, *more] for more in rest)):
         raise _checks.error(
             "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
         )

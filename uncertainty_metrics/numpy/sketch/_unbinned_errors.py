@@ -92,7 +92,7 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
         return self._mean(_pooled_errors.averaged_two_bin)
 
     def spiegelhalter_test(self) -> SpiegelhalterTest:
-        """Spiegelhalter's test, of one group.
+        """Spiegelhalter's test, of one group of independent examples.
 
         Returns:
           `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence.
@@ -100,12 +100,14 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
           calibration.
 
         Raises:
-          ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
+          ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own,
+            or there are clusters.
 
         References:
           Spiegelhalter (1986), Probabilistic Prediction in Patient Management and
           Clinical Trials.
         """
+        self._check_independent("spiegelhalter_test")
         z, p_value = _pooled_errors.spiegelhalter(self._one_group("spiegelhalter_test"))
         if math.isnan(z):
             expected = "a score other than 0, 1/2 and 1 for this test"

@@ -34,7 +34,8 @@ def of_two_classes(
     cells = _grid.index(scores, *events._bits(2))
     rows = [_moved(row, cells, events._num_cells(2)) for row in of_class_1.values()]
     events = ScoreSketch._with_content(
-        events.config, 2, _cell_sums.of_rows(rows, num_examples)
+        *(events.config, 2, _cell_sums.of_rows(rows, num_examples)),
+        clusters=classes._content.clusters,
     )
     events._is_moved = True
     return events

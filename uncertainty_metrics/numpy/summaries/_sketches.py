@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from uncertainty_metrics.numpy import _examples
-from uncertainty_metrics.numpy.sketch import _cell_sums
+from uncertainty_metrics.numpy.sketch import _cell_sums, _cluster_sums
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
@@ -47,7 +47,8 @@ def of_examples(
     confidences: np.ndarray,
     decided: np.ndarray | None,
 ) -> Sketches:
-    """Returns the sketches of checked examples; without `decided`, of answers.
+    """Returns the sketches of checked examples; without `decided`, of answers. With
+    clusters that of two classes has the sums of P(class 1).
 
     The sketch of the decisions is the one that `update` makes of `correct` and
     `confidences`.
@@ -55,12 +56,20 @@ def of_examples(
     empty = ScoreSketch(positive_class=False)
     scores, outcomes, weights = confidences[:, None], right[:, None], examples.weights
     sums = _cell_sums.of_scores(scores, outcomes, None, weights, 1, empty._bits(2))
-    decisions = ScoreSketch._with_content(empty.config, 2, sums)
+    clusters, of_clusters = examples.clusters, None
+    if clusters is not None:
+        of_clusters = _cluster_sums.of_scores(confidences, right, weights, clusters)
+    decisions = ScoreSketch._with_content(empty.config, 2, sums, clusters=of_clusters)
     if decided is None:
         return Sketches(decisions, None, None)
     classes = empty_of_classes()
     classes.update(cast(Any, examples))
     size = examples.num_classes
+    if clusters is not None and size == 2:
+        of_events = _cluster_sums.of_scores(
+            examples.probabilities[:, 1], examples.labels == 1, weights, clusters
+        )
+        classes._content = classes._content._replace(clusters=of_events)
     tops = _cell_sums.of_scores(
         *(scores, outcomes, decided[:, None], weights),
         *(size + 1, classes._bits(size)),

@@ -14,7 +14,9 @@ from uncertainty_metrics.numpy.summaries._private_cells import Blocks
 # Fewer examples are not saved.
 LEAST_EXAMPLES = 50
 FORMAT = _saved.Format(
-    "Summary", 1, ("class_names", "of_answers", "positive_class", "private")
+    "Summary",
+    1,
+    ("class_names", "of_answers", "positive_class", "private", "clusters"),
 )
 _MAX_NAME = 1000
 # The relative rounding error that sums in a file may have.
@@ -34,6 +36,7 @@ class Content(NamedTuple):
       decided: blocks of the decisions.
       others: blocks of all other probabilities; None for answers.
       is_weighted: whether the blocks have squared weights of their own.
+      clusters: number of clusters; None if the examples are independent.
     """
 
     class_names: tuple[str, ...]
@@ -44,6 +47,7 @@ class Content(NamedTuple):
     decided: Blocks
     others: Blocks | None
     is_weighted: bool
+    clusters: int | None
 
     @property
     def num_classes(self) -> int:
@@ -74,12 +78,16 @@ def read(path: _saved.Path) -> Content:
 
 def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Content:
     """Returns the content of a file; raises ValueError if it is not valid."""
-    names, of_answers, one_column, private = (header[name] for name in FORMAT.entries)
+    names, of_answers, one_column, private, clusters = (
+        header[name] for name in FORMAT.entries
+    )
     for name, value in (("of_answers", of_answers), ("positive_class", one_column)):
         if not isinstance(value, bool):
             raise FORMAT.broken(f"{name}: {value!r:.50}")
     if private is not None and not (isinstance(private, float) and private > 0):
         raise FORMAT.broken(f"private: {private!r:.50}")
+    if clusters is not None and not (type(clusters) is int and clusters > 0):
+        raise FORMAT.broken(f"clusters: {clusters!r:.50}")
     if not isinstance(names, list) or any(
         not isinstance(name, str) or len(name) > _MAX_NAME for name in names
     ):
@@ -105,7 +113,7 @@ def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Con
         raise FORMAT.broken(f"P(class 1) of {size} classes")
     content = Content(
         *(tuple(names), of_answers, one_column, private, sums),
-        *(decided, others, heights == {7}),
+        *(decided, others, heights == {7}, clusters),
     )
     if private is None:
         _check_totals(content)

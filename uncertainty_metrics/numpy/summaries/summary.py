@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _examples, _saved
+from uncertainty_metrics.numpy import _clusters, _examples, _saved
 from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
+from uncertainty_metrics.numpy.sketch._cluster_sums import ClusterSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import (
     _event_sketch,
@@ -47,6 +48,13 @@ class Summary:
     negative log-likelihood. It holds no row, no order, and nothing that links one
     value of an example to another. The file that `save` writes has sums over blocks of
     five examples or more, so that no difference of them is the score of one example.
+
+    Examples that depend on each other, such as several answers to a question, have
+    `clusters` in `update`, which must come whole in one batch. Then `means` has the
+    standard error of the mean gap alone, `calibration_drift` and the debiased errors of
+    `decisions` and `events` use the sums over clusters, and all that is right for
+    independent examples alone is refused: other intervals and tests, and `um.report`.
+    Files have no sums over clusters, and their drift is refused, too.
 
     Args:
       class_names: names of the K classes, for the report; or none.
@@ -136,6 +144,12 @@ class Summary:
         return 0 if self._sums is None else int(self._row("examples").sum())
 
     @property
+    def num_clusters(self) -> int | None:
+        """Number of clusters; None if the examples are independent."""
+        clusters = self._decisions._clusters
+        return None if clusters is None else clusters.number
+
+    @property
     def is_weighted(self) -> bool:
         """Whether any batch had weights."""
         return self._squares is not None
@@ -149,6 +163,7 @@ class Summary:
         sample_weight: ArrayLike | None = None,
         correct: ArrayLike | None = None,
         confidences: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the summary as it was.
 
@@ -161,6 +176,10 @@ class Summary:
           correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
           confidences: with `correct`, P(right) in [0, 1], [...]
             (conventions.md#answers).
+          clusters: cluster of each example, integers or strings
+            (conventions.md#clusters). All examples of a cluster must come in one batch:
+            an id in another batch is another cluster, and is not noticed. Either all
+            batches have `clusters` or none.
 
         Raises:
           ValueError: an argument is not as described, or the batch has other classes
@@ -174,7 +193,12 @@ class Summary:
             correct=correct,
             confidences=confidences,
         )
-        self.add_examples(_examples.examples_of(data), of_answers=correct is not None)
+        examples = _examples.examples_of(data)
+        if clusters is not None:
+            shape, counted = examples.counted.shape, examples.counted
+            codes = _clusters.codes_of_batch(clusters, shape, counted)
+            examples = dataclasses.replace(examples, clusters=codes)
+        self.add_examples(examples, of_answers=correct is not None)
 
     def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
         """Adds checked examples; answers are examples of two classes, 1 for right."""
@@ -251,6 +275,7 @@ class Summary:
 
         The Brier score is in [0, 2], and in [0, 1] for answers. The standard error of
         the mean confidence is not known, nor that of an infinite mean: they are NaN.
+        So are all standard errors with clusters, but for that of the gap.
         """
         w, ww = self.total_weight, float(self._row("ww").sum())
 
@@ -267,7 +292,7 @@ class Summary:
         likelihood = moments("w_l", "ww_l", "ww_l_l")
         if self.impossible:
             likelihood = Moments(math.inf, math.nan)
-        return {
+        found = {
             "accuracy": Moments(
                 accuracy, math.sqrt(accuracy * (1 - accuracy) * ww) / w
             ),
@@ -278,10 +303,26 @@ class Summary:
             "brier_score": brier,
             "negative_log_likelihood": likelihood,
         }
+        if self.num_clusters is None:
+            return found
+        unknown = {
+            name: Moments(moment.mean, math.nan) for name, moment in found.items()
+        }
+        return {**unknown, "gap": self._gap_of_clusters(found["gap"].mean)}
+
+    def _gap_of_clusters(self, gap: float) -> Moments:
+        """Returns the mean gap and its standard error by the sums over clusters."""
+        sums, number = self._decisions._clusters, self.num_clusters
+        if sums is None or not sums.are_known or number is None or number < 2:
+            return Moments(gap, math.nan)
+        square = float(sums.even(1).squares_about(np.array([gap]))[0, 0])
+        square *= number / (number - 1)
+        return Moments(gap, math.sqrt(max(square, 0.0)) / self.total_weight)
 
     def brier_gain(self) -> tuple[Moments, float]:
         """Returns by how much the Brier score is less than that of forecasting the
-        shares of the labels for every example, and the Brier score of these shares.
+        shares of the labels for every example, and the Brier score of these shares. The
+        standard error is NaN with clusters.
         """
         shares, w = self.shares, self.total_weight
         constant = 1 - 2 * shares + shares @ shares  # If the label is class k.
@@ -289,6 +330,8 @@ class Summary:
             constant = constant / 2
         mean = float(shares @ constant)
         gain = mean - float(self._row("w_b").sum()) / w
+        if self.num_clusters is not None:
+            return Moments(gain, math.nan), mean
         rest = constant - gain
         spread = (
             rest**2 @ self._row("ww")
@@ -382,7 +425,8 @@ class Summary:
         The file has sums over blocks of five examples or more with neighbouring scores,
         so its answers differ from these a little. `docs/report.md` says what can be
         learned from it. With weights, five is the effective number of examples, (sum
-        w)^2 / sum w^2.
+        w)^2 / sum w^2. The sums over clusters are not in the file, because they tell of
+        single clusters; a cluster of five examples may be a block.
 
         With `private`, the file is differentially private instead: for any two data
         sets of which one has one example more, no file is more than e^private times as
@@ -400,7 +444,8 @@ class Summary:
         Raises:
           ValueError: there are fewer than 50 examples, or almost all weight is on a few
             of them; or `private` is not as described, and needs examples without
-            weights that do not come from a file.
+            weights and clusters that do not come from a file: its guarantee is for a
+            single example.
         """
         if private is not None:
             content = self._noised(_private_counts.checked_epsilon(private))
@@ -417,8 +462,14 @@ class Summary:
                 decided=decided,
                 others=others,
                 is_weighted=self.is_weighted,
+                clusters=self._number_for_files,
             )
         _summary_files.write(path, content)
+
+    @property
+    def _number_for_files(self) -> int | None:
+        clusters = self._decisions._content.clusters
+        return None if clusters is None else clusters.number
 
     def _blocks(self) -> tuple[Blocks, Blocks | None]:
         """Returns blocks of the decisions, and of the other probabilities."""
@@ -450,9 +501,11 @@ class Summary:
         Raises:
           ValueError: there are weights, or examples from a file, or too few examples.
         """
-        if self.is_weighted or self._is_from_file or self._sums is None:
+        of_one = self._number_for_files is None
+        if self.is_weighted or self._is_from_file or self._sums is None or not of_one:
             raise _checks.plain_error(
-                "`private` needs a summary of examples without weights, not of files.",
+                "`private` needs a summary of examples without weights and clusters, "
+                "not of files.",
                 repr(self),
             )
         if self.classes is None or self._tops is None:
@@ -476,6 +529,7 @@ class Summary:
             decided=counts.decided,
             others=counts.others,
             is_weighted=False,
+            clusters=None,
         )
 
     @classmethod
@@ -496,13 +550,15 @@ class Summary:
         loaded._positive_class = content.positive_class
         loaded._sums, loaded.private = content.sums, content.private
         count = loaded.num_examples
+        known = None if content.clusters is None else ClusterSums(content.clusters)
         empty = ScoreSketch(positive_class=False)
         of_all = decided._replace(groups=np.zeros_like(decided.groups))
         sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
-        loaded.decisions = ScoreSketch._with_content(empty.config, 2, sums)
-        of_squares = _sketches.Sketches(
-            ScoreSketch._with_content(empty.config, 2, squares), None, None
+        loaded.decisions, of_decisions = (
+            ScoreSketch._with_content(empty.config, 2, each, clusters=known)
+            for each in (sums, squares)
         )
+        of_squares = _sketches.Sketches(of_decisions, None, None)
         if others is not None:
             empty = _sketches.empty_of_classes()
             bits = empty._bits(size)
@@ -517,7 +573,7 @@ class Summary:
             least = np.tile(_grid.rounded_limits(*bits)[0], size)
             np.minimum.at(least, cells, of_one.least)
             loaded.classes, of_classes = (
-                ScoreSketch._with_content(empty.config, size, each, least)
+                ScoreSketch._with_content(empty.config, size, each, least, known)
                 for each in (sums, squares)
             )
             of_squares = _sketches.Sketches(

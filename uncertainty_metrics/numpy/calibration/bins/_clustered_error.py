@@ -75,7 +75,7 @@ def debiased_square(
         parts = _Parts(scores, outcomes, weights, clusters, bins, len(filled))
         own, own_masses = parts.squares()
         gaps = statistics.outcome_sums - statistics.score_sums
-        return _mean_square(
+        return mean_square(
             *(statistics.counts[:, filled], gaps[:, filled]),
             *(own[None], own_masses[None]),
         )
@@ -99,10 +99,10 @@ def debiased_square(
     shape = statistics.counts.shape
     own, own_masses = (squares(v).reshape(shape) for v in (residuals, masses))
     gaps = statistics.outcome_sums - statistics.score_sums
-    return _mean_square(statistics.counts, gaps, own, own_masses)
+    return mean_square(statistics.counts, gaps, own, own_masses)
 
 
-def _mean_square(
+def mean_square(
     counts: np.ndarray, gaps: np.ndarray, own: np.ndarray, own_masses: np.ndarray
 ) -> float:
     """Returns the squared error, from N_b, S_b and the sums over clusters of S_cb^2 and

@@ -82,11 +82,16 @@ def of_cells(cells: Cells) -> np.ndarray:
 
 def grouped(sums: np.ndarray, num_bins: int) -> np.ndarray:
     """Returns the sums of bins of equal mass, made of whole cells."""
-    masses = _binning.integer_masses(sums[0], num_bins)
-    below = np.cumsum(masses) - masses
-    index = num_bins * (2 * below + masses) // (2 * masses.sum())
+    index = bins_of_mass(sums[0], num_bins)
     starts = np.flatnonzero(np.diff(index, prepend=-1))
     return np.add.reduceat(sums, starts, axis=1)
+
+
+def bins_of_mass(weights: np.ndarray, num_bins: int) -> np.ndarray:
+    """Returns the bin of equal mass of each cell, ascending, given their weights."""
+    masses = _binning.integer_masses(weights, num_bins)
+    below = np.cumsum(masses) - masses
+    return num_bins * (2 * below + masses) // (2 * masses.sum())
 
 
 @dataclasses.dataclass(frozen=True)
