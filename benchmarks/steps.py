@@ -65,14 +65,13 @@ def _of_top(metric: type) -> type:
     """
 
     class OfTop(metric):  # type: ignore[misc, valid-type]
-        def update_state(
-            self, y_true: Any, y_pred: Any, sample_weight: Any = None
-        ) -> None:
+        # Not `update_state`, which a collection would not call.
+        def _read(self, y_true: Any, y_pred: Any, sample_weight: Any) -> Any:
             ops = keras.ops
             labels = ops.reshape(y_true, [-1])
             right = ops.argmax(y_pred, -1) == ops.cast(labels, "int32")
             hits = ops.cast(right, "int32")
-            super().update_state(hits, ops.max(y_pred, -1), sample_weight)
+            return super()._read(hits, ops.max(y_pred, -1), sample_weight)
 
     return OfTop
 
@@ -102,7 +101,7 @@ def _shown_for(every: int, metrics: list[Any]) -> list[Any]:
         return metrics
     (metric,) = metrics
     if not isinstance(metric, um.MetricCollection):
-        metric = um.MetricCollection(metrics)
+        return [um.MetricCollection(metrics, result_every=every)]
     config = {**metric.get_config(), "result_every": every}
     return [um.MetricCollection.from_config(config)]
 

@@ -1,7 +1,11 @@
-"""Changes docstrings for `mkdocs`: keeps formulas, and puts the example first."""
+"""Changes docstrings and signatures for `mkdocs`.
+
+Formulas keep their lines, examples come first, and each function has one signature.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from typing import Any
@@ -45,8 +49,35 @@ def with_links(text: str) -> str:
     return re.sub(r"\(conventions\.md#([\w-]+)\)", link, text)
 
 
-class Formulas(griffe.Extension):
-    """Prepares every docstring, and chooses which functions on tensors to show."""
+def with_values(function: griffe.Function) -> None:
+    """Replaces the names of constants among the defaults of a function by values."""
+    for parameter in function.parameters:
+        if isinstance(parameter.default, griffe.ExprName):
+            module = importlib.import_module(function.module.path)
+            value = getattr(module, parameter.default.name, None)
+            if isinstance(value, int | float | str):
+                parameter.default = repr(value)
+
+
+def one_form(forms: list[griffe.Function]) -> griffe.Function:
+    """Returns the last of the overloads, which has all parameters, with the docstring
+    and the results of all overloads.
+    """
+    shown = forms[-1]
+    for parameter in shown.parameters:
+        if not all(parameter.name in form.parameters for form in forms):
+            parameter.annotation, parameter.default = (
+                f"{parameter.annotation} | None",
+                "None",
+            )
+    shown.docstring = next(form.docstring for form in forms if form.docstring)
+    shown.docstring.parent = shown
+    shown.returns = " | ".join(dict.fromkeys(str(form.returns) for form in forms))
+    return shown
+
+
+class Signatures(griffe.Extension):
+    """Prepares every docstring, and gives each function one signature with values."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Changes the docstring of an object, before it is parsed."""
@@ -54,9 +85,12 @@ class Formulas(griffe.Extension):
             text = preformatted(inspect.cleandoc(obj.docstring.value))
             text = with_links(example_first(text))
             obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")
+        if isinstance(obj, griffe.Function):
+            obj.overloads = None
+            with_values(obj)
 
     def on_module_members(self, *, mod: griffe.Module, **kwargs: Any) -> None:
-        """Shows functions on tensors by their stubs, with the last of the overloads."""
+        """Shows functions on tensors by their stubs."""
         path = mod.filepath
         if mod.is_init_module or not path.with_suffix(".pyi").exists():
             return
@@ -64,5 +98,5 @@ class Formulas(griffe.Extension):
             mod.members.clear()
         for name, forms in mod.overloads.items():
             if forms:
-                mod.set_member(name, forms[-1])
+                mod.set_member(name, one_form(forms))
         mod.overloads.clear()

@@ -17,7 +17,14 @@ are decided there; and the coverage of `conformal_quantile` with alpha 0.1. The 
 `--independent` ignores the clusters, as if the examples were independent. Then it
 prints the worst figure of all designs with each number of clusters.
 
-FIGURES
+With 50 clusters and 400 data sets of each design, the coverage of the 48 designs was
+94.8% to 98.2% for the intercept, 95.2% to 98.8% for the slope, 95.2% to 99.5% for O/E,
+92.5% to 97.8% for the AUROC and 93.5% to 99.0% for the difference (one standard error
+is 1.1 points). Spiegelhalter's test rejected at most 3.2%, the risk was too high in at
+most 0.8%, and the mean coverage of the conformal quantile was 91.2% to 91.8%. Hardly
+any example was decided. With 100 clusters these figures are 94.2% to 97.8%, 93.5% to
+99.0%, 95.8% to 98.8%, 93.2% to 97.5% and 93.0% to 97.2%; 5.8%, 0.5%, and 90.5% to
+91.0%. On average over the designs 16% of the examples were decided.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ OPTIONS = {
     "bayesian_expected_calibration_error": {"num_bins": 15, "seed": (0, 1)},
     "calibration_by_group": {"groups": ["all"] * 400},
     "calibration_test": {"seed": 0, "num_resamples": 20},
+    "examples_needed": {"error": 0.05},
 }
 
 

@@ -115,6 +115,12 @@ from .numpy.resampling import (
 )
 from .numpy.calibration.without_bins.calibration_tests import (calibration_test as calibration_test)
 
+# Sample sizes.
+from .numpy.calibration.bins.sample_sizes import (
+    examples_needed as examples_needed,
+    smallest_detectable_error as smallest_detectable_error,
+)
+
 # Comparisons.
 from .numpy.comparison import compare as compare
 

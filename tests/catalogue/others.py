@@ -130,6 +130,14 @@ def _named_models(rng, shape):
     return {"labels": rng.integers(0, 2, shape), "predictions": models}
 
 
+def _of_one_column(rng, shape):
+    return {"probabilities": rng.random(shape)}
+
+
+def _of_an_aim(rng, shape):
+    return {"probabilities": rng.random(shape), "ratio_width": 0.3}
+
+
 def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
@@ -234,6 +242,7 @@ def _table_of_groups(rng, shape):
 
 
 _CURVE = {"half": "numpy", "left_out": NO_INTERVAL}
+_SIZES = {**_CURVE, "unbounded": True, "jumps": True}
 _IN_FLOAT64 = {
     "test_functions_lower_without_float64": "a small difference of two areas needs it"
 }
@@ -256,6 +265,8 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
+    FunctionRow("smallest_detectable_error", make=_of_one_column, **_SIZES),
+    FunctionRow("examples_needed", make=_of_an_aim, **_SIZES),
     FunctionRow("calibration_error_difference", make=_two_models, jumps=True, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, fixed={"seed": 0}, **_CURVE),
     FunctionRow(

@@ -159,6 +159,7 @@ def test_summaries_have_the_sketches_and_means_of_one_process(engine, rng):
     assert str(um_np.report(found)) == str(um_np.report(whole))
 
 
+@pytest.mark.thorough
 def test_a_million_rows_have_the_numbers_of_one_process(engine, rng):
     table = table_of(rng, 2**20 + 1)
     parts = divided(table, [2**19, 1, 2**19])

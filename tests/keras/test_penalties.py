@@ -26,6 +26,7 @@ def value_and_gradient(loss, y_true, y_pred, weights=None):
     return value, tape.gradient(value, y_pred)
 
 
+@pytest.mark.first(2, "thorough")
 @every_penalized
 def test_gradients_equal_finite_differences(row, rng):
     y = rng.integers(0, 3, 7)

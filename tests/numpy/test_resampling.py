@@ -295,7 +295,7 @@ def test_ends_agree_with_scipy(method, name, rng):
 
 def test_jackknife_of_groups_has_the_acceleration_of_single_examples(rng):
     n, values = 4000, rng.exponential(size=4000)
-    draws = resampling._jackknife_draws(rng, n)
+    draws = resampling._resampling(n, clusters=None, block=1).jackknife(rng)
     means = np.array([[times @ values / times.sum()] for times in draws])
     assert means.shape == (200, 1)
     expected = np.sum((values - values.mean()) ** 3) / 6

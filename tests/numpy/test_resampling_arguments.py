@@ -120,7 +120,8 @@ def test_progress_needs_tqdm(monkeypatch):
 
 
 def test_signatures_have_the_specified_parameters():
-    options = ["num_resamples", "level", "method", "seed", "progress", "data"]
+    options = ["num_resamples", "level", "method", "seed", "progress"]
+    options += ["clusters", "block", "data"]
     assert list(inspect.signature(um.bootstrap).parameters) == [
         *("metric", "arguments"),
         *options,

@@ -122,6 +122,20 @@ def test_docstrings_are_on_the_pages(site):
     assert f"<code>{formula}\n</code></pre>" in losses
 
 
+def test_functions_have_one_signature_with_values_and_a_docstring(site):
+    for half in ("uncertainty_metrics", "uncertainty_metrics.numpy"):
+        folder = site / "reference" / half
+        for path in folder.glob("*.html"):
+            text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+            assert "DEFAULT_" not in text, path
+        text = re.sub(r"<[^>]+>", "", (folder / "calibration_errors.html").read_text())
+        assert (
+            len(re.findall(r"^expected_calibration_error\(", text, re.MULTILINE)) == 1
+        )
+        assert "num_bins: int = 15" in text
+        assert "Even bins of the probability of the decided class" in text
+
+
 def test_nothing_is_loaded_from_the_network(site, pages):
     for path, page in pages.items():
         for address in page.loaded:

@@ -44,7 +44,7 @@ def test_page_and_pictures_show_odd_names_escaped(monkeypatch):
     monkeypatch.setattr(_svg, "svg", svg)
     files = ("reliability_diagram.png", "calibration_by_group_diagram.png")
     few = [p for p in _picture_files.pictures_of("confidences") if p.file in files]
-    monkeypatch.setattr(_picture_files, "PICTURES", {"confidences": few})
+    monkeypatch.setattr(_picture_files, "pictures_of", lambda task: few)
     data = answers(150)
     group = np.array([ODD, ESCAPED, "$x"], object)
     report = um.report(

@@ -184,6 +184,7 @@ def test_long_rows_without_a_sorting_network_equal_the_sum_over_pairs(
     assert_right(samples, True, value, gradient)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 def test_second_derivatives_are_zero(rng, mode):
     samples = tf.constant(rng.normal(size=(3, 10)), tf.float32)

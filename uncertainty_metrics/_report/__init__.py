@@ -3,9 +3,9 @@
 `um.report` makes one of arrays; the command line reads files and does the same.
 
 There are three separate steps: `read_predictions` makes arrays of a file; `build` makes
-a report of the arrays, a dict of plain numbers and strings with a key for each section;
-and `render`, `draw` and `write` show this dict. A new section needs a new key, and the
-blocks that show it.
+a report of the arrays, with a dataclass for each section; and `render`, `draw` and
+`write` show the sections. A new section is one module, and its entry in
+`sections._list`.
 
 `tiles` holds the verdict, which is shown first. The calibration of two classes is
 judged by the probability of one of them: of the event, if it is named, or of class 1.
@@ -49,10 +49,10 @@ A survival model has the section `risk` alone, at its horizon.
 All tasks have a section `comparison` if a second file is given: both models side by
 side, and the intervals of their differences on the same examples.
 
-Every run writes these files: `report.html`, the page; its pictures, for each of which
-`_picture_list` has a row; and `report.json`, the dict. The JSON is strict: an infinite
-number is the string "inf" or "-inf", and a number that is not defined, such as the mean
-of nothing, is null.
+Every run writes these files: `report.html`, the page; the pictures of its sections; and
+`report.json`, the numbers and words of all sections by their names. The JSON is strict:
+an infinite number is the string "inf" or "-inf", and a number that is not defined, such
+as the mean of nothing, is null.
 """
 
 from __future__ import annotations

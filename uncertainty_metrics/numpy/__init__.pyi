@@ -237,6 +237,12 @@ from .resampling import (
     bootstrap_difference as bootstrap_difference,
 )
 
+# Sample sizes.
+from .calibration.bins.sample_sizes import (
+    examples_needed as examples_needed,
+    smallest_detectable_error as smallest_detectable_error,
+)
+
 # Comparisons.
 from .comparison import compare as compare
 

@@ -409,6 +409,12 @@ def _binned(
     return replicate
 
 
+def is_binned(metric: Callable[..., Any]) -> bool:
+    """Says if a metric is a calibration error in bins."""
+    metric, _ = _function(metric, {})
+    return any(metric is binned for binned in _BINNED)
+
+
 def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
     """Returns a metric of checked data, with the fastest function for its replicates.
 

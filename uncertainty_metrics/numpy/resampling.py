@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _without_warnings
+from uncertainty_metrics import _checks, _user_warnings, _without_warnings
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval, GroupValues
 from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _threads
+from uncertainty_metrics.numpy._clusters import FEW_CLUSTERS, Clusters, cluster_codes
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -86,20 +88,81 @@ def _values(
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _draws(rng: np.random.Generator, n: int, number: int) -> Iterator[np.ndarray]:
-    """Yields how often each of n examples is in a resample."""
-    for _ in range(number):
-        yield np.bincount(rng.integers(n, size=n), minlength=n)
+class _Resampling(NamedTuple):
+    """What is drawn: examples, whole clusters, or blocks of consecutive examples.
 
-
-def _jackknife_draws(rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
-    """Yields how often each of n examples is in a sample of the jackknife: once, but
-    not at all in the group that is left out.
+    Attributes:
+      n: number of examples.
+      clusters: the cluster of each example, or None.
+      block: number of examples of a block; 1 for independent examples.
+      num_clusters: number of clusters, if any were given.
     """
-    for group in np.array_split(rng.permutation(n), min(n, _MAX_GROUPS)):
-        times = np.ones(n, np.int64)
-        times[group] = 0
-        yield times
+
+    n: int
+    clusters: Clusters | None = None
+    block: int = 1
+    num_clusters: int | None = None
+
+    def draws(self, rng: np.random.Generator, number: int) -> Iterator[np.ndarray]:
+        """Yields how often each example is in a resample, int64 [n]."""
+        n, block = self.n, self.block
+        for _ in range(number):
+            if self.clusters is not None:
+                codes, units = self.clusters
+                times = np.bincount(rng.integers(units, size=units), minlength=units)
+                yield times[codes]
+            elif block > 1:  # The first example follows the last one.
+                starts = rng.integers(n, size=-(-n // block))
+                rows = starts[:, None] + np.arange(block)
+                yield np.bincount(rows.reshape(-1)[:n] % n, minlength=n)
+            else:
+                yield np.bincount(rng.integers(n, size=n), minlength=n)
+
+    def jackknife(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yields how often each example is in a sample of the jackknife: once, but not
+        at all in the group of clusters, blocks or examples that is left out.
+        """
+        units, unit_of = self.n, np.arange(self.n)
+        if self.clusters is not None:
+            unit_of, units = self.clusters
+        elif self.block > 1:
+            units = self.n // self.block
+            unit_of = unit_of * units // self.n
+        for group in np.array_split(rng.permutation(units), min(units, _MAX_GROUPS)):
+            times = np.ones(units, np.int64)
+            times[group] = 0
+            yield times[unit_of]
+
+
+def _resampling(n: int, clusters: Any, block: Any) -> _Resampling:
+    """Returns what is drawn, for checked arguments."""
+    block = _checks.positive_integer("block", block)
+    if clusters is not None:
+        if block > 1:
+            message = "Give `clusters` or `block`, not both."
+            raise _checks.combination_error(message, ("clusters", "block"))
+        found = cluster_codes(clusters, n)
+        is_needed = found.number < n
+        return _Resampling(n, found if is_needed else None, 1, found.number)
+    if block > 1:
+        if 2 * block > n:
+            expected = f"at most half the number of examples, {n}"
+            raise _checks.error("block", expected, block)
+        if n // block < FEW_CLUSTERS:
+            _user_warnings.warn(
+                f"There are {n // block} blocks. With fewer than {FEW_CLUSTERS}, "
+                "intervals may be too short."
+            )
+    return _Resampling(n, None, block)
+
+
+def _warn_of_bins(metric: Callable[..., Any], instead: str) -> None:
+    """Warns of the bootstrap of a calibration error in bins."""
+    if _resampled_metrics.is_binned(metric):
+        _user_warnings.warn(
+            "The bootstrap of a calibration error in bins has intervals that are too "
+            f"high where the error is small. Use `{instead}`."
+        )
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
@@ -174,6 +237,7 @@ def _options(
 
 def _interval(
     metric: _resampled_metrics.Metric,
+    resampling: _Resampling,
     num_resamples: int,
     level: float,
     method: str,
@@ -181,14 +245,14 @@ def _interval(
     progress: bool,
 ) -> ConfidenceInterval:
     estimate = _resampled_metrics.flat(metric.estimate)
-    draws = _draws(rng, metric.n, num_resamples)
+    draws = resampling.draws(rng, num_resamples)
     draws = track(draws, num_resamples, progress, "bootstrap")
     levels = np.array([(1 - level) / 2, (1 + level) / 2])
     # The metric has already given its warnings when it was called for the estimate.
     with _without_warnings.warnings_ignored, np.errstate(all="ignore"):
         replicates = _values(metric, draws)
         if method == "bca":
-            jackknife = _values(metric, _jackknife_draws(rng, metric.n))
+            jackknife = _values(metric, resampling.jackknife(rng))
             levels = _bca_levels(replicates, estimate, jackknife, levels)
         else:
             levels = np.tile(levels[:, None], len(estimate))
@@ -216,9 +280,11 @@ def _interval(
             "correct this: use an estimate with less bias, such as a debiased one.",
             stacklevel=3,
         )
-    return ConfidenceInterval(
+    interval = ConfidenceInterval(
         *(_like(metric.estimate, iter(row)) for row in (lower, estimate, upper))
     )
+    interval.num_clusters = resampling.num_clusters
+    return interval
 
 
 def _difference(
@@ -255,6 +321,8 @@ def bootstrap(
     method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
+    clusters: ArrayLike | None = None,
+    block: int = 1,
     **data: Any,
 ) -> ConfidenceInterval:
     """Confidence interval of a metric, by the bootstrap.
@@ -271,7 +339,8 @@ def bootstrap(
     and measures how the variance changes with T.
 
     The entries of the first axis of the data are drawn, each with all that belongs to
-    it: an image with its pixels, an example with its weight.
+    it: an image with its pixels, an example with its weight. The interval needs
+    independent examples, or `clusters=`, or `block=`.
 
     A metric whose bias is as large as its spread has no good interval. The calibration
     error of a model that is (nearly) calibrated is the noise of its bins. Resamples
@@ -299,6 +368,12 @@ def bootstrap(
       seed: seed of the resamples, all that `np.random.default_rng` takes. None gives
         new resamples in each call.
       progress: whether to show a progress bar.
+      clusters: for examples that depend on each other, such as several answers to one
+        question, the id of the cluster of each entry of the first axis, [n]: integers
+        or strings. Whole clusters are then drawn, as many as there are.
+      block: for examples in the order of time, the number k of consecutive examples
+        that depend on each other. Blocks of k are then drawn, which start anywhere; the
+        first example follows the last one.
       **data: the other arguments of the metric, by name. Arrays of the same length are
         resampled together along their first axis, or along the axis of the examples if
         the metric has another one. Numbers, strings, booleans and None are options.
@@ -336,7 +411,10 @@ def bootstrap(
     """
     options = _options(num_resamples, level, method, seed, progress)
     data = _resampled_metrics.by_name(metric, arguments, data)
-    return _interval(_resampled_metrics.prepared(metric, data), *options)
+    prepared = _resampled_metrics.prepared(metric, data)
+    resampling = _resampling(prepared.n, clusters, block)
+    _warn_of_bins(metric, "calibration_error_interval")
+    return _interval(prepared, resampling, *options)
 
 
 def bootstrap_difference(
@@ -349,6 +427,8 @@ def bootstrap_difference(
     method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
+    clusters: ArrayLike | None = None,
+    block: int = 1,
     **data: Any,
 ) -> ConfidenceInterval:
     """Confidence interval of the difference of a metric between two models.
@@ -357,7 +437,8 @@ def bootstrap_difference(
 
     Both models see the same resamples. Examples that are hard for one model tend to be
     hard for the other, so the difference is known better than either metric. If the
-    interval excludes 0, one model is better on examples of this kind.
+    interval excludes 0, one model is better on examples of this kind. The interval
+    needs independent examples, or `clusters=`, or `block=`.
 
     Args:
       metric: as in `bootstrap`.
@@ -371,6 +452,8 @@ def bootstrap_difference(
       seed: seed of the resamples, all that `np.random.default_rng` takes. None gives
         new resamples in each call.
       progress: whether to show a progress bar.
+      clusters: as in `bootstrap`.
+      block: as in `bootstrap`.
       **data: the arguments that both models share, such as `labels`; arrays and options
         as in `bootstrap`.
 
@@ -404,8 +487,12 @@ def bootstrap_difference(
                 f"`{name}` must be a mapping from names of arguments to values. "
                 f"Received: {type(model).__name__}"
             )
-    metrics = (
-        _resampled_metrics.prepared(metric, {**data, **model})
-        for model in (first, second)
+    difference = _difference(
+        *(
+            _resampled_metrics.prepared(metric, {**data, **model})
+            for model in (first, second)
+        )
     )
-    return _interval(_difference(*metrics), *options)
+    resampling = _resampling(difference.n, clusters, block)
+    _warn_of_bins(metric, "calibration_error_difference")
+    return _interval(difference, resampling, *options)

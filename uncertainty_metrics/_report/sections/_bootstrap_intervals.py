@@ -27,6 +27,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     interval,
 )
 from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics._without_warnings import warnings_ignored
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
@@ -166,7 +167,8 @@ def differences(first: Decided, second: Decided, num_bins: int) -> dict[str, Int
         name: (metric, {"first": arguments, "second": of_second[name][1]})
         for name, (metric, arguments) in metrics.items()
     }
-    with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+    # Infinite less infinite is not defined. The bootstrap warns of the bias of an ECE.
+    with np.errstate(invalid="ignore"), warnings_ignored:
         return _each_metric(
             bootstrap_difference, len(decisions_of(first).correct), both
         )

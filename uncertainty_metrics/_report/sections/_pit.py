@@ -66,7 +66,7 @@ class Pit(Section):
       verdict: a few sentences.
       metrics: their mean, variance and distance from uniform.
       distance_by_chance: a distance that uniform values rarely exceed.
-      histogram: what `um.regression.pit_histogram` returns.
+      histogram: the fields of what `um.regression.pit_histogram` returns.
     """
 
     name = "pit"

@@ -72,10 +72,9 @@ def threshold_at_risk(
     holds for any dependence within a cluster. A tenth of the clusters, 50 at most,
     which a fixed seed chooses, set the starts by their scores; the tests read the
     others. Clusters of one example give the threshold without clusters. In simulations
-    (`studies/cluster_coverage_risk.py`) with 50 clusters of 1 to 50 examples,
+    (`studies/cluster_coverage_risk.py`) with 50 or 100 clusters of 1 to 50 examples,
     correlations of 0 to 0.9 and a delta of 0.05, the risk was above `risk` in at most
-    0.8% of data sets; but with fewer than about a hundred clusters hardly any decision
-    was allowed.
+    0.8% of data sets; but with 50 clusters hardly any decision was allowed.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

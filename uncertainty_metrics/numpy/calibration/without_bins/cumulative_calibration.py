@@ -322,8 +322,8 @@ def spiegelhalter_test(
     cumulants; where this E is below 10, the p-value is at least that of independent
     clusters whose surprises come together. If each cluster holds one example, the
     result is that without clusters. In simulations (`studies/cluster_coverage_risk.py`)
-    with 50 clusters of 1 to 50 examples and correlations of 0 to 0.9, at most 3.2% of
-    calibrated models were rejected at 5%.
+    with 50 or 100 clusters of 1 to 50 examples and correlations of 0 to 0.9, at most
+    5.8% of calibrated models were rejected at 5%.
 
     Args:
       labels: integer class labels in [0, K), shape [...].

@@ -1,0 +1,389 @@
+"""What a sample can show: the smallest error it would find, and how many examples a
+given error, or an interval of a given width, needs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, special
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import (
+    BINNING_SCHEMES,
+    DEFAULT_NUM_BINS,
+    BinningScheme,
+)
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration.bins import (
+    _binning,
+    _error_interval,
+    _scores,
+    debiased_calibration,
+)
+from uncertainty_metrics.numpy.selective.detection import auroc
+
+__all__ = ["examples_needed", "smallest_detectable_error"]
+
+# No search goes beyond this number of examples.
+_MOST = 2**53
+# Log-odds are those of probabilities that are this far from 0 and 1.
+_CLIP = 2.0**-24
+
+
+class _Bins(NamedTuple):
+    """The bins of forecasts, without labels.
+
+    Attributes:
+      shares: share of the examples in each bin, float64 [bins].
+      variances: mean p (1 - p) of each bin, float64 [bins].
+    """
+
+    shares: np.ndarray
+    variances: np.ndarray
+
+    def detectable(self, n: float, power: float, level: float) -> float:
+        """Returns the smallest squared error that n examples show; inf if none."""
+        counts = n * self.shares
+        several = counts > 1.5
+        if not np.any(several):
+            return math.inf
+        counts, variances = counts[several], self.variances[several]
+        freedom, share = counts / (counts - 1), float(counts.sum()) / n
+        # Variance and third cumulant of the estimate for a squared error of 0, and how
+        # much they grow with the squared error.
+        at_zero = 2 * float(np.sum(freedom * variances**2)) / n**2
+        third_at_zero = 8 * float(np.sum(freedom**2 * variances**3)) / n**3
+        slope = 4 * float(np.sum(counts * variances)) / n**2
+        third_slope = 24 * float(np.sum(counts * variances**2)) / n**3
+        z, z_power = _error_interval.quantile(level), float(special.ndtri(power))
+        limit = _quantile(at_zero, third_at_zero, z)
+
+        def excess(error: float) -> float:
+            """Returns how far above the limit the estimate is with this power."""
+            variance = at_zero + slope * error
+            third = third_at_zero + third_slope * error
+            return share * error + _quantile(variance, third, -z_power) - limit
+
+        if excess(0.0) >= 0:  # All forecasts are certain, or the power is tiny.
+            return 0.0
+        if excess(1.0) < 0:
+            return math.inf
+        return float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-15))
+
+
+def _quantile(variance: float, third: float, z: float) -> float:
+    """Returns how far the quantile of the Normal's z is from the mean, for a
+    distribution with this variance and third cumulant (Wilson and Hilferty).
+    """
+    if variance <= 0:
+        return 0.0
+    deviation = math.sqrt(variance)
+    q = min(third / (6 * deviation**3), _error_interval.MAX_SKEW)
+    x = z - q
+    return deviation * (x + q * x**2 + q**2 * x**3 / 3)
+
+
+class _Forecasts(NamedTuple):
+    """Forecasts without labels.
+
+    Attributes:
+      bins: their bins.
+      scores: the scores, float64 [n].
+    """
+
+    bins: _Bins
+    scores: np.ndarray
+
+
+def _forecasts(
+    probabilities: ArrayLike | None,
+    logits: ArrayLike | None,
+    confidences: ArrayLike | None,
+    num_bins: int,
+    binning_scheme: BinningScheme,
+    positive_class: bool | None,
+) -> _Forecasts:
+    """Returns the forecasts, read with labels that do not matter."""
+    given = {
+        "probabilities": probabilities,
+        "logits": logits,
+        "confidences": confidences,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) != 1:
+        raise _checks.combination_error(
+            "Exactly one of `probabilities`, `logits` and `confidences` must be given.",
+            given,
+        )
+    [(name, values)] = given.items()
+    shape = np.shape(_inputs.as_array(name, values))
+    if 0 in shape:
+        raise _checks.error(
+            name, "at least one example", f"shape {list(shape)}", verb="hold"
+        )
+    if len(shape) > 1 and name != "confidences":
+        shape = shape[:-1]
+    outcomes = "correct" if name == "confidences" else "labels"
+    data = ClassifierData(**given, **{outcomes: np.zeros(shape, np.int64)})
+    spec = dataclasses.replace(
+        debiased_calibration.PRESET,
+        num_bins=num_bins,
+        binning_scheme=binning_scheme,
+        positive_class=positive_class,
+    )
+    examples, spec = _binning.read(data, spec)
+    [(scores, _, _)] = _scores.scores_of_groups(examples, spec)
+    counts, _, _, variances = _error_interval.of_examples(examples, spec)
+    bins = _Bins(counts / counts.sum(), variances / counts)
+    return _Forecasts(bins, scores.astype(np.float64))
+
+
+def smallest_detectable_error(
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    num_bins: int = DEFAULT_NUM_BINS,
+    binning_scheme: BinningScheme = "adaptive",
+    positive_class: bool | None = None,
+) -> float:
+    """The l2 calibration error that a sample of these forecasts would show.
+
+    The error shows if the lower end of `calibration_error_interval` is above 0. With n
+    examples, n_b of them in bin b, and v_b the mean of p (1 - p) in it, the estimate of
+    the squared error theta has about the variance
+
+      V(theta) = V_0 + k theta,  V_0 = (2 / n^2) sum_b v_b^2 n_b / (n_b - 1)
+      k = (4 / n^2) sum_b n_b v_b
+
+    if all bins have the same gap. Then theta solves
+
+      theta = z_level sqrt(V_0) + z_power sqrt(V(theta))
+
+    where both quantiles are those of a distribution with the third cumulant of the
+    estimate, as in the interval. Only the forecasts are needed, no labels: ask it
+    before labels are collected, or beside an interval that holds 0.
+
+    In simulations (`studies/detectable_error_power.py`) the share of samples that show
+    the error is within 3 points of `power`.
+
+    Args:
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [n].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: instead of `probabilities`, the confidence of each answer, [...].
+      power: probability with which the error shows, in (0, 1).
+      level: level of the interval, in (0, 1).
+      num_bins: number of bins.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      positive_class: for two classes, True for errors of P(class 1), False for those of
+        the confidence of the decision. None means True for one column, else False.
+
+    Returns:
+      The error in [0, 1]: a smaller one would often go unnoticed in these examples.
+      Infinite if no error would show. The examples must be independent: several answers
+      to one question show less.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics.numpy as um
+      >>> confidences = np.linspace(0.5, 1.0, 500)
+      >>> round(um.smallest_detectable_error(confidences=confidences), 3)
+      0.09
+
+    References:
+      Cohen (1988), Statistical Power Analysis for the Behavioral Sciences. Wilson and
+      Hilferty (1931), The Distribution of Chi-Square.
+    """
+    power = _checks.open_unit("power", power)
+    level = _checks.open_unit("level", level)
+    found = _forecasts(
+        *(probabilities, logits, confidences),
+        *(num_bins, binning_scheme, positive_class),
+    )
+    return math.sqrt(found.bins.detectable(len(found.scores), power, level))
+
+
+def examples_needed(
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    error: float | None = None,
+    ratio_width: float | None = None,
+    slope_width: float | None = None,
+    auroc_width: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    num_bins: int = DEFAULT_NUM_BINS,
+    binning_scheme: BinningScheme = "adaptive",
+    positive_class: bool | None = None,
+) -> int:
+    """How many examples must be labelled, to show an error or to know a number well.
+
+    Give one aim:
+
+      - `error`: the l2 calibration error that shall show with the probability `power`,
+        as in `smallest_detectable_error`, whose inverse this is;
+      - `ratio_width`: the width of the interval of `observed_expected_ratio`, for a
+        ratio of 1: n = (1 - q) / (q s^2), with the prevalence q and the standard error
+        s = asinh(width / 2) / z of the logarithm of the ratio;
+      - `slope_width`: the width of the interval of `calibration_slope`, for a slope of
+        1: n = A / (s^2 (A B - C^2)), s = width / (2 z), with A, C and B the means of
+        p (1 - p), x p (1 - p) and x^2 p (1 - p), and x the log-odds of p;
+      - `auroc_width`: the width of the interval of `auroc`, with the variance of
+        Newcombe, for the AUROC that the forecasts have if they are right.
+
+    The forecasts are a sample of what the model says, of any size, such as those of
+    unlabelled examples. The number is for other examples like these.
+
+    Args:
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [n]. Without forecasts, `error` is for the variance 1/4,
+        which is that of probabilities of 0.5: no forecasts need more examples.
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: instead of `probabilities`, the confidence of each answer, [...].
+      error: in (0, 1).
+      ratio_width: > 0.
+      slope_width: > 0.
+      auroc_width: in (0, 1).
+      power: probability with which the error shows, in (0, 1).
+      level: level of the interval, in (0, 1).
+      num_bins: number of bins, for `error`.
+      binning_scheme: "even" or "adaptive", for `error`.
+      positive_class: for `error`, as in `smallest_detectable_error`; the other aims are
+        those of P(class 1), or of confidences.
+
+    Returns:
+      The number of independent examples. For examples in clusters multiply it by the
+      `design_effect` of a pilot study.
+
+    Raises:
+      ValueError: an argument is not as described, there is not exactly one aim, or
+        even 2^53 examples are too few.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.examples_needed(error=0.05)
+      2181
+      >>> risks = np.linspace(0.01, 0.3, 50)
+      >>> um.examples_needed(risks, ratio_width=0.4)
+      531
+
+    References:
+      Riley et al. (2021), Minimum Sample Size for External Validation of a Clinical
+      Prediction Model with a Binary Outcome. Riley et al. (2024), Evaluation of
+      Clinical Prediction Models (Part 3): Calculating the Sample Size Required for an
+      External Validation Study. Newcombe (2006), Confidence Intervals for an Effect
+      Size Measure Based on the Mann-Whitney Statistic, Part 2.
+    """
+    power = _checks.open_unit("power", power)
+    level = _checks.open_unit("level", level)
+    num_bins = _checks.bins("num_bins", num_bins)
+    _checks.one_of("binning_scheme", binning_scheme, BINNING_SCHEMES)
+    _checks.boolean_or_none("positive_class", positive_class)
+    aims = {
+        "error": error,
+        "ratio_width": ratio_width,
+        "slope_width": slope_width,
+        "auroc_width": auroc_width,
+    }
+    chosen = {name: value for name, value in aims.items() if value is not None}
+    if len(chosen) != 1:
+        raise _checks.combination_error(
+            "Exactly one of `error`, `ratio_width`, `slope_width` and `auroc_width` "
+            "must be given.",
+            chosen,
+        )
+    [(aim, value)] = chosen.items()
+    if aim in ("error", "auroc_width"):
+        value = _checks.open_unit(aim, value)
+    else:
+        width = _checks.number(value)
+        if not 0 < width < math.inf:
+            raise _checks.error(aim, "finite and above 0", repr(value))
+        value = width
+    forecasts = probabilities, logits, confidences
+    if aim == "error":
+        if all(given is None for given in forecasts):
+            bins = _Bins(np.full(num_bins, 1 / num_bins), np.full(num_bins, 0.25))
+        else:
+            options = num_bins, binning_scheme, positive_class
+            bins = _forecasts(*forecasts, *options).bins
+        return _smallest(lambda n: bins.detectable(n, power, level) <= value**2, aim)
+    as_event = True if confidences is None else None
+    p = _forecasts(*forecasts, DEFAULT_NUM_BINS, "adaptive", as_event).scores
+    z = _error_interval.quantile(level)
+    return _for_width(aim, value, p, z)
+
+
+def _for_width(aim: str, width: float, p: np.ndarray, z: float) -> int:
+    """Returns the number of examples whose interval has this width."""
+    prevalence = float(np.mean(p))
+    if not 0 < prevalence < 1:
+        raise _checks.error(
+            "probabilities", "neither all 0 nor all 1 for such an aim", prevalence
+        )
+    if aim == "ratio_width":
+        error = math.asinh(width / 2) / z
+        return _whole((1 - prevalence) / (prevalence * error**2), aim)
+    if aim == "slope_width":
+        x = special.logit(np.clip(p, _CLIP, 1 - _CLIP))
+        variances = p * (1 - p)
+        a, c, b = (float(np.mean(x**power * variances)) for power in (0, 1, 2))
+        information = b - c**2 / a if a > 0 else 0.0
+        if information <= 1e-12 * b or information <= 0:
+            raise _checks.error(
+                "probabilities", "of different sizes, for a slope", "equal ones"
+            )
+        return _whole((2 * z / width) ** 2 / information, aim)
+    outcomes = np.repeat([1, 0], len(p))
+    area = auroc(
+        outcomes, np.concatenate([p, p]), sample_weight=np.concatenate([p, 1 - p])
+    )
+    spread = (1 - area) / (2 - area) + area / (1 + area)
+
+    def is_narrow(n: float) -> bool:
+        both = n**2 * prevalence * (1 - prevalence)
+        variance = area * (1 - area) * (1 + (n / 2 - 1) * spread) / both
+        return 2 * z * math.sqrt(variance) <= width
+
+    return _smallest(is_narrow, aim)
+
+
+def _whole(number: float, aim: str) -> int:
+    """Returns the number of examples, rounded up, at least 2."""
+    if not number <= _MOST:
+        raise _too_small(aim)
+    return max(math.ceil(number), 2)
+
+
+def _smallest(is_enough: Callable[[int], bool], aim: str) -> int:
+    """Returns the smallest number of examples that are enough."""
+    high = 2
+    while not is_enough(high):
+        if high >= _MOST:
+            raise _too_small(aim)
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _too_small(aim: str) -> ValueError:
+    return _checks.error(aim, "larger", "one that needs more than 2^53 examples")
