@@ -17,7 +17,7 @@ __all__ = ["read_coco"]
 def read_coco(
     results: str | os.PathLike[str] | Sequence[Mapping[str, Any]],
     truth: str | os.PathLike[str] | Mapping[str, Any],
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Detections and true objects in COCO's format, as arguments of `match_detections`.
 
     Args:
