@@ -45,7 +45,7 @@ def with_links(text: str) -> str:
     """Turns the places of the conventions, in brackets, into links from the reference,
     whose pages are two folders below that page.
     """
-    link = r"([conventions](../../conventions.html#\1))"
+    link = r"([conventions](../../conventions.md#\1))"
     return re.sub(r"\(conventions\.md#([\w-]+)\)", link, text)
 
 

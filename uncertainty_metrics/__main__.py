@@ -54,6 +54,9 @@ def _run(argv: Sequence[str] | None) -> int:
     )
     report.add_sketch_arguments(sketch_parser)
     sketch_parser.set_defaults(run=report.sketch_command)
+    compare_parser = commands.add_parser("compare", help="which model is best")
+    report.add_compare_arguments(compare_parser)
+    compare_parser.set_defaults(run=report.compare_command)
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:

@@ -36,7 +36,7 @@ TAKE_NONE = (
     *("VennAbersCalibration", "ScoreSketch", "reliability_curve"),
     *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
-    "conformal.AdaptiveConformal",
+    *("conformal.AdaptiveConformal", "examples_needed", "smallest_detectable_error"),
 )
 # `fit` of these classes takes the clusters.
 CLASSES = "conformal.ConformalClassifier", "conformal.ConformalRegressor"
@@ -48,8 +48,6 @@ OTHERS = {
     "cce": "the same",
     "report": "its sections say it",
     "calibration_drift": "compares sums, in which no cluster is known",
-    "calibration_by_group": "says which variance the outcomes have",
-    "calibration_test": "says that the outcomes are independent",
     "regression.PITInterval": "an interval of one target",
     "drift_diagram": "draws the result of `calibration_drift`",
     "calibration_by_group_diagram": "draws the result of `calibration_by_group`",

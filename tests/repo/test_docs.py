@@ -210,7 +210,7 @@ def test_examples_come_before_arguments():
 
 def test_places_of_the_conventions_are_links():
     assert docs_docstrings.with_links("groups: text (conventions.md#groups).") == (
-        "groups: text ([conventions](../../conventions.html#groups))."
+        "groups: text ([conventions](../../conventions.md#groups))."
     )
 
 

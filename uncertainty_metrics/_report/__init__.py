@@ -63,6 +63,10 @@ from uncertainty_metrics._report._command import (
     command,
     sketch_command,
 )
+from uncertainty_metrics._report._compare_command import (
+    add_compare_arguments,
+    compare_command,
+)
 from uncertainty_metrics._report.calibration_report import (
     DEFAULT_DIRECTORY,
     Report,
@@ -87,10 +91,12 @@ __all__ = [
     "Report",
     "ReportError",
     "add_arguments",
+    "add_compare_arguments",
     "add_sketch_arguments",
     "as_json",
     "build",
     "command",
+    "compare_command",
     "draw",
     "read_predictions",
     "render",

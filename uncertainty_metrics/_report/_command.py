@@ -321,15 +321,15 @@ def command(arguments: argparse.Namespace) -> int:
     The code is 0, or 2 for an error that the user can correct, or 1 if the reader of
     the output closed the pipe.
     """
-    return _told(_run, arguments)
+    return told(_run, arguments)
 
 
 def sketch_command(arguments: argparse.Namespace) -> int:
     """Runs the command `sketch`; returns the exit code, as `command` does."""
-    return _told(_sketch, arguments)
+    return told(_sketch, arguments)
 
 
-def _told(
+def told(
     run: Callable[[argparse.Namespace, _Progress], str], arguments: argparse.Namespace
 ) -> int:
     """Prints the text that a command returns, or the error; returns the exit code."""

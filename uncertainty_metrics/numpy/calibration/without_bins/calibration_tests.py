@@ -184,9 +184,7 @@ def calibration_test(
       progress: whether to show a progress bar on stderr (needs tqdm).
       correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
-      clusters: for examples that depend on each other, such as several answers to one
-        question, the id of the cluster of each example: integers or strings,
-        broadcastable to the labels. Only equality of ids matters.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or

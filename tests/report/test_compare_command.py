@@ -1,0 +1,74 @@
+"""The command that compares the models of several files."""
+
+import numpy as np
+import pytest
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics.__main__ import main
+
+N = 3000
+
+
+@pytest.fixture
+def files(tmp_path, rng):
+    q = rng.uniform(size=N)
+    labels = (rng.uniform(size=N) < q).astype(int)
+    models = {"a": q, "b": q**2, "c": np.full(N, 0.5)}
+    orders = {name: np.arange(N) for name in models} | {"b": rng.permutation(N)}
+    for name, p in models.items():
+        p = p.tolist()
+        lines = [f"r{i},{i // 4},{labels[i]},{p[i]!r}\n" for i in orders[name]]
+        text = "row,patient,label,probability\n" + "".join(lines)
+        (tmp_path / f"{name}.csv").write_text(text)
+    return tmp_path, labels, models
+
+
+def run(folder, *arguments):
+    given = [str(folder / a) if a.endswith((".csv", ".tex")) else a for a in arguments]
+    return main(["compare", *given])
+
+
+def test_files_are_matched_by_id_and_compared(files, capsys):
+    folder, labels, models = files
+    options = ("--id", "row", "--cluster", "patient", "--metric", "brier_score")
+    assert run(folder, "a.csv", "b.csv", "c.csv", *options, "--latex", "t.tex") == 0
+    out = capsys.readouterr().out
+    expected = um.compare(
+        labels, models, metrics="brier_score", clusters=np.arange(N) // 4
+    )
+    assert repr(expected) in out
+    assert (folder / "t.tex").read_text() == expected.to_latex() + "\n"
+
+
+def test_files_of_the_same_labels_need_no_id(files, capsys):
+    folder, labels, models = files
+    assert run(folder, "a.csv", "c.csv", "--metric", "auroc") == 0
+    del models["b"]
+    assert repr(um.compare(labels, models, metrics="auroc")) in capsys.readouterr().out
+
+
+def test_files_of_other_rows_are_refused(files, capsys):
+    folder, _, _ = files
+    assert run(folder, "a.csv", "b.csv") == 2
+    assert "their labels differ" in capsys.readouterr().err
+    text = (folder / "c.csv").read_text().replace("r17,", "other,")
+    (folder / "d.csv").write_text(text)
+    assert run(folder, "a.csv", "d.csv", "--id", "row") == 2
+    assert "2 ids are in one file only" in capsys.readouterr().err
+    (folder / "e.csv").write_text((folder / "c.csv").read_text().replace("r17,", "r1,"))
+    assert run(folder, "a.csv", "e.csv", "--id", "row") == 2
+    assert "ids of the rows repeat" in capsys.readouterr().err
+
+
+def test_other_errors_are_one_line(files, capsys):
+    folder, _, _ = files
+    for arguments, word in (
+        (("a.csv",), "at least two files"),
+        (("a.csv", "c.csv", "--metric", "briar"), "`metrics` must hold names"),
+        (("a.csv", "c.csv", "--cluster", "ward"), "ward"),
+        (("a.csv", "none.csv"), "none.csv"),
+    ):
+        assert run(folder, *arguments) == 2
+        message = capsys.readouterr().err
+        assert word in message
+        assert message.count("\n") == 1
