@@ -250,6 +250,16 @@ def test_a_second_detection_of_an_object_is_wrong_and_of_a_crowd_left_out():
     assert (found.num_missed, crowd.num_missed, ignored.num_missed) == (0, 0, 0)
 
 
+def test_equal_boxes_overlap_wholly_although_overlaps_are_rounded(rng):
+    boxes = rng.uniform(0, 1000, [200, 4])
+    ids = np.arange(200)
+    found = um.detection.match_detections(
+        boxes, np.ones(200), ids, boxes, ids, ids, ids, iou=1
+    )
+    assert np.all(found.matched)
+    assert np.any(found.iou < 1)  # The widths are differences of rounded sums.
+
+
 def test_there_may_be_no_objects_or_no_detections():
     none = {"truth_boxes": [], "truth_classes": [], "truth_images": []}
     some = {"boxes": [[0, 0, 1, 1]], "scores": [1], "classes": ["a"], "images": ["x"]}
@@ -331,6 +341,14 @@ def test_files_are_read_as_their_content(rng, tmp_path):
         np.testing.assert_array_equal(read[name], value)
     given = um.detection.read_coco(str(paths[0]), truth)
     np.testing.assert_array_equal(given["boxes"], [row["bbox"] for row in results])
+    with contextlib.redirect_stdout(io.StringIO()):
+        true = coco.COCO(str(paths[1]))
+        known = true.loadRes(str(paths[0]))
+    rows = known.loadAnns(range(1, len(results) + 1))
+    assert given["images"].tolist() == [row["image_id"] for row in rows]
+    assert given["scores"].tolist() == [row["score"] for row in rows]
+    areas = given["boxes"][:, 2] * given["boxes"][:, 3]
+    np.testing.assert_array_equal(areas, [row["area"] for row in rows])
     names = [f"class {row['category_id']}" for row in results]
     assert given["classes"].tolist() == names
 

@@ -255,7 +255,7 @@ def _overlapping(
     threshold: float,
 ) -> _Pairs:
     """Returns all pairs of one group whose overlap reaches the threshold."""
-    truth_order = np.argsort(truth_groups, kind="stable")
+    truth_order = np.argsort(truth_groups)
     sorted_groups = truth_groups[truth_order]
     starts = np.searchsorted(sorted_groups, groups, "left")
     counts = np.searchsorted(sorted_groups, groups, "right") - starts
