@@ -18,6 +18,8 @@ BoxFormat: TypeAlias = Literal["xywh", "xyxy"]
 
 # The size of the largest temporary arrays.
 _BLOCK = 2**22
+# The largest coordinate, so that areas and their sums stay finite.
+_LARGEST = 1e150
 # COCO lowers a threshold of 1 by this, for the rounding of an overlap of equal boxes.
 _ROUNDING = 1e-10
 
@@ -304,10 +306,12 @@ def _boxes(name: str, values: Any, box_format: str) -> _Boxes:
     if numbers.ndim != 2 or numbers.shape[1] != 4:
         shape = list(numbers.shape)
         raise _checks.error(name, "of shape [boxes, 4]", f"shape {shape}")
+    bad = np.any(np.abs(numbers) > _LARGEST, axis=1)
+    if np.any(bad):
+        expected = f"numbers up to {_LARGEST:g}"
+        raise _checks.error(name, expected, _first_box(bad, numbers), verb="hold")
     low, last = numbers[:, :2], numbers[:, 2:]
-    with np.errstate(over="ignore"):
-        sides = last if box_format == "xywh" else last - low
-        areas = np.prod(sides, axis=1)
+    sides = last if box_format == "xywh" else last - low
     bad = np.any(sides < 0, axis=1)
     if np.any(bad):
         expected = (
@@ -318,12 +322,8 @@ def _boxes(name: str, values: Any, box_format: str) -> _Boxes:
             'smaller; for widths and heights pass `box_format="xywh"`'
         )
         raise _checks.error(name, expected, _first_box(bad, numbers), verb="hold")
-    if not np.all(np.isfinite(areas)):
-        bad = ~np.isfinite(areas)
-        raise _checks.error(
-            name, "boxes of finite areas", _first_box(bad, numbers), verb="hold"
-        )
-    return _Boxes(low, low + last if box_format == "xywh" else last, areas)
+    high = low + last if box_format == "xywh" else last
+    return _Boxes(low, high, np.prod(sides, axis=1))
 
 
 def _first_box(bad: np.ndarray, boxes: np.ndarray) -> str:
