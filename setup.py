@@ -112,6 +112,7 @@ setup(
             "arviz>=0.20,<1",
             "build>=1.2",
             "fairlearn>=0.10",
+            "pycocotools>=2.0.8",
             "setuptools>=70.1",
         ],
         "docs": DOCS,

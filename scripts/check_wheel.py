@@ -34,7 +34,7 @@ import importlib.metadata, importlib.util
 import uncertainty_metrics.numpy as um
 
 assert importlib.util.find_spec("tensorflow") is None
-for module in (um, um.conformal, um.regression):
+for module in (um, um.conformal, um.detection, um.regression):
     for name in module.__all__:
         getattr(module, name)
 (command,) = importlib.metadata.entry_points(name="uncertainty-metrics")
@@ -48,7 +48,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 
 assert pathlib.Path(um.__file__).is_relative_to(sys.prefix), um.__file__
-for module in (um, um.numpy, um.conformal, um.regression, um.numpy.regression):
+rooms = (um.conformal, um.detection, um.regression, um.numpy.regression)
+for module in (um, um.numpy, *rooms):
     for name in module.__all__:
         getattr(module, name)
 model = tf.keras.Sequential(

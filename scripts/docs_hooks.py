@@ -31,7 +31,7 @@ PACKAGE = "uncertainty_metrics"
 _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
 # Packages in both halves; each has a page of the guide and a page of the reference.
-_ROOMS = ("conformal", "regression")
+_ROOMS = ("conformal", "detection", "regression")
 # Modules whose names are read without importing them, and the titles of their pages.
 ENGINES = {
     f"{PACKAGE}.beam": "Apache Beam",

@@ -14,7 +14,7 @@ from scripts import stubs
 
 PAGE = stubs.ROOT / "docs" / "all_names.md"
 _PACKAGE = "uncertainty_metrics"
-_ROOMS = ("conformal", "regression")
+_ROOMS = ("conformal", "detection", "regression")
 _HEAD = """\
 # All names
 

@@ -30,6 +30,7 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 # only if they are installed.
 EXTRAS = {
     "conformal": ("plot", "sklearn"),
+    "detection": ("plot", "matplotlib"),
     "keras_jax": ("jax,plot", "jax"),
     "language_model": ("plot", "matplotlib"),
     "risk": ("plot", "sklearn"),

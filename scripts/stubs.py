@@ -16,9 +16,11 @@ ROOT = pathlib.Path(__file__).parents[1]
 _WHOLE = {
     "uncertainty_metrics": r"\.(tensors|keras\.metrics|numpy\.calibrators)\.[\w.]+",
     "uncertainty_metrics.conformal": r"\.\.keras\.metrics\.conformal",
+    "uncertainty_metrics.detection": r"\.\.numpy\.detection\.\w+",
     "uncertainty_metrics.regression": r"\.\.(tensors|keras\.metrics)\.regression[\w.]*",
     "uncertainty_metrics.numpy": r"\.\w[\w.]*",
     "uncertainty_metrics.numpy.conformal": r"\.\w[\w.]*",
+    "uncertainty_metrics.numpy.detection": r"\.\w[\w.]*",
     "uncertainty_metrics.numpy.regression": r"\.\w[\w.]*",
 }
 # The folders whose modules define public names, those of files without an underscore.
@@ -182,8 +184,10 @@ def _packages_of(file: pathlib.Path) -> list[str]:
     """
     halves = ["uncertainty_metrics.numpy"] if "numpy" in file.parts else []
     halves.append("uncertainty_metrics")
-    for room in ("conformal", "regression"):
-        if room in (*file.parts, file.stem):
+    for room in ("conformal", "detection", "regression"):
+        # Modules called `detection` elsewhere are about another detection, by scores.
+        names = file.parts if room == "detection" else (*file.parts, file.stem)
+        if room in names:
             return [f"{half}.{room}" for half in halves]
     return halves
 

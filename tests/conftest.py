@@ -22,6 +22,7 @@ import pytest
 NEEDED = {
     "keras/test_beam.py": "apache_beam",
     "numpy/test_information_criteria.py": "arviz",
+    "numpy/test_object_detection.py": "pycocotools",
     "repo/test_colabs.py": "nbformat",
 }
 collect_ignore = [

@@ -47,7 +47,7 @@ __all__ = (
 )
 
 # Each half has subpackages of these names.
-ROOMS = ("conformal", "regression")
+ROOMS = ("conformal", "detection", "regression")
 
 CATALOGUE: tuple[Public, ...] = (
     *(*ROWS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS),

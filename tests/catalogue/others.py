@@ -193,6 +193,44 @@ def _clusters(rng, shape):
     return {"clusters": clusters, "log_likelihoods": rng.normal(size=clusters.shape)}
 
 
+def _detected(rng, shape):
+    """Makes boxes of detections, and of true objects nearby, in three images."""
+    n, m = max(1, math.prod(shape)), 5
+    truth_boxes = rng.integers(0, 9, (m, 4)).astype(np.float64)
+    return {
+        "boxes": truth_boxes[rng.integers(0, m, n)] + rng.integers(0, 2, (n, 4)),
+        "scores": np.round(rng.random(n), 1),
+        "classes": rng.integers(0, 2, n),
+        "truth_boxes": truth_boxes,
+        "truth_classes": rng.integers(0, 2, m),
+        "images": rng.integers(0, 3, n),
+        "truth_images": rng.integers(0, 3, m),
+    }
+
+
+def _in_coco_format(rng, shape):
+    given = _detected(rng, shape)
+    rows = [
+        [
+            {"bbox": box, "category_id": category, "image_id": image, "score": 0.5}
+            for box, category, image in zip(
+                *(
+                    given[f"{of}{name}"].tolist()
+                    for name in ("boxes", "classes", "images")
+                ),
+                strict=True,
+            )
+        ]
+        for of in ("", "truth_")
+    ]
+    truth = {
+        "images": [{"id": i} for i in range(3)],
+        "categories": [{"id": i} for i in range(2)],
+        "annotations": rows[1],
+    }
+    return {"results": rows[0], "truth": truth}
+
+
 def _table_of_groups(rng, shape):
     n = 60
     groups = {"a": rng.integers(0, 2, n), "b": rng.choice(["x", "y"], n)}
@@ -370,6 +408,9 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("conformal.class_coverage_gap", **_CURVE),
     FunctionRow("conformal.size_stratified_coverage", **_CURVE),
+    # Object detection.
+    FunctionRow("detection.match_detections", make=_detected, jumps=True, **_CURVE),
+    FunctionRow("detection.read_coco", make=_in_coco_format, **_CURVE),
     # Ensembles.
     FunctionRow("model_uncertainty", kernel="entropies"),
     *(

@@ -9,7 +9,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 
-ROOMS = (um, um.regression, um.conformal)
+ROOMS = (um, um.regression, um.conformal, um.detection)
 FUNCTIONS = {
     f"{room.__name__.removeprefix(um.__name__)}.{name}".strip("."): getattr(room, name)
     for room in ROOMS

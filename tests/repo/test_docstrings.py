@@ -13,7 +13,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "uncertainty_metrics"
-ROOMS = (um, um.regression, um.conformal)
+ROOMS = (um, um.regression, um.conformal, um.detection)
 # Classes of results, whose docstrings describe attributes instead of arguments.
 RESULTS = ("BinStatistics", "PITInterval")
 DOCUMENTED = {

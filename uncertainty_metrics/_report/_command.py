@@ -28,6 +28,7 @@ from uncertainty_metrics._report.page import _target_paths
 from uncertainty_metrics._report.page._picture_files import SHIPPED_REMARK
 from uncertainty_metrics._report.page._writing import write_files
 from uncertainty_metrics._report.reading import _large_files
+from uncertainty_metrics._report.reading._coco_files import read_detections
 from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._files import (
     FILE_FORMAT,
@@ -157,6 +158,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "`sketch` wrote. Several files are read part by part: numbers are of all rows, "
         "but sections that need rows use a sample of 200,000 (default: predictions of "
         "handwritten digits that come with the package)",
+    )
+    parser.add_argument(
+        "--coco",
+        nargs=2,
+        metavar=("RESULTS.json", "TRUTH.json"),
+        help="instead of FILE, the detections and the true objects of images, both in "
+        "COCO's format: reports whether detections are right as often as their scores "
+        "say, for each class and size; right is an overlap (IoU) of at least 0.5",
     )
     _add_choices(parser)
     parser.add_argument(
@@ -436,7 +445,17 @@ def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
     """Writes a report; returns the text to print."""
     _target_paths.check_directory(pathlib.Path(arguments.out), _WRITTEN)
     choice = _choice(arguments)
-    model = _read(arguments.files, choice, tell) if arguments.files else _read_shipped()
+    if arguments.coco:
+        if arguments.files or arguments.compare or choice != Choice():
+            raise ReportError(
+                "--coco names all that the report reads: leave out other files, "
+                "--compare, --group, and the options that name columns"
+            )
+        model: Model = read_detections(*arguments.coco)
+    elif arguments.files:
+        model = _read(arguments.files, choice, tell)
+    else:
+        model = _read_shipped()
     others = [_read([file], choice, tell) for file in arguments.compare]
     report = Report(model, arguments.num_bins, others, tell)
     written = report.save(arguments.out)
