@@ -61,7 +61,7 @@ def cluster_codes(
     found = codes_of_batch(clusters, shape, counted)
     if found.number < 2:
         raise _checks.error("clusters", "at least two ids", found.number, verb="hold")
-    warn_of_few(found.number)
+    warn_of_few(found.number, if_few)
     return found
 
 
@@ -81,8 +81,8 @@ def codes_of_batch(
     return Clusters(*_codes(ids))
 
 
-def warn_of_few(number: int) -> None:
-    """Warns if there are fewer than 20 clusters."""
+def warn_of_few(number: int, if_few: str = _IF_FEW) -> None:
+    """Warns if there are fewer than 20 clusters; `if_few` is what is then so."""
     if number < FEW_CLUSTERS:
         _user_warnings.warn(
             f"There are {number} clusters. With fewer than {FEW_CLUSTERS}, {if_few}."

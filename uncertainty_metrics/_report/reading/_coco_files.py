@@ -8,7 +8,7 @@ import pathlib
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._predictions import Confidences
+from uncertainty_metrics._report.data._predictions import Clusters, Confidences
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._files import errors_of, source_of
 
@@ -21,7 +21,8 @@ _SIZES = np.array(["small", "medium", "large"])
 def read_detections(results: str, truth: str) -> Confidences:
     """Reads detections, as answers that are right if they match a true object.
 
-    The groups of the answers are the class and the size of each detection.
+    The groups of the answers are the class and the size of each detection; its image is
+    its cluster.
 
     Args:
       results: the path of a file of COCO results.
@@ -38,6 +39,7 @@ def read_detections(results: str, truth: str) -> Confidences:
         counted = np.flatnonzero(found.counted)
         if not counted.size:
             raise ValueError("there are no detections that count")
+        images = given["images"][counted]
         areas = given["boxes"][:, 2] * given["boxes"][:, 3]
         groups = {
             "class": given["classes"],
@@ -50,6 +52,7 @@ def read_detections(results: str, truth: str) -> Confidences:
             None,
             lambda index: f"detection {counted[index]}",
             groups={name: values[counted] for name, values in groups.items()},
+            clusters=Clusters("image", images) if len(np.unique(images)) > 1 else None,
         )
     objects = int(np.sum(~given["truth_crowds"]))
     notes = [
@@ -57,8 +60,6 @@ def read_detections(results: str, truth: str) -> Confidences:
         "of its image and class that no detection of a higher score has taken.",
         f"{found.num_missed:,} of {objects:,} objects are missed, which no calibration "
         "error shows.",
-        "Detections in one image depend on each other. The intervals and tests take "
-        "them for independent ones, and may be too sure.",
     ]
     if left_out := len(found.counted) - len(counted):
         notes.append(f"Left out: {left_out:,} detections that match only a crowd.")

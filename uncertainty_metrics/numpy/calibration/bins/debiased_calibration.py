@@ -308,14 +308,14 @@ def calibration_error_interval(
         ),
         spec,
     )
-    clusters, weights = examples.clusters, examples.weights
+    given, weights = examples.clusters, examples.weights
     examples = examples.without_copies()
     if examples.clusters is None:
         sums = _error_interval.of_examples(examples, spec)
         result = _error_interval.interval(sums, _unit(examples.weights), level)
-        if clusters is not None:
-            result.num_clusters = clusters.number
-            result.design_effect = _clusters.examples_each(clusters, weights)
+        if given is not None:
+            result.num_clusters = given.number
+            result.design_effect = _clusters.examples_each(given, weights)
         return result
     _clustered_error.check_bins(num_bins)
     z = _error_interval.quantile(level)
