@@ -22,6 +22,9 @@ _OPTIONS = frozenset(
     {
         *("at", "default_hyperparam_range", "hyperparam_range", "level"),
         *("quantiles", "thresholds", "weights"),
+        # True objects, of which there are not as many as detections.
+        *("truth_boxes", "truth_classes", "truth_images", "truth_crowds"),
+        "truth_ignored",
     }
 )
 _OPTIONS_OF_ONE_AXIS = frozenset({"alphas", "member_weights"})

@@ -33,7 +33,7 @@ TAKE_NONE = (
     *("SemiparametricCalibrationError", "SPCE", "CensoredCalibrationError", "CCE"),
     *("d_calibration", "negative_waic", "importance_sampling_cross_validation"),
     *("psis_loo", "compare_information_criteria", "CalibrationMonitor"),
-    *("VennAbersCalibration", "ScoreSketch", "reliability_curve"),
+    *("VennAbersCalibration", "ScoreSketch", "Summary", "reliability_curve"),
     *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
     *("conformal.AdaptiveConformal", "examples_needed", "smallest_detectable_error"),

@@ -143,9 +143,9 @@ def summarize(
       sample_weight: the column of the weights; by default every row weighs 1.
       groups: the column of the groups, or several columns; no real numbers.
       clusters: the column of the clusters of examples that depend on each other, such
-        as questions; no real numbers. All rows of a cluster must be in one partition,
-        as after `dataset.repartition("question")`; else there is an error. The rows of
-        a partition are held in memory, and 8 bytes a cluster are sent to find out.
+        as questions; no real numbers. All rows of a cluster must be in one part of the
+        dataset, else an error says how to repartition. 8 bytes a cluster are sent to
+        find out.
       from_logits: whether predictions are logits.
 
     Returns:
