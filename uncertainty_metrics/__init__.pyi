@@ -199,6 +199,12 @@ from .numpy.selective.auroc_intervals import (
     auroc_difference as auroc_difference,
     auroc_interval as auroc_interval,
 )
+from .numpy.selective.decision_rates import (
+    negative_predictive_value as negative_predictive_value,
+    positive_predictive_value as positive_predictive_value,
+    sensitivity as sensitivity,
+    specificity as specificity,
+)
 
 # Out of distribution.
 from .tensors.out_of_distribution import (

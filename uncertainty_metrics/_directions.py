@@ -15,6 +15,8 @@ LARGER = frozenset(
         *("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy"),
         *("area_under_accuracy_rejection_curve", "prediction_rejection_ratio"),
         *("auroc", "auroc_interval", "aupr", "concordance_index"),
+        *("sensitivity", "specificity"),
+        *("positive_predictive_value", "negative_predictive_value"),
         *("scaled_brier_score", "net_benefit", "size_stratified_coverage"),
         *("negative_waic", "importance_sampling_cross_validation", "psis_loo"),
         "compare_information_criteria",

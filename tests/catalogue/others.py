@@ -116,6 +116,10 @@ def _one_score(rng, shape):
     return _scored(rng, shape, "scores")
 
 
+def _decided(rng, shape):
+    return _one_score(rng, shape) | {"threshold": 0.1}
+
+
 def _two_scores(rng, shape):
     return _scored(rng, shape, "scores_1", "scores_2")
 
@@ -346,6 +350,13 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
     FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
+    *_functions(
+        *("sensitivity", "specificity"),
+        *("positive_predictive_value", "negative_predictive_value"),
+        make=_decided,
+        half="numpy",
+        jumps=True,
+    ),
     # Scores.
     FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),
     # Scores of distributions.

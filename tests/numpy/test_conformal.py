@@ -12,6 +12,7 @@ from uncertainty_metrics.numpy.conformal import classifier
 
 conformal = um.conformal
 
+FEW_ARE_ALLOWED = pytest.mark.filterwarnings("ignore:At least .* held-out examples")
 SCORES = [("lac", False), ("aps", False), ("aps", True), ("raps", False)]
 
 
@@ -26,6 +27,8 @@ def class_scores(p, shares, score, penalty, k_reg):
             "aps": above + shares[i] * equal,
             "raps": above + shares[i] * equal + penalty * max(0, at_least - k_reg),
         }[score]
+        if score != "lac" and value == 0:
+            scores[i, k] = np.inf
     return scores
 
 
@@ -77,6 +80,7 @@ def excess(rng, n, alpha, misses):
     ) / error
 
 
+@FEW_ARE_ALLOWED
 @pytest.mark.parametrize(("score", "randomized"), SCORES)
 @pytest.mark.parametrize(
     ("n", "classes", "alpha"),
@@ -139,6 +143,7 @@ def test_intervals_have_their_coverage_and_equal_the_definition(score, rng):
     assert below > -5
 
 
+@FEW_ARE_ALLOWED
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
 def test_intervals_hold_exactly_the_targets_with_a_score_up_to_the_quantile(
@@ -206,6 +211,139 @@ def test_groups_have_quantiles_of_their_own(rng):
     assert model.predict(p[:5], groups=["", "A", "aa", "bb", "d"]).all()
     with pytest.raises(ValueError, match=r"`groups` must be given"):
         model.predict(p)
+
+
+@pytest.mark.parametrize(("score", "randomized"), SCORES)
+def test_each_class_has_the_quantile_of_its_own_examples(score, randomized, rng):
+    p, y = rng.dirichlet(np.ones(4), 200), rng.integers(0, 3, 200)  # No class 3.
+    names = np.array(["cat", "ant", "dog", "bee"])
+    model = conformal.ConformalClassifier(score, 0.3, randomized)
+    with pytest.warns(UserWarning, match=r"At least 3 .* alpha = 0.3 .*: 3 has 0\.$"):
+        model.fit(y, p, groups="label", seed=1)
+    shares = np.random.default_rng(1).random(200) if randomized else np.ones(200)
+    scores = class_scores(p, shares, score, 0.01, 5)
+    limits = [np.inf] * 4
+    for k in range(3):
+        of_class = np.sort(scores[y == k, k])
+        limits[k] = of_class[math.ceil((len(of_class) + 1) * 0.7) - 1]
+    assert list(model.quantile) == [0, 1, 2, 3]
+    np.testing.assert_allclose(list(model.quantile.values()), limits, rtol=1e-12)
+    new = rng.dirichlet(np.ones(4), (5, 10))
+    found = model.predict(new, seed=2)
+    shares = np.random.default_rng(2).random(50) if randomized else np.ones(50)
+    expected = class_scores(new.reshape(50, 4), shares, score, 0.01, 5) <= limits
+    np.testing.assert_array_equal(found, expected.reshape(5, 10, 4))
+    np.testing.assert_array_equal(model.predict(new, groups="label", seed=2), found)
+
+    named = conformal.ConformalClassifier(score, 0.3, randomized)
+    with pytest.warns(UserWarning, match="bee has 0"):
+        named.fit(names[y], p, groups="label", seed=1, class_names=names)
+    assert named.quantile == dict(
+        zip(names.tolist(), model.quantile.values(), strict=True)
+    )
+    np.testing.assert_array_equal(named.predict(new, seed=2), found)
+
+
+def test_weights_and_clusters_of_each_class(rng):
+    p, y = rng.dirichlet(np.ones(3), 300), rng.integers(0, 3, 300)
+    weights, new_weights = rng.random(300), rng.random(20)
+    ids = rng.integers(0, 60, 300)
+    new = rng.dirichlet(np.ones(3), 20)
+    weighted = conformal.ConformalClassifier(alpha=0.2)
+    weighted.fit(y, p, groups="label", sample_weight=weights)
+    found = weighted.predict(new, test_weight=new_weights)
+    clustered = conformal.ConformalClassifier(alpha=0.2)
+    clustered.fit(y, p, groups="label", clusters=ids)
+    for k in range(3):
+        of_class, scores = y == k, 1 - p[y == k, k]
+        limits = conformal.conformal_quantile(
+            scores, 0.2, weights[of_class], new_weights
+        )
+        np.testing.assert_array_equal(found[:, k], 1 - new[:, k] <= limits)
+        limit = conformal.conformal_quantile(scores, 0.2, clusters=ids[of_class])
+        assert clustered.quantile[k] == limit
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 1 - 0.9, 0.25, 0.3, 0.5, 0.9])
+def test_too_few_examples_for_alpha_give_a_warning(alpha):
+    exact = fractions.Fraction(round(alpha, 6)).limit_denominator(100)
+    needed = math.ceil((1 - exact) / exact)
+    given = [0] * needed, [[0.5, 0.5]] * needed
+    model = conformal.ConformalClassifier(alpha=alpha).fit(*given)
+    assert model.quantile == 0.5
+    if needed > 1:
+        with pytest.warns(UserWarning, match=f"At least {needed} .*there are"):
+            model.fit(given[0][1:], given[1][1:])
+        assert model.quantile == math.inf
+        with pytest.warns(UserWarning, match="Every set holds everything"):
+            conformal.ConformalRegressor(alpha=alpha).fit(
+                [0] * (needed - 1), given[0][1:]
+            )
+
+
+@pytest.mark.parametrize(("score", "randomized"), SCORES[1:])
+def test_a_class_of_probability_0_is_not_in_sets(score, randomized, rng):
+    """As the forecasts of a forest of few trees, of which most are certain."""
+    p = rng.multinomial(10, rng.dirichlet(np.full(3, 0.1), 300)) / 10
+    y = np.array([rng.choice(3, p=row) for row in p])
+    model = conformal.ConformalClassifier(score, 0.1, randomized, k_reg=1)
+    sets = model.fit(y[:150], p[:150], seed=1).predict(p[150:], seed=2)
+    assert not sets[p[150:] == 0].any()
+    # If more than alpha of the labels are impossible, nothing is out of question.
+    y = np.argmin(p, axis=1)
+    assert model.fit(y[:150], p[:150], seed=1).quantile == math.inf
+    assert model.predict(p[150:], seed=2).all()
+
+
+def test_names_of_classes_must_be_those_of_the_labels():
+    p, names = [[0.5, 0.5]] * 12, ["a", "b"]
+    fit = conformal.ConformalClassifier().fit
+    assert fit(["a", "b"] * 6, p, class_names=names).is_fitted
+    assert fit([7, 3] * 6, p, class_names=[3, 7]).is_fitted
+    for labels, wrong, message in (
+        (["a", "c"] * 6, names, r"`labels` must be names in `class_names`.*'c'"),
+        ([0, 1] * 6, names, "`labels` must be names in `class_names`.*int64"),
+        ([None, "a"] * 6, names, "`labels` must hold a name for each example"),
+        (["a", "b"] * 6, ["a", "b", "c"], "`class_names` must hold a name for each"),
+        (["a", "b"] * 6, ["a", "a"], "`class_names` must hold distinct names"),
+        (["a", "b"] * 6, "ab", "`class_names` must be the names of two or more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(labels, p, class_names=wrong)
+    model = fit([0, 1] * 6, p)
+    with pytest.raises(ValueError, match='`groups` must be other than "label"'):
+        model.predict(p, groups="label")
+    model = fit([0, 1] * 12, p * 2, groups="label")
+    with pytest.raises(ValueError, match='`groups` must be None or "label"'):
+        model.predict(p, groups=[0, 1] * 6)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("score", "randomized"), SCORES)
+def test_sets_hold_the_label_of_each_class_often_enough(score, randomized, ties, rng):
+    """Classes of 4, 16 and 180 of 200 examples; the forecasts are wrong."""
+    alpha, counts = 0.2, np.array([4, 16, 180])
+    y = np.repeat(np.arange(3), counts)
+    new = np.repeat(np.arange(3), 100)
+
+    def forecasts(labels):
+        p = rng.dirichlet([0.2, 0.5, 2.0], len(labels))
+        p = 0.7 * p + 0.3 * np.eye(3)[labels] * rng.random((len(labels), 1))
+        p /= p.sum(axis=1, keepdims=True)
+        return rng.multinomial(4, p) / 4 if ties else p
+
+    missed = []
+    for _ in range(300):
+        model = conformal.ConformalClassifier(score, alpha, randomized)
+        model.fit(y, forecasts(y), groups="label", seed=rng)
+        sets = model.predict(forecasts(new), seed=rng)
+        missed.append(~sets[np.arange(300), new].reshape(3, 100).T)
+    shares = np.mean(missed, axis=1)  # Of each data set and class.
+    errors = np.maximum(shares.std(axis=0), 1e-3) / np.sqrt(len(shares))
+    assert np.all(shares.mean(axis=0) <= alpha + 5 * errors)
+    if not ties and (score == "lac" or randomized):
+        least = alpha - 1 / (counts + 1)
+        assert np.all(shares.mean(axis=0) >= least - 5 * errors)
 
 
 def test_measures_of_sets_equal_their_definitions(rng):

@@ -520,8 +520,12 @@ class ConformalSetLayer(_FittedLayer):
         options = self.score, self.penalty, self.k_reg
         # In float32, as in `call`; the NumPy classifier then has the same quantile for
         # the same float32 probabilities.
-        scores = classifier.class_scores(p.astype(np.float32), *options)
+        rounded_p = p.astype(np.float32)
+        # Compilers may flush smaller numbers to 0, whose score is another one.
+        rounded_p[rounded_p < np.finfo(np.float32).tiny] = 0
+        scores = classifier.class_scores(rounded_p, *options)
         of_labels = scores[np.arange(len(p)), examples.labels]
+        quantile.warn_if_few([len(p)], self.alpha)
         exact = quantile.of_scores(of_labels, self.alpha)
         rounded = np.float32(exact)
         if float(rounded) < exact:  # Up: no score that equals it may be above.

@@ -161,6 +161,12 @@ from .selective.auroc_intervals import (
     auroc_difference as auroc_difference,
     auroc_interval as auroc_interval,
 )
+from .selective.decision_rates import (
+    negative_predictive_value as negative_predictive_value,
+    positive_predictive_value as positive_predictive_value,
+    sensitivity as sensitivity,
+    specificity as specificity,
+)
 
 # Out of distribution.
 from .selective.out_of_distribution import (

@@ -38,7 +38,11 @@ def class_scores(
     if score == "raps":
         scores = scores + penalty * xp.cast(xp.maximum(last + 1 - k_reg, 0), p.dtype)
     back = xp.argsort(order, axis=-1)
-    return xp.gather(scores, back, axis=1, batch_dims=1), right
+    scores = xp.gather(scores, back, axis=1, batch_dims=1)
+    limits = numpy_dtype(p)
+    # Compilers may flush smaller numbers to 0.
+    possible = p >= limits.type(np.finfo(limits).tiny)
+    return xp.where(possible, scores, limits.type(np.inf)), right
 
 
 def sets(scores: xp.Tensor, quantile: xp.Tensor, num_classes: int) -> xp.Tensor:

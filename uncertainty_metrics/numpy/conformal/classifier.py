@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -10,6 +11,11 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy.conformal import quantile
+from uncertainty_metrics.numpy.conformal._class_names import (
+    check_number_of_names,
+    checked_names,
+    codes_of_names,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +80,13 @@ def class_scores(
     p = p.astype(np.float64, copy=False)
     if score == "lac":
         return 1 - p
-    return _cumulated(p, shares, penalty if score == "raps" else 0.0, k_reg)
+    scores = _cumulated(p, shares, penalty if score == "raps" else 0.0, k_reg)
+    # The sum up to the last possible class is 1 as well.
+    return np.where(p > 0, scores, np.inf)
+
+
+def _is_label(groups: Any) -> bool:
+    return isinstance(groups, str) and groups == "label"
 
 
 class ConformalClassifier(quantile.Conformal):
@@ -88,14 +100,25 @@ class ConformalClassifier(quantile.Conformal):
       aps:  sum of p_j over p_j >= p_k
       raps: that + penalty * max(0, #{j: p_j >= p_k} - k_reg)
 
-    The sets of "lac" are the smallest on average; those of "aps" are larger where an
-    example is hard, which "raps" limits. With `randomized=True` only a share of the sum
+    In "aps" and "raps" the score of a class of probability 0 is infinite: without this
+    its sum would be 1, as that of the last class that is possible. Such a class is only
+    in the sets if q is infinite.
+
+    The sets of "lac" are the smallest on average, and some may be empty, which
+    `coverage_by_group` counts; those of "aps" are larger where an example is hard,
+    which "raps" limits. With `randomized=True` only a share of the sum
     over classes with p_j = p_k counts, drawn uniformly from [0, 1] for each example:
     the sets of "aps" are then smaller, and cover 1 - alpha instead of more.
 
     The probability is that of a new example that is independent of the held-out
     examples, which are independent of each other. If these come in `clusters`, it is
     that of an example drawn at random from a new cluster (see `conformal_quantile`).
+
+    With `groups="label"` in `fit` each class k has its own q_k, from the held-out
+    examples of class k, and a set is {k: score of k <= q_k}. It then holds the label
+    with probability 1 - alpha for new examples of each class, however rare the class
+    (class-conditional). The classes of fewer than (1 - alpha) / alpha held-out examples
+    are in all sets, with a warning.
 
     Args:
       score: "lac", "aps" or "raps".
@@ -105,8 +128,9 @@ class ConformalClassifier(quantile.Conformal):
       k_reg: Only for "raps": number of classes without a penalty, an integer >= 0.
 
     Attributes:
-      quantile: q; with groups, a dictionary of the q of each group. After a fit with
-        weights there is no single q, because each new example has its own.
+      quantile: q; with groups, a dictionary of the q of each group, or of each class.
+        After a fit with weights there is no single q, because each new example has its
+        own.
       num_clusters: the number of clusters of the fit; None if it had none.
       is_fitted: whether there was a fit.
 
@@ -121,6 +145,12 @@ class ConformalClassifier(quantile.Conformal):
       0.7
       >>> model.predict([[0.6, 0.3, 0.1]]).tolist()
       [[True, True, False]]
+      >>> names = ["cat", "cow", "dog"]
+      >>> labels = ["cat", "cow", "dog"] * 5
+      >>> model.fit(labels, probabilities * 5, groups="label", class_names=names)
+      ConformalClassifier(score='lac', alpha=0.4)
+      >>> {name: round(q, 6) for name, q in model.quantile.items()}
+      {'cat': 0.3, 'cow': 0.2, 'dog': 0.7}
 
     References:
       Sadinle, Lei and Wasserman (2019), Least Ambiguous Set-Valued Classifiers with
@@ -148,6 +178,7 @@ class ConformalClassifier(quantile.Conformal):
         self.randomized = randomized
         self._classes: int | None = None
         self._has_axis = True
+        self._by_label = False
 
     def __repr__(self) -> str:
         return f"ConformalClassifier(score={self.score!r}, alpha={self.alpha})"
@@ -161,15 +192,18 @@ class ConformalClassifier(quantile.Conformal):
         sample_weight: ArrayLike | None = None,
         seed: Any = None,
         clusters: ArrayLike | None = None,
+        class_names: Sequence[Any] | None = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
 
         Args:
-          labels: integer class labels in [0, K), shape [...].
+          labels: integer class labels in [0, K), shape [...]; with `class_names`, names
+            of classes.
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
             1) of two classes, shape [...] or [..., 1].
           groups: integers or text, shape of the labels. Each group has a quantile of
-            its own, so that the coverage holds in each (Mondrian).
+            its own, so that the coverage holds in each (Mondrian). "label": each class
+            has a quantile of its own, so that the coverage holds for each label.
           sample_weight: weight of each example, finite and >= 0, broadcastable to the
             labels. If new examples come from another distribution than the held-out
             examples, it is the ratio of the new density to the old one at the example,
@@ -178,6 +212,9 @@ class ConformalClassifier(quantile.Conformal):
             gives new draws in each call.
           clusters: cluster of each example, integers or strings
             (conventions.md#clusters). It must be None with `sample_weight`.
+          class_names: the K classes, text or integers, in the order of the columns of
+            `probabilities`, such as `classes_` of scikit-learn. Labels are then these
+            names.
 
         Returns:
           The object itself.
@@ -185,9 +222,15 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described.
         """
+        names_of_classes = None
+        if class_names is not None:
+            names_of_classes = checked_names(class_names)
+            labels = codes_of_names(labels, names_of_classes)
         examples = _examples.examples(
             labels, probabilities, sample_weight=sample_weight
         )
+        if names_of_classes is not None:
+            check_number_of_names(names_of_classes, examples.num_classes)
         p = _inputs.check_probabilities(
             examples.probabilities, examples.name, examples.place
         )
@@ -198,14 +241,22 @@ class ConformalClassifier(quantile.Conformal):
                 for start, block in self._blocks(p, seed)
             ]
         )
-        names = None
-        if groups is not None:
+        by_label = _is_label(groups)
+        of_groups = None
+        if by_label:
+            classes = np.arange(examples.num_classes)
+            names = classes if names_of_classes is None else names_of_classes
+            of_groups = quantile.ExamplesInGroups(names, examples.labels)
+        elif groups is not None:
             counted = examples.counted.reshape(-1)
-            names = quantile.of_examples(groups, len(counted))[counted]
+            of_groups = quantile.ExamplesInGroups.of(
+                quantile.of_examples(groups, len(counted))[counted]
+            )
         codes = quantile.codes_of(
             clusters, sample_weight, examples.counted.shape, examples.counted
         )
-        self._set(scores, names, examples.weights, codes)
+        self._set(scores, of_groups, examples.weights, codes)
+        self._by_label = by_label
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
         return self
@@ -223,7 +274,8 @@ class ConformalClassifier(quantile.Conformal):
         Args:
           probabilities: as in `fit`.
           groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
-            no quantile is known: its sets hold all classes.
+            no quantile is known: its sets hold all classes. After a fit with "label",
+            it may be None, because the labels of new examples are not needed.
           test_weight: weight of each new example, if `fit` had `sample_weight`: the
             same ratio of densities, with the same constant. Finite and >= 0,
             broadcastable to the sets without the axis of classes. No set shrinks as its
@@ -251,12 +303,34 @@ class ConformalClassifier(quantile.Conformal):
         p = _inputs.check_probabilities(
             examples.probabilities, examples.name, examples.place
         )
-        limits = np.broadcast_to(self._limits(groups, test_weight, shape), len(p))
+        if self._by_label:
+            found = self._limits_of_classes(groups, test_weight, shape)
+        elif _is_label(groups):
+            raise _checks.error("groups", 'other than "label", as in `fit`', groups)
+        else:
+            found = self._limits(groups, test_weight, shape)[:, None]
+        limits = np.broadcast_to(found, p.shape)
         sets = np.empty(p.shape, bool)
         for start, scores in self._blocks(p, seed):
             rows = slice(start, start + len(scores))
-            sets[rows] = scores <= limits[rows, None]
+            sets[rows] = scores <= limits[rows]
         return sets.reshape(*shape, self._classes)
+
+    def _limits_of_classes(
+        self, groups: ArrayLike | None, test_weight: ArrayLike | None, shape: Any
+    ) -> np.ndarray:
+        """Returns the quantile of each class, [1, K]; with weights for each of n new
+        examples, [n, K].
+        """
+        if groups is not None and not _is_label(groups):
+            raise _checks.error("groups", 'None or "label", as in `fit`', groups)
+        quantile.check_weights(test_weight, self._weighted is not None)
+        if self._weighted is None:
+            assert self._quantiles is not None
+            return self._quantiles[None]
+        weights = _inputs.sample_weights(test_weight, shape, "test_weight")
+        columns = [scores.quantiles(self.alpha, weights) for scores in self._weighted]
+        return np.stack(columns, axis=1)
 
     def _blocks(self, p: np.ndarray, seed: Any) -> Any:
         """Yields where a block of rows starts, and the scores of its classes."""

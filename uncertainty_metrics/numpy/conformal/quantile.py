@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy._clusters import cluster_codes
 from uncertainty_metrics.numpy._group_columns import MISSING, present_groups
@@ -21,9 +22,11 @@ __all__ = ["conformal_quantile"]
 # Subtracted from 1 - alpha, so that the rounding of `alpha` does not raise a rank.
 _ROUNDING = 2.0**-50
 _NEW = "test_weight"
-# So many scores in clusters are sorted.
+# Fewer scores in clusters than these are sorted.
 _FEW = 2**14
 _IF_FEW_CLUSTERS = "the coverage holds, but sets and intervals may be large"
+# The most groups that a warning names.
+_NAMED = 5
 
 
 def _level(alpha: Any) -> float:
@@ -36,6 +39,42 @@ def rank(n: float, alpha: float) -> int:
     integer up to the rounding of `alpha`, k is this integer.
     """
     return math.ceil((n + 1) * (1 - alpha - _ROUNDING))
+
+
+def fewest(alpha: float) -> int:
+    """Returns the smallest number of scores whose quantile is one of them."""
+    n = max(math.ceil((1 - alpha) / alpha) - 1, 1)
+    while rank(n, alpha) > n:
+        n += 1
+    return n
+
+
+def warn_if_few(
+    sizes: Sequence[int], alpha: float, groups: Sequence[Any] | None = None
+) -> None:
+    """Warns of groups that are too small for a quantile.
+
+    Args:
+      sizes: the number of held-out examples, or clusters of them, in each group.
+      alpha: share that sets may miss.
+      groups: the names of the groups; None if there is one group of all.
+    """
+    needed = fewest(alpha)
+    few = [i for i, size in enumerate(sizes) if size < needed]
+    if not few:
+        return
+    start = f"At least {needed} held-out examples are needed for alpha = {alpha:.6g}"
+    if groups is None:
+        _user_warnings.warn(
+            f"{start}, and there are {sizes[0]}. Every set holds everything."
+        )
+        return
+    named = ", ".join(f"{groups[i]} has {sizes[i]}" for i in few[:_NAMED])
+    more = f", and {len(few) - _NAMED} more" if len(few) > _NAMED else ""
+    _user_warnings.warn(
+        f"{start} in each group. The quantile of these groups is infinite: {named}"
+        f"{more}."
+    )
 
 
 @overload
@@ -264,7 +303,8 @@ class WeightedScores(NamedTuple):
 
     def quantiles(self, alpha: float, test_weights: np.ndarray) -> np.ndarray:
         """Returns the quantile of each new example, given their weights [m]."""
-        needed = (1 - alpha - _ROUNDING) * (self.sums[-1] + test_weights)
+        total = self.sums[-1] if len(self.sums) else 0.0
+        needed = (1 - alpha - _ROUNDING) * (total + test_weights)
         return np.append(self.scores, np.inf)[np.searchsorted(self.sums, needed)]
 
 
@@ -321,7 +361,7 @@ class Conformal:
     def _set(
         self,
         scores: np.ndarray,
-        groups: np.ndarray | None,
+        groups: ExamplesInGroups | None,
         weights: np.ndarray | None,
         codes: np.ndarray | None,
     ) -> Self:
@@ -331,8 +371,8 @@ class Conformal:
         members: list[Any] = [slice(None)]
         self._groups = None
         if groups is not None:
-            self._groups, index = np.unique(groups, return_inverse=True)
-            members = [index == group for group in range(len(self._groups))]
+            self._groups = groups.names
+            members = [groups.places == i for i in range(len(groups.names))]
         self.num_clusters = None if codes is None else int(codes.max()) + 1
         if weights is None:
             self._weighted = None
@@ -341,6 +381,12 @@ class Conformal:
                 for m in members
             ]
             self._quantiles = np.array(quantiles)
+            sizes = [
+                len(scores[m] if codes is None else np.unique(codes[m]))
+                for m in members
+            ]
+            names = None if groups is None else groups.names.tolist()
+            warn_if_few(sizes, self.alpha, names)
         else:
             self._quantiles = None
             self._weighted = [WeightedScores.of(scores[m], weights[m]) for m in members]
@@ -382,6 +428,26 @@ class Conformal:
                 quantiles[members] = scores.quantiles(self.alpha, weights[members])
         # A group without held-out examples: no quantile is large enough.
         return np.where(known, quantiles, np.inf)
+
+
+class ExamplesInGroups(NamedTuple):
+    """The groups of held-out examples.
+
+    Attributes:
+      names: the groups, [G].
+      places: the place of the group of each example in `names`, integers [n].
+    """
+
+    names: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, groups: np.ndarray | None) -> ExamplesInGroups | None:
+        """Returns the groups that occur, in ascending order; None for None."""
+        if groups is None:
+            return None
+        names, places = np.unique(groups, return_inverse=True)
+        return cls(names, places.reshape(-1))
 
 
 def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:

@@ -150,12 +150,15 @@ class ConformalRegressor(quantile.Conformal):
         names = None if groups is None else quantile.of_examples(groups, y.size)
         codes = quantile.codes_of(clusters, sample_weight, shape)
         if sample_weight is None:
-            return self._set(scores, names, None, codes)
+            of_groups = quantile.ExamplesInGroups.of(names)
+            return self._set(scores, of_groups, None, codes)
         weights = _inputs.sample_weights(sample_weight, shape)
         quantile.check_some_weight(weights)
         counted = weights > 0
-        names = None if names is None else names[counted]
-        return self._set(scores[counted], names, weights[counted], None)
+        of_groups = quantile.ExamplesInGroups.of(
+            None if names is None else names[counted]
+        )
+        return self._set(scores[counted], of_groups, weights[counted], None)
 
     def predict(
         self,
