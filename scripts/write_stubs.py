@@ -81,17 +81,21 @@ def _forms_of(parameters: list[str], returned: str) -> list[tuple[list[str], str
     """Returns the forms of a signature with their return types.
 
     These are the forms of `_overloads`. A form with `groups` becomes two forms, without
-    and with groups, because they return different types.
+    and with groups, because they return different types; and a third one with
+    `per_image`.
     """
     forms = []
-    of_groups = ("groups: ", "num_groups: ")
+    of_groups, of_images = ("groups: ", "num_groups: "), "per_image: "
     for form in _overloads(parameters):
-        rest = [line for line in form if not line.startswith(of_groups)]
+        rest = [line for line in form if not line.startswith((*of_groups, of_images))]
         if len(rest) < len(form):
-            forms.append((rest, returned.removesuffix(" | GroupValues")))
+            plain = returned.removesuffix(" | ImageMean").removesuffix(" | GroupValues")
+            forms.append((rest, plain))
             own = [line for line in form if line.startswith(of_groups)]
             own = [line.replace(" | None = None", "") for line in own]
             forms.append(([*rest, *own], "GroupValues"))
+            if any(line.startswith(of_images) for line in form):
+                forms.append(([*rest, f"{of_images}Literal[True]"], "ImageMean"))
         else:
             forms.append((form, returned))
     return forms

@@ -60,6 +60,7 @@ class ClassifierData:
       correct: instead of labels and predictions, whether each answer is right.
       confidences: with `correct`, the probability that each answer is right.
       clusters: id of the cluster of each example, or None; for NumPy alone.
+      per_image: whether each image, on the first axis of the labels, is a group.
     """
 
     labels: Any = None
@@ -75,6 +76,7 @@ class ClassifierData:
     correct: Any = None
     confidences: Any = None
     clusters: Any = None
+    per_image: Any = False
 
     @property
     def has_confidences(self) -> bool:

@@ -170,10 +170,34 @@ def number_of_groups(groups: object, num_groups: Any) -> int | None:
     return bins("num_groups", num_groups)
 
 
+def number_of_images(per_image: Any, labels: Shape, groups: object) -> int | None:
+    """Returns the length of the first axis of the labels for `per_image`, or None.
+
+    Raises:
+      ValueError: the labels have a single axis, the number of images is not static, or
+        there are `groups` as well.
+    """
+    boolean("per_image", per_image)
+    if not per_image:
+        return None
+    if groups is not None:
+        raise error("groups", "None with `per_image`", "`groups`")
+    if len(labels) < 2 or labels[0] is None:
+        raise error(
+            "labels",
+            "the shape [images, ...], with a static number of images, for `per_image`",
+            f"shape {list(labels)}",
+            verb="have",
+        )
+    return labels[0]
+
+
 def check_aggregate(aggregate: bool) -> None:
-    """Raises ValueError if `aggregate` is False, which `groups` do not allow."""
+    """Raises ValueError if `aggregate` is False, which `groups` and `per_image` do not
+    allow.
+    """
     if not aggregate:
-        raise error("aggregate", "True with `groups`", aggregate)
+        raise error("aggregate", "True with `groups` or `per_image`", aggregate)
 
 
 @overload

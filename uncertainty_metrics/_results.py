@@ -125,6 +125,26 @@ class GroupValues(_GroupValues):
     names: tuple[Any, ...] | None = None
 
 
+class ImageMean(NamedTuple):
+    """The mean over images of a metric of each image, and its interval.
+
+    Images are independent, and the pixels of an image are not: so the interval is that
+    of Student's t for the mean of the values of the images, with level 95%.
+
+    Attributes:
+      lower: lower end of the interval; NaN for a single image.
+      estimate: the mean of the values that are not NaN; each image counts the same.
+      upper: upper end of the interval.
+      values: the metric of each image, shape [images]; NaN for an image of which no
+        pixel counts, which is left out of the mean.
+    """
+
+    lower: Any
+    estimate: Any
+    upper: Any
+    values: Any
+
+
 class BrierParts(NamedTuple):
     """Parts of the Brier score, with the examples partitioned by the decided class.
 

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import uncertainty_metrics.numpy as um_np
+
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "benchmarks"))
 harness, memory = map(importlib.import_module, ("harness", "memory"))
 
@@ -85,3 +87,25 @@ def test_a_forbidden_array_is_found():
     arguments = tuple(map(tf.constant, row.data(size)))
     found = largest(lambda labels, p: tf.one_hot(labels, size[-1]), arguments)
     assert found == row.growth.elements(*size)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("per_image", [False, True])
+@pytest.mark.parametrize("name", ["ece", "brier_score", "negative_log_likelihood"])
+def test_hundred_large_masks_fit_into_4_gigabytes(name, per_image):
+    shape = 100, 512, 512, 21
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 20, shape[:-1], dtype=np.uint8)
+    labels[:, rng.random(shape[1:-1]) < 0.05] = 255  # Void.
+    image = rng.dirichlet(np.ones(21), shape[1:-1]).astype(np.float32)
+    probabilities = np.empty(shape, np.float32)
+    probabilities[:] = image
+    function = getattr(um_np, name)
+    tracemalloc.start()
+    try:
+        function(labels, probabilities, ignore_index=255, per_image=per_image)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used + labels.nbytes + probabilities.nbytes < 4e9
+    assert used < 0.4 * probabilities.nbytes

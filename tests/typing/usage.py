@@ -31,6 +31,7 @@ assert_type(
     float,
 )
 assert_type(um_np.ece(labels, probabilities, groups=labels, num_groups=2).worst, Any)
+assert_type(um_np.ece(labels, probabilities, per_image=True).lower, Any)
 assert_type(um_np.auroc(labels, probabilities[:, 1]), float)
 assert_type(um_np.brier_score(labels, probabilities=probabilities), float | np.ndarray)
 assert_type(um_np.crps_score(targets, probabilities[:2]), np.ndarray)

@@ -22,11 +22,13 @@ class Partition(NamedTuple):
       index: the part of each example, integers [N] in [0, number).
       number: number of parts, empty ones included.
       names: what each part is called; None for its number.
+      are_images: whether the parts are images, over whose values a metric is averaged.
     """
 
     index: Any
     number: int
     names: tuple[Any, ...] | None = None
+    are_images: bool = False
 
     def rows(self) -> list[np.ndarray]:
         """Returns the indices of the examples of each part, ascending."""
@@ -238,6 +240,7 @@ def examples(
     multilabel: Any = False,
     allow_none: bool = False,
     clusters: Any = None,
+    per_image: Any = False,
 ) -> Examples:
     """Returns the checked examples of the arguments that classifier metrics share.
 
@@ -253,11 +256,15 @@ def examples(
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
     shape = labels.shape
     names: tuple[Any, ...] | None = None
+    num_images = _checks.number_of_images(per_image, shape, groups)
     if groups is not None and num_groups is None:
         column = group_column("groups", groups)
         groups, names = column.codes.reshape(np.shape(groups)), tuple(column.values)
         num_groups = len(names)
-    num_groups = _checks.number_of_groups(groups, num_groups)
+    if num_images is None:
+        num_groups = _checks.number_of_groups(groups, num_groups)
+    else:
+        groups, num_groups = np.arange(num_images), num_images
     places, num_labels = None, 0
     if multilabel:
         num_labels = _checks.number_of_labels(shape, predictions.shape, name)
@@ -329,7 +336,9 @@ def examples(
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
-        None if num_groups is None else Partition(groups, num_groups, names),
+        None
+        if num_groups is None
+        else Partition(groups, num_groups, names, num_images is not None),
         None if places is None else Partition(places, num_labels),
         own,
         num_classes is None and not multilabel,
@@ -349,6 +358,7 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
             num_groups=data.num_groups,
             allow_none=allow_none,
             clusters=data.clusters,
+            per_image=data.per_image,
         )
     return examples(
         data.labels,
@@ -363,6 +373,7 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
         multilabel=data.multilabel,
         allow_none=allow_none,
         clusters=data.clusters,
+        per_image=data.per_image,
     )
 
 

@@ -435,7 +435,8 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         data = {**data, "groups": codes, "num_groups": len(column.values)}
         group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
-    is_plain = data.get("groups") is None and not data.get("multilabel")
+    is_plain = data.get("groups") is None
+    is_plain = is_plain and not (data.get("multilabel") or data.get("per_image"))
     if is_plain and is_by_example(metric):
         return _mean(metric, data, n)
     estimate = metric(**data)

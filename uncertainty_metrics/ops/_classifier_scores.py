@@ -10,8 +10,14 @@ from collections.abc import Callable
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics._results import (
+    BrierParts,
+    ExactBrierParts,
+    GroupValues,
+    ImageMean,
+)
 from uncertainty_metrics.numpy._examples import Partition
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.ops import (
     IS_JAX,
     IS_TENSORFLOW,
@@ -33,6 +39,37 @@ def worst_of(values: xp.Tensor, largest: bool = True) -> xp.Tensor:
     bounded = xp.where(empty, limit, values)
     worst = xp.reduce_max(bounded) if largest else xp.reduce_min(bounded)
     return xp.where(xp.reduce_all(empty), xp.constant(np.nan, values.dtype), worst)
+
+
+def of_groups(
+    values: xp.Tensor, weights: xp.Tensor, groups: Partition, largest: bool = True
+) -> GroupValues | ImageMean:
+    """Returns `GroupValues` of values [num_groups], which are NaN for empty groups; or
+    their mean, if the groups are images.
+    """
+    if groups.are_images:
+        return _image_mean(values, groups.number)
+    return GroupValues(values, worst_of(values, largest), weights)
+
+
+def _image_mean(values: xp.Tensor, number: int) -> ImageMean:
+    """Returns the mean of values [number] without those that are NaN."""
+    from scipy import special
+
+    dtype, empty = values.dtype, xp.math.is_nan(values)
+    n = number - xp.math.count_nonzero(empty)
+    count = xp.cast(n, dtype)
+    held = xp.where(empty, xp.zeros_like(values), values)
+    mean = xp.reduce_sum(held) / count  # NaN for no image.
+    deviations = xp.where(empty, xp.zeros_like(values), held - mean)
+    variance = xp.math.divide_no_nan(xp.reduce_sum(xp.square(deviations)), count - 1)
+    # The quantile of each number of images; an interval needs two of them.
+    quantiles = np.full(number + 1, np.nan)
+    quantiles[2:] = special.stdtrit(
+        np.arange(1, number), (1 + np_scoring_rules.IMAGE_LEVEL) / 2
+    )
+    half = xp.gather(xp.constant(quantiles, dtype), n) * xp.sqrt(variance / count)
+    return ImageMean(mean - half, mean, mean + half, values)
 
 
 def group_pair(groups: Partition, values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
@@ -94,7 +131,7 @@ def reduced(
     right: xp.Tensor,
     aggregate: bool,
     largest: bool = True,
-) -> tuple[xp.Tensor | GroupValues, xp.Tensor]:
+) -> tuple[xp.Tensor | GroupValues | ImageMean, xp.Tensor]:
     """Returns the mean of scores, or all of them, and whether to trust them.
 
     Args:
@@ -118,7 +155,7 @@ def reduced(
             total = group_weights(examples.groups, examples)
             means = _group_means(examples.groups, scores, weights, total)
             means = xp.where(total > 0, means, xp.constant(np.nan, means.dtype))
-            return GroupValues(means, worst_of(means, largest), total), valid
+            return of_groups(means, total, examples.groups, largest), valid
         return _sums.mean(scores, weights), valid
     if weights is not None:
         scores = xp.math.multiply_no_nan(scores, weights)

@@ -319,6 +319,7 @@ def examples(
     groups: Any = None,
     num_groups: Any = None,
     multilabel: Any = False,
+    per_image: Any = False,
 ) -> Examples:
     """Returns the arguments that all classifier metrics have, checked, as examples."""
     name, predictions = _checks.predictions(probabilities, logits, probs)
@@ -328,7 +329,11 @@ def examples(
     shape, dynamic_shape = labels.shape, xp.shape(labels)
     usable = xp.constant(True)
     same_shape = len(shape) == len(predictions.shape) > 1
-    num_groups = _checks.number_of_groups(groups, num_groups)
+    num_images = _checks.number_of_images(per_image, shape, groups)
+    if num_images is None:
+        num_groups = _checks.number_of_groups(groups, num_groups)
+    else:
+        groups, num_groups = np.arange(num_images), num_images
     places, num_labels = None, 0
     if multilabel:
         num_labels = _checks.number_of_labels(shape, predictions.shape, name)
@@ -405,7 +410,11 @@ def examples(
         mistaken,
         name == "logits",
         dynamic_shape,
-        None if num_groups is None else np_examples.Partition(groups, num_groups),
+        None
+        if num_groups is None
+        else np_examples.Partition(
+            groups, num_groups, are_images=num_images is not None
+        ),
         None if places is None else np_examples.Partition(places, num_labels),
         num_classes is None and not multilabel,
     )
@@ -423,6 +432,7 @@ def examples_of(data: ClassifierData) -> Examples:
             sample_weight=data.sample_weight,
             groups=data.groups,
             num_groups=data.num_groups,
+            per_image=data.per_image,
         )
     return examples(
         data.labels,
@@ -435,6 +445,7 @@ def examples_of(data: ClassifierData) -> Examples:
         groups=data.groups,
         num_groups=data.num_groups,
         multilabel=data.multilabel,
+        per_image=data.per_image,
     )
 
 

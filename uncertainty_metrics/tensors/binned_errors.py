@@ -16,7 +16,6 @@ from typing import Any
 from uncertainty_metrics import _calibration_spec
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy.calibration.bins import binned_errors as np_binned_errors
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensors._twin import twin
@@ -56,9 +55,8 @@ def error_of(data: ClassifierData, spec: CalibrationSpec) -> Any:
     if groups is None:
         return _binning.calibration_error(statistics, spec.norm), valid
     errors = _binning.calibration_error(statistics, spec.norm, groups.number)
-    worst = _classifier_scores.worst_of(errors)
     weights = _classifier_scores.group_weights(groups, examples)
-    return GroupValues(errors, worst, weights), valid
+    return _classifier_scores.of_groups(errors, weights, groups), valid
 
 
 @twin(np_binned_errors.general_calibration_error, data=ClassifierData, by_numpy=True)

@@ -6,7 +6,7 @@ import numpy as np
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._calibration_spec import CalibrationKey
 from uncertainty_metrics.ops._binning import BinStatistics
-from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics._results import GroupValues, ImageMean
 
 def bin_statistics(
     labels: TensorLike | None = None,
@@ -183,6 +183,9 @@ def general_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -231,6 +234,30 @@ def general_calibration_error(
 
 @overload
 def general_calibration_error(
+    labels: TensorLike | None,
+    probabilities: TensorLike | None,
+    binning_scheme: Literal["even", "adaptive"],
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Literal["l1", "l2", "max"],
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def general_calibration_error(
     labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
@@ -276,5 +303,29 @@ def general_calibration_error(
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
+
+@overload
+def general_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    binning_scheme: Literal["even", "adaptive"],
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Literal["l1", "l2", "max"],
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 gce = general_calibration_error

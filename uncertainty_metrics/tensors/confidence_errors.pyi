@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
-from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics._results import GroupValues, ImageMean
 
 @overload
 def expected_calibration_error(
@@ -62,6 +62,9 @@ def expected_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -101,6 +104,25 @@ def expected_calibration_error(
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
+
+@overload
+def expected_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def maximum_calibration_error(

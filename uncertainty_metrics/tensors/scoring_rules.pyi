@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
-from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues, ImageMean
 
 def brier_decomposition(
     labels: TensorLike,
@@ -138,6 +138,9 @@ def brier_score(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2] for
@@ -175,6 +178,19 @@ def brier_score(
 ) -> GroupValues: ...
 
 @overload
+def brier_score(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
 def negative_log_likelihood(
     labels: TensorLike,
     probabilities: TensorLike | None = None,
@@ -199,6 +215,9 @@ def negative_log_likelihood(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
@@ -231,6 +250,18 @@ def negative_log_likelihood(
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
+
+@overload
+def negative_log_likelihood(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def ranked_probability_score(

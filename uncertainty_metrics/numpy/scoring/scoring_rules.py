@@ -10,21 +10,24 @@ examples of the ignored label.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _examples, _row_math, _threads
+from uncertainty_metrics._results import GroupValues, ImageMean
+from uncertainty_metrics.numpy import _examples, _image_blocks, _row_math, _threads
 
 __all__ = [
     "brier_score",
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
+
+# The level of the interval of a mean over images.
+IMAGE_LEVEL = 0.95
 
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -46,13 +49,57 @@ def of_groups(
     weights: np.ndarray,
     groups: _examples.Partition,
     worst: Callable[[np.ndarray], Any] = np.max,
-) -> GroupValues:
-    """Returns `GroupValues` of values [num_groups], which are NaN for empty groups."""
+) -> GroupValues | ImageMean:
+    """Returns `GroupValues` of values [num_groups], which are NaN for empty groups; or
+    their mean, if the groups are images.
+    """
     nonempty = values[~np.isnan(values)]
+    if groups.are_images:
+        return image_mean(values)
     worst_value = float(worst(nonempty)) if len(nonempty) else np.nan
     result = GroupValues(values, worst_value, weights)
     result.names = groups.names or tuple(range(groups.number))
     return result
+
+
+def image_mean(values: np.ndarray) -> ImageMean:
+    """Returns the mean of the values of images, which are NaN for empty ones."""
+    from scipy import special
+
+    held = values[~np.isnan(values)]
+    n = len(held)
+    if n == 0:
+        return ImageMean(np.nan, np.nan, np.nan, values)
+    mean = float(np.mean(held))
+    if n == 1:
+        return ImageMean(np.nan, mean, np.nan, values)
+    with np.errstate(invalid="ignore"):  # The deviation of an infinite value is NaN.
+        error = float(np.std(held, ddof=1)) / np.sqrt(n)
+    half = float(special.stdtrit(n - 1, (1 + IMAGE_LEVEL) / 2) * error)
+    return ImageMean(mean - half, mean, mean + half, values)
+
+
+def _mean_score(
+    data: ClassifierData,
+    scores_of: Callable[[_examples.Examples], np.ndarray],
+    aggregate: bool,
+) -> Any:
+    """Returns `reduced` of the scores [N] of the examples of the data."""
+    _checks.boolean("aggregate", aggregate)
+
+    def of_all(data: ClassifierData, allow_none: bool = not aggregate) -> Any:
+        examples = _examples.examples_of(data, allow_none)
+        return reduced(examples, scores_of(examples), aggregate)
+
+    blocks = _image_blocks.image_blocks(data, by_image=True) if aggregate else []
+    found = blocks and _image_blocks.of_images(blocks, lambda x: of_all(x, True))
+    if not found:
+        return of_all(data)
+    values, weights = found
+    if data.per_image:
+        return image_mean(values)
+    held = weights > 0
+    return float(np.average(values[held], weights=weights[held]))
 
 
 def reduced(
@@ -109,6 +156,20 @@ def brier_score(
 ) -> GroupValues: ...
 
 
+@overload
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 def brier_score(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -120,7 +181,8 @@ def brier_score(
     ignore_index: int | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | np.ndarray | GroupValues:
+    per_image: bool = False,
+) -> float | np.ndarray | GroupValues | ImageMean:
     """Brier score: the squared distance of the forecast from the outcome.
 
       Brier = sum_k p_k^2 - 2 p_y
@@ -139,6 +201,9 @@ def brier_score(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
@@ -158,9 +223,19 @@ def brier_score(
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
       Estimation.
     """
-    _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    examples = _examples.examples_of(
+
+    def scores_of(examples: _examples.Examples) -> np.ndarray:
+        def score(p: np.ndarray, block: slice) -> np.ndarray:
+            labels = examples.labels[block]
+            if zero_based:  # Adding 1 at the end would lose digits.
+                p.reshape(-1)[_places(labels, p.shape[1])] -= 1
+                return _row_math.dot(p, p)
+            return _row_math.dot(p, p) - 2 * at_label(p, labels)
+
+        return examples.checked().in_blocks(score)
+
+    return _mean_score(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -169,18 +244,11 @@ def brier_score(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
         ),
-        allow_none=not aggregate,
+        scores_of,
+        aggregate,
     )
-
-    def score(p: np.ndarray, block: slice) -> np.ndarray:
-        labels = examples.labels[block]
-        if zero_based:  # Adding 1 at the end would lose digits.
-            p.reshape(-1)[_places(labels, p.shape[1])] -= 1
-            return _row_math.dot(p, p)
-        return _row_math.dot(p, p) - 2 * at_label(p, labels)
-
-    return reduced(examples, examples.checked().in_blocks(score), aggregate)
 
 
 @overload
@@ -209,6 +277,19 @@ def negative_log_likelihood(
 ) -> GroupValues: ...
 
 
+@overload
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 def negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -219,7 +300,8 @@ def negative_log_likelihood(
     ignore_index: int | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | np.ndarray | GroupValues:
+    per_image: bool = False,
+) -> float | np.ndarray | GroupValues | ImageMean:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
     Args:
@@ -235,6 +317,9 @@ def negative_log_likelihood(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
@@ -252,8 +337,7 @@ def negative_log_likelihood(
     References:
       Good (1952), Rational Decisions.
     """
-    _checks.boolean("aggregate", aggregate)
-    examples = _examples.examples_of(
+    return _mean_score(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -262,10 +346,11 @@ def negative_log_likelihood(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
         ),
-        allow_none=not aggregate,
+        _likelihood_scores,
+        aggregate,
     )
-    return reduced(examples, _likelihood_scores(examples), aggregate)
 
 
 def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:

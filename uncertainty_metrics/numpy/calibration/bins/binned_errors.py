@@ -14,8 +14,9 @@ P(class 1) with the label instead of the confidence with whether the decision is
 from __future__ import annotations
 
 import dataclasses
-from typing import overload
+from typing import Any, Literal, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _calibration_spec
@@ -29,8 +30,8 @@ from uncertainty_metrics._calibration_spec import (
     CalibrationSpec,
     Norm,
 )
-from uncertainty_metrics._results import GroupValues
-from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics._results import GroupValues, ImageMean
+from uncertainty_metrics.numpy import _examples, _image_blocks
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 from uncertainty_metrics.numpy.scoring import scoring_rules
@@ -47,9 +48,41 @@ __all__ = [
 _BASE = PRESETS["expected_calibration_error"]
 
 
-def error_of(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
-    """Returns the error that `spec` describes, or the error of each group."""
-    examples, spec = _binning.read(data, spec)
+def error_of(data: ClassifierData, spec: CalibrationSpec) -> Any:
+    """Returns the error that `spec` describes, that of each group, or the mean over
+    images.
+    """
+    in_blocks = _error_of_blocks(data, spec)
+    return _error_of_all(data, spec) if in_blocks is None else in_blocks
+
+
+def _error_of_blocks(data: ClassifierData, spec: CalibrationSpec) -> Any:
+    """Returns the error of large masks; None if they are not large, or wrong."""
+    if data.per_image is True:
+        blocks = _image_blocks.image_blocks(data, by_image=True)
+        found = blocks and _image_blocks.of_images(
+            blocks, lambda block: _error_of_all(block, spec, allow_none=True)
+        )
+        return scoring_rules.image_mean(found[0]) if found else None
+    if spec.binning_scheme != "even":  # Such bins need the scores of all images.
+        return None
+    total = None
+    try:
+        for block in _image_blocks.image_blocks(data, by_image=False):
+            examples, block_spec = _binning.read(block, spec, allow_none=True)
+            statistics = _binning.bin_statistics(examples, block_spec)
+            total = statistics if total is None else total + statistics
+    except ValueError:  # The error of all data names the place among them.
+        return None
+    if total is None or not np.any(total.counts):
+        return None
+    return _binning.calibration_error(total, spec.norm)
+
+
+def _error_of_all(
+    data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
+) -> Any:
+    examples, spec = _binning.read(data, spec, allow_none)
     statistics = _binning.bin_statistics(examples, spec)
     if examples.groups is None:
         return _binning.calibration_error(statistics, spec.norm)
@@ -195,6 +228,31 @@ def general_calibration_error(
 
 @overload
 def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
+@overload
+def general_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
@@ -243,6 +301,31 @@ def general_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def general_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 def general_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -265,7 +348,8 @@ def general_calibration_error(
     confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """General calibration error: every choice is an argument. Alias `gce`.
 
     With `max_prob` the score of an example is the probability of its decided class, and
@@ -311,6 +395,9 @@ def general_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -341,6 +428,7 @@ def general_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,

@@ -6,13 +6,13 @@ all classes together. They are `general_calibration_error` with choices made by 
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Literal, overload
 
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
-from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
 
 __all__ = [
@@ -65,6 +65,26 @@ def expected_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def expected_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 def expected_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -82,7 +102,8 @@ def expected_calibration_error(
     confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Expected calibration error (ECE). Alias `ece`.
 
     Even bins of the probability of the decided class, l1 norm:
@@ -122,6 +143,9 @@ def expected_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -150,6 +174,7 @@ def expected_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,

@@ -1,0 +1,57 @@
+"""The mean over images on tensors equals that of NumPy, eager and compiled."""
+
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+VOID = 255
+SCORES = ("brier_score", "negative_log_likelihood")
+NAMES = ("ece", *SCORES)
+
+
+def masks(rng):
+    labels = rng.integers(0, 3, [5, 4, 6])
+    labels[rng.random(labels.shape) < 0.2] = VOID
+    labels[3] = VOID
+    return labels, rng.dirichlet(np.ones(3), labels.shape)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_mean_over_images_equals_numpy(name, compiled, rng):
+    labels, p = masks(rng)
+    options = {"ignore_index": VOID, "per_image": True}
+    expected = getattr(um_np, name)(labels, p, **options)
+    function = functools.partial(getattr(um, name), **options)
+    if compiled:
+        function = tf.function(function)
+    found = function(tf.constant(labels), tf.constant(p))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_gradient_of_the_mean_is_finite(name, rng):
+    labels, p = masks(rng)
+    p = tf.constant(p)
+    with tf.GradientTape() as tape:
+        tape.watch(p)
+        found = getattr(um, name)(labels, p, ignore_index=VOID, per_image=True)
+    gradient = tape.gradient(found.estimate, p).numpy()
+    assert np.all(np.isfinite(gradient))
+    assert np.any(gradient != 0)
+    assert not np.any(gradient[3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_number_of_images_must_be_static(name):
+    function = functools.partial(getattr(um, name), per_image=True)
+    with pytest.raises(ValueError, match="static number of images"):
+        tf.function(function).get_concrete_function(
+            tf.TensorSpec([None, 4], tf.int64), tf.TensorSpec([None, 4, 3])
+        )
