@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 
+LEGACY = not hasattr(tf.keras, "ops")
 DATA = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.3, 0.7]]
 BAD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.3, 70.0]]
 
@@ -64,6 +65,7 @@ def test_repr_in_a_graph_has_no_value():
     assert np_table.startswith(f"{title}\n")
 
 
+@pytest.mark.skipif(LEGACY, reason="update_state of tf_keras returns no tensors")
 def test_repr_does_not_wait_for_the_warning_that_shows_it():
     # TensorFlow shows `repr` of the metric in its warning of repeated traces, while it
     # holds a lock that the call of any function needs.
@@ -72,6 +74,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 
+LEGACY = not hasattr(tf.keras, "ops")
 for metric, value in (
     (um.BayesianExpectedCalibrationError(), 0.5),
     (um.RefinedNegativeLogLikelihood(from_logits=True), 1.5),
