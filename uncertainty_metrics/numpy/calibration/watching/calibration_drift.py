@@ -190,8 +190,8 @@ def calibration_drift(
     N_cb^2. A cluster may have examples in several bins, so D is compared with F with
     fewer degrees of freedom (Satterthwaite). Without drift, at most 7% were rejected at
     5%: see `studies/calibration_drift_level.py --tables clusters`. Clusters of one
-    example change nothing; repeating each example within its cluster moves the p-value a
-    little. Each cluster must lie in one of the periods.
+    example change nothing; repeating each example within its cluster moves the p-value
+    a little. Each cluster must lie in one of the periods.
 
     In periods of 5000 examples the test found a temperature that changes from 1 to 1.2
     in 88% of pairs. A temperature that changes from 1.2 to 1 / 1.2 leaves the ECE
