@@ -33,7 +33,9 @@ TAKE_NONE = (
     *("SemiparametricCalibrationError", "SPCE", "CensoredCalibrationError", "CCE"),
     *("d_calibration", "negative_waic", "importance_sampling_cross_validation"),
     *("psis_loo", "compare_information_criteria", "CalibrationMonitor"),
-    *("VennAbersCalibration", "ScoreSketch", "Summary", "reliability_curve"),
+    *("VennAbersCalibration", "reliability_curve"),
+    # `update` of these two takes the clusters, and the drift finds their sums.
+    *("ScoreSketch", "Summary", "calibration_drift"),
     *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
     *("conformal.AdaptiveConformal", "examples_needed", "smallest_detectable_error"),
@@ -47,7 +49,6 @@ OTHERS = {
     "censored_calibration_error": "the same",
     "cce": "the same",
     "report": "its sections say it",
-    "calibration_drift": "compares sums, in which no cluster is known",
     "regression.PITInterval": "an interval of one target",
     "drift_diagram": "draws the result of `calibration_drift`",
     "calibration_by_group_diagram": "draws the result of `calibration_by_group`",
