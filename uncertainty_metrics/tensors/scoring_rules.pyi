@@ -173,9 +173,8 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def brier_score(
@@ -187,8 +186,10 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def negative_log_likelihood(
@@ -247,9 +248,8 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def negative_log_likelihood(
@@ -260,8 +260,10 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def ranked_probability_score(
