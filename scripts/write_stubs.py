@@ -93,9 +93,11 @@ def _forms_of(parameters: list[str], returned: str) -> list[tuple[list[str], str
             forms.append((rest, plain))
             own = [line for line in form if line.startswith(of_groups)]
             own = [line.replace(" | None = None", "") for line in own]
-            forms.append(([*rest, *own], "GroupValues"))
             if any(line.startswith(of_images) for line in form):
                 forms.append(([*rest, f"{of_images}Literal[True]"], "ImageMean"))
+                own.append(f"{of_images}Literal[False] = False")
+            # The documentation shows the last form, so it has all parameters.
+            forms.append(([*rest, *own], "GroupValues"))
         else:
             forms.append((form, returned))
     return forms

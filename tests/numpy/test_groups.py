@@ -236,6 +236,44 @@ def test_multilabel_takes_groups_and_logits(rng):
         np.testing.assert_array_equal(found.weights, pairs)
 
 
+SCORES = {
+    "brier_score": (um.brier_score, lambda y, p: np.mean(2 * (y - p) ** 2) - 1),
+    "negative_log_likelihood": (
+        um.negative_log_likelihood,
+        lambda y, p: metrics.log_loss(y, p, labels=[0, 1]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "reference"), SCORES.values(), ids=SCORES)
+def test_multilabel_score_is_the_mean_over_all_labels(function, reference, rng):
+    labels, p = labelled(rng)
+    p = (p + 0.01) / 1.02
+    options = {"ignore_index": -1, "multilabel": True}
+    known = labels >= 0
+    found = function(labels, p, **options)
+    assert found == pytest.approx(reference(labels[known], p[known]), rel=1e-9)
+    scores = function(labels, p, aggregate=False, **options)
+    assert scores.shape == labels.shape
+    assert scores[known].mean() == pytest.approx(found)
+    assert not np.any(scores[~known])
+    places = np.broadcast_to(np.arange(3), labels.shape)
+    by_label = function(labels, p, groups=places, **options).values
+    for k in range(3):
+        own = known[:, k]
+        expected = reference(labels[own, k], p[own, k])
+        assert by_label[k] == pytest.approx(expected, rel=1e-9)
+    # One-hot labels, which raise without `multilabel`.
+    labels, p = np.eye(3, dtype=int), rng.dirichlet(np.ones(3), 3)
+    with pytest.raises(ValueError, match="one-hot"):
+        function(labels, p)
+    found = function(labels, p, multilabel=True)
+    expected = reference(labels.reshape(-1), p.reshape(-1))
+    assert found == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(ValueError, match="`multilabel` must be True or"):
+        function(labels, p, multilabel=1)
+
+
 def test_multilabel_takes_one_hot_labels():
     # Without `multilabel`, one-hot labels raise.
     error = um.ece([[1, 0], [0, 1]], [[0.75, 0.25], [0.5, 0.5]], multilabel=True)

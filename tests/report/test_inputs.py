@@ -104,8 +104,9 @@ def test_rows_that_do_not_sum_to_one_are_noted():
     found = built({"labels": [0, 1], "probabilities": [[0.5, 0.25], [0.75, 0.5]]})
     note = "The probabilities of an example sum to 0.75 to 1.25, not to 1."
     assert found["notes"] == [note]
-    # Four examples of P(class 1).
-    found = built({"labels": [[0, 1], [1, 1]], "probabilities": np.full([2, 2], 0.3)})
+    # Four pixels with P(class 1).
+    labels = [[[0, 1], [1, 1]]]
+    found = built({"labels": labels, "probabilities": np.full([1, 2, 2], 0.3)})
     assert not [text for text in found["notes"] if "sum to" in text]
     assert found["data"]["examples"] == 4
 

@@ -343,17 +343,23 @@ def test_decisions_are_noted():
         assert noted(few, "All probabilities are 0 or 1") == (size == 10)
 
 
-def test_labels_of_several_columns_are_noted():
+@pytest.mark.usefixtures("undrawn")
+def test_several_labels_of_an_example_are_refused():
     rng = np.random.default_rng(0)
     p = rng.random((30, 4))
     labels = rng.integers(0, 2, (30, 4))
-    start = "Labels of shape [30, 4] are taken for 120 examples of the same event."
-    assert noted(um.report(labels, p), start)
-    assert noted(um.report(labels[:, :2], p[:, :2]), "Labels of shape [30, 2]")
-    assert not noted(um.report(labels[:, :1], p[:, :1]), "Labels of shape")
+    message = r"4 labels of each example .* labels\[:, 0\].*120 .*reshape\(-1\)"
+    for given in ({"probabilities": p}, {"logits": 4 * p - 2}):
+        with pytest.raises(ValueError, match=message):
+            um.report(labels, **given)
+    with pytest.raises(ValueError, match=message):
+        um.report(labels, p[..., None])
+    # What the message says to do.
+    um.report(labels[:, 0], p[:, 0])
+    um.report(labels.reshape(-1), p.reshape(-1))
+    um.report(labels[:, :1], p[:, :1])
     # Pixels with the probability of each class are no labels of one example.
-    pixels = rng.dirichlet(np.ones(3), (30, 4))
-    assert not noted(um.report(labels, pixels), "Labels of shape")
+    um.report(labels, rng.dirichlet(np.ones(3), (30, 4)))
 
 
 def test_the_smaller_class_of_all_weights():

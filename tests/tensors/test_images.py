@@ -1,4 +1,4 @@
-"""The mean over images on tensors equals that of NumPy, eager and compiled."""
+"""Means over images, and over labels, on tensors equal those of NumPy."""
 
 import functools
 
@@ -46,6 +46,16 @@ def test_gradient_of_the_mean_is_finite(name, rng):
     assert np.all(np.isfinite(gradient))
     assert np.any(gradient != 0)
     assert not np.any(gradient[3])
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_multilabel_scores_equal_numpy(name, rng):
+    labels, p = rng.integers(0, 2, [9, 4]), rng.random([9, 4])
+    labels[0] = -1
+    options = {"ignore_index": -1, "multilabel": True}
+    expected = getattr(um_np, name)(labels, p, **options)
+    function = tf.function(functools.partial(getattr(um, name), **options))
+    assert function(labels, p) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -228,9 +228,8 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def general_calibration_error(
@@ -253,8 +252,10 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def general_calibration_error(
@@ -300,9 +301,8 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def general_calibration_error(
@@ -325,7 +325,9 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 gce = general_calibration_error

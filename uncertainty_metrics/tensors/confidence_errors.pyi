@@ -101,9 +101,8 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def expected_calibration_error(
@@ -121,8 +120,10 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def maximum_calibration_error(

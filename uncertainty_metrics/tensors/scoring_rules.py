@@ -32,6 +32,7 @@ __all__ = [
 def brier_score(data, aggregate, zero_based):
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
+    _checks.boolean("multilabel", data.multilabel)
     examples = _inputs.examples_of(data)
     scores, right = _classifier_scores.brier_scores(examples, zero_based)
     return _classifier_scores.reduced(examples, scores, right, aggregate)
@@ -44,6 +45,7 @@ def _scored(
 ) -> Any:
     """Returns the scores of the examples, or their mean, and whether to trust them."""
     _checks.boolean("aggregate", aggregate)
+    _checks.boolean("multilabel", data.multilabel)
     examples = _inputs.examples_of(data)
     return _classifier_scores.reduced(examples, *scores_of(examples), aggregate)
 

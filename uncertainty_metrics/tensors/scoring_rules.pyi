@@ -119,6 +119,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Brier score: the squared distance of the forecast from the outcome.
 
@@ -135,6 +136,7 @@ def brier_score(
         classes that is twice the mean squared error of P(class 1).
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -173,9 +175,9 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    multilabel: bool = False,
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def brier_score(
@@ -187,8 +189,11 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    multilabel: bool = False,
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def negative_log_likelihood(
@@ -199,6 +204,7 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
@@ -212,6 +218,7 @@ def negative_log_likelihood(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -247,9 +254,9 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    groups: TensorLike,
-    num_groups: int,
-) -> GroupValues: ...
+    multilabel: bool = False,
+    per_image: Literal[True],
+) -> ImageMean: ...
 
 @overload
 def negative_log_likelihood(
@@ -260,8 +267,11 @@ def negative_log_likelihood(
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
-    per_image: Literal[True],
-) -> ImageMean: ...
+    multilabel: bool = False,
+    groups: TensorLike,
+    num_groups: int,
+    per_image: Literal[False] = False,
+) -> GroupValues: ...
 
 @overload
 def ranked_probability_score(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._report.data._decided import examples_of
-from uncertainty_metrics._report.data._predictions import Confidences, Predictions, Rows
+from uncertainty_metrics._report.data._predictions import Confidences, Rows
 from uncertainty_metrics._report.data._row_clusters import QUESTIONS
 
 # With fewer examples, or fewer different rows, chance may be the reason.
@@ -24,10 +24,8 @@ _DEPEND = (
 
 
 def notes_on_rows(model: Rows) -> list[str]:
-    """Returns notes on rows that repeat, on predictions that are decisions, and on
-    labels of several columns.
-    """
-    notes = [*_on_decisions(model), *_on_labels(model)]
+    """Returns notes on rows that repeat, and on predictions that are decisions."""
+    notes = _on_decisions(model)
     if model.clusters is not None:
         return notes
     questions = model.questions if isinstance(model, Confidences) else None
@@ -71,25 +69,6 @@ def _on_decisions(model: Rows) -> list[str]:
     return [
         f"All {what} are 0 or 1: they seem to be decisions. Pass the {what} "
         "themselves, as `predict_proba` of scikit-learn returns them."
-    ]
-
-
-def _on_labels(model: Rows) -> list[str]:
-    """Returns a note if rows of labels are taken for that many examples each."""
-    if not isinstance(model, Predictions):
-        return []
-    shape = np.shape(model.labels)
-    if len(shape) != 2 or shape[1] < 2 or np.ndim(model.values) > 3:
-        return []
-    alone = np.shape(model.values) in (shape, (*shape, 1))
-    if not alone:
-        return []
-    rows, columns = shape
-    return [
-        f"Labels of shape [{rows}, {columns}] are taken for {rows * columns:,} "
-        f"examples of the same event. If they are {columns} labels of each of "
-        f"{rows:,} examples (multi-label), report each label by itself, because the "
-        "labels of an example depend on each other."
     ]
 
 

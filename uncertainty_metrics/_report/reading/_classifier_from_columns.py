@@ -59,6 +59,7 @@ def classified(
             )
     notes = others.pop("notes", ())
     if alone:
+        _check_not_multilabel(labels, values)
         two = _column_names.of_two(labels, choice._replace(classes=names or None))
         return Predictions(
             source,
@@ -159,6 +160,22 @@ def _check_sums(kind: Kind, values: np.ndarray) -> None:
 
 def _shown(rows: np.ndarray) -> str:
     return f"a row {', '.join(f'{x:.4g}' for x in rows[0, :5])}"
+
+
+def _check_not_multilabel(labels: np.ndarray, values: np.ndarray) -> None:
+    """Raises ValueError if predictions of one event may be of several labels of each
+    example: the report would take each label for an example of its own.
+    """
+    shape = labels.shape
+    if len(shape) != 2 or shape[1] < 2 or values.shape not in (shape, (*shape, 1)):
+        return
+    rows, columns = shape
+    raise ValueError(
+        "labels with a prediction each must be of one event, shape [N]: for "
+        f"{columns} labels of each example (multi-label), report each column by "
+        f"itself, as labels[:, 0]; for {rows * columns:,} examples of the same event, "
+        f"flatten both arrays with reshape(-1). Received: shape {list(shape)}"
+    )
 
 
 def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:

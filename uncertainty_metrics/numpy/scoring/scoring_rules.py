@@ -86,6 +86,7 @@ def _mean_score(
 ) -> Any:
     """Returns `reduced` of the scores [N] of the examples of the data."""
     _checks.boolean("aggregate", aggregate)
+    _checks.boolean("multilabel", data.multilabel)
 
     def of_all(data: ClassifierData, allow_none: bool = not aggregate) -> Any:
         examples = _examples.examples_of(data, allow_none)
@@ -138,6 +139,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
 ) -> float | np.ndarray: ...
 
 
@@ -151,6 +153,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -166,6 +169,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -179,6 +183,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -198,6 +203,7 @@ def brier_score(
         classes that is twice the mean squared error of P(class 1).
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -242,6 +248,7 @@ def brier_score(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            multilabel=multilabel,
             groups=groups,
             num_groups=num_groups,
             per_image=per_image,
@@ -260,6 +267,7 @@ def negative_log_likelihood(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
 ) -> float | np.ndarray: ...
 
 
@@ -272,6 +280,7 @@ def negative_log_likelihood(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -286,6 +295,7 @@ def negative_log_likelihood(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -298,6 +308,7 @@ def negative_log_likelihood(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -314,6 +325,7 @@ def negative_log_likelihood(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -344,6 +356,7 @@ def negative_log_likelihood(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            multilabel=multilabel,
             groups=groups,
             num_groups=num_groups,
             per_image=per_image,
