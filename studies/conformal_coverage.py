@@ -3,7 +3,9 @@
 The sets are fitted to n examples, and alpha is the share that may be missed. In theory
 the probability that a set holds a new example is at least 1 - alpha, and at most
 1 - alpha + 1 / (n + 1) if no scores are equal. With groups this is true within each
-group, where n counts the examples of the group. Labels are drawn from probabilities
+group, where n counts the examples of the group. With `groups="label"` the groups are
+the classes; shown are the class with the fewest and that with the most held-out
+examples. Labels are drawn from probabilities
 that differ from the forecasts, because the promise may not depend on good forecasts.
 `python -m studies.conformal_coverage` prints the coverage of new examples, and by how
 many standard errors it is above the lower bound and below the upper bound; then the
@@ -11,13 +13,14 @@ smallest of these numbers.
 
 In some cases scores may be equal, so the coverage may be above the upper bound: the
 forecasts "ties" have few values; the scores "aps" and "raps", unless randomized, are
-equal for all sets that hold all classes; and the quantile of a `ScoreSketch` is that of
-"lac", rounded up.
+equal for all sets that hold all possible classes; and the quantile of a `ScoreSketch`
+is that of "lac", rounded up.
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -92,6 +95,16 @@ def classifiers(
         held = np.take_along_axis(sets, new, 1)[:, 0]
         for group, mask in zip(_GROUPS, masks, strict=True):
             yield f"lac of {group}", alpha, Held(held[mask[n:]], int(mask[:n].sum()))
+        counts = np.bincount(y[:n], minlength=classes)
+        ends = {"rarest": np.argmin(counts), "most frequent": np.argmax(counts)}
+        for name in ("lac", "aps, randomized"):
+            score, randomized = _CLASSIFIERS[name]
+            model = um.conformal.ConformalClassifier(score, alpha, randomized)
+            model.fit(y[:n], p[:n], groups="label", seed=rng)
+            held = np.take_along_axis(model.predict(p[n:], seed=rng), new, 1)[:, 0]
+            for kind, k in ends.items():
+                of_class = Held(held[y[n:] == k], int(counts[k]))
+                yield f"{name} by label, {kind} class", alpha, of_class
         least = 1 - sketch.conformal_quantile(alpha)
         yield "sketch", alpha, Held(np.take_along_axis(p[n:], new, 1) >= least, n)
 
@@ -203,8 +216,11 @@ def main() -> None:
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.01, 0.1, 0.5])
     parser.add_argument("--data-sets", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    for row in rows(parser.parse_args()):
-        print(row, flush=True)
+    options = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Some n are too small for alpha on purpose.
+        for row in rows(options):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

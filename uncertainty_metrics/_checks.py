@@ -439,6 +439,16 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
         )
 
 
+def number_of_scored_classes(labels: Shape, scores: Shape) -> int | None:
+    """Returns K for scores of the shape [..., K] of labels [...], with K >= 3; None for
+    other shapes.
+    """
+    scores, labels = list(scores), list(labels)
+    if not scores or scores[-1] in (None, 1, 2) or _alike(scores, labels):
+        return None
+    return scores[-1] if _extends(scores, labels) else None
+
+
 def _extends(shape: Shape, labels: Shape) -> bool:
     """Says if `shape` is that of the labels and one more axis at the end."""
     if not shape:

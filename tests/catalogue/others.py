@@ -418,6 +418,9 @@ FUNCTION_ROWS = (
         metric_cases=(({}, {}),),
     ),
     FunctionRow("conformal.class_coverage_gap", **_CURVE),
+    FunctionRow(
+        "conformal.coverage_by_group", words=("labels", "groups"), jumps=True, **_CURVE
+    ),
     FunctionRow("conformal.size_stratified_coverage", **_CURVE),
     # Object detection.
     FunctionRow("detection.match_detections", make=_detected, jumps=True, **_CURVE),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn.metrics
 
 from tests.catalogue import DETECTION_ROWS, cases_of
 from uncertainty_metrics.numpy.selective import detection
@@ -53,6 +54,94 @@ def test_scores_between_0_and_1_equal_the_reference(row, case, rng):
             row.reference(labels, scores, **case),
             rtol=1e-12,
         )
+
+
+def of_classes(rng, n=80, classes=4):
+    """Makes labels of all classes, tied scores of the classes, and weights."""
+    labels = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
+    scores = np.round(2 * rng.normal(size=(n, classes)) + np.eye(classes)[labels]) / 4
+    return labels, scores, np.exp(rng.normal(size=n))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("average", ["macro", None])
+def test_the_auroc_of_classes_equals_scikit_learns(average, weighted, rng):
+    labels, scores, weights = of_classes(rng)
+    # scikit-learn takes probabilities only, whose rows add up to 1.
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    p = np.round(64 * p) / 64
+    p[:, 0] = 1 - p[:, 1:].sum(axis=1)
+    given = {"sample_weight": weights if weighted else None}
+    found = detection.auroc(labels, p, average=average, **given)
+    expected = sklearn.metrics.roc_auc_score(
+        labels, p, multi_class="ovr", average=average, **given
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert np.shape(found) == (() if average else (4,))
+    # Any scores, any shape, either class that is positive.
+    each = [detection.auroc(labels == k, scores[:, k], **given) for k in range(4)]
+    shaped = detection.auroc(
+        labels.reshape(8, 10),
+        scores.reshape(8, 10, 4),
+        sample_weight=weights.reshape(8, 10) if weighted else None,
+        positive="in",
+        average=None,
+    )
+    np.testing.assert_allclose(shaped, each, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("average", ["macro", None])
+def test_the_auroc_of_labels_equals_scikit_learns(average, weighted, rng):
+    _, scores, weights = of_classes(rng)
+    labels = (rng.normal(size=scores.shape) < scores).astype(int)
+    labels[:2] = [[0], [1]]
+    given = {"sample_weight": weights if weighted else None}
+    found = detection.auroc(labels, scores, multilabel=True, average=average, **given)
+    expected = sklearn.metrics.roc_auc_score(labels, scores, average=average, **given)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # A label of an example can be left out.
+    unknown = rng.random(labels.shape) < 0.2
+    unknown[:2] = False
+    found = detection.auroc(
+        np.where(unknown, -1, labels),
+        scores,
+        multilabel=True,
+        average=None,
+        ignore_index=-1,
+    )
+    each = [
+        detection.auroc(labels[~out, i], scores[~out, i])
+        for i, out in enumerate(unknown.T)
+    ]
+    np.testing.assert_allclose(found, each, rtol=1e-12)
+
+
+def test_classes_that_are_ignored_or_absent(rng):
+    labels, scores, weights = of_classes(rng)
+    ignored = np.where(weights < 1, 9, labels)
+    ignored[:4] = range(4)
+    kept = ignored != 9
+    wild = np.where(kept[:, None], scores, np.nan)
+    expected = detection.auroc(labels[kept], scores[kept], average=None)
+    for options in ({"ignore_index": 9}, {"sample_weight": 2.0 * kept}):
+        found = detection.auroc(ignored, wild, average=None, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for wrong, message in (
+        (lambda: detection.auroc(labels % 3, scores), "of class 3. Received: no posi"),
+        (lambda: detection.auroc(labels * 0, scores), "of class 0. Received: no nega"),
+        (lambda: detection.auroc(labels + 1, scores), r"integers in \[0, 4\)"),
+        (lambda: detection.auroc(labels, wild), r"`scores` must be finite.*nan at \["),
+        (lambda: detection.auroc(labels, scores[:, :2]), "pass the column of class 1"),
+        (lambda: detection.auroc(labels, scores, average="micro"), "`average` must"),
+        (lambda: detection.auroc(labels, scores, multilabel=True), "for `multilabel`"),
+        (
+            lambda: detection.auroc(np.ones((3, 2)), np.ones((3, 2)), multilabel=True),
+            "of label 0. Received: no negative",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()
 
 
 def test_by_hand():

@@ -158,3 +158,30 @@ def test_bad_data_is_nan_in_a_graph(row):
     for arguments, word in BAD_SHAPES:
         with pytest.raises(ValueError, match=word):
             tf.function(row.find(um), autograph=False)(*arguments)
+
+
+@pytest.mark.parametrize("average", ["macro", None])
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_auroc_of_classes_and_labels_equals_numpy(dtype, multilabel, average, rng):
+    scores = np.round(4 * rng.normal(size=(60, 3))).astype(dtype)
+    shape = (60, 3) if multilabel else (60,)
+    labels = rng.integers(0, 2 if multilabel else 3, shape)
+    labels[:3] = [[0], [1], [0]] if multilabel else [0, 1, 2]
+    labels[3:][rng.random((57, *shape[1:])) < 0.2] = 255
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], 60)
+    weights[:3] = 1.0
+    options = {"multilabel": multilabel, "average": average, "ignore_index": 255}
+
+    def value(labels, scores, weights):
+        return um.auroc(labels, scores, sample_weight=weights, **options)
+
+    for given in (None, weights):
+        expected = um_np.auroc(labels, scores, sample_weight=given, **options)
+        for function in (value, tf.function(value)):
+            of_tensors = None if given is None else tf.constant(given, dtype)
+            found = function(tf.constant(labels), tf.constant(scores), of_tensors)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL[dtype])
+            assert found.dtype == dtype
+    bad = tf.function(value)(tf.zeros_like(labels), tf.constant(scores), None)
+    assert np.isnan(bad).all()

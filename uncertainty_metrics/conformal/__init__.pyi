@@ -1,5 +1,6 @@
 from ..numpy.conformal.adaptive import AdaptiveConformal as AdaptiveConformal
 from ..numpy.conformal.classifier import ConformalClassifier as ConformalClassifier
+from ..numpy.conformal.coverage_table import coverage_by_group as coverage_by_group
 from ..numpy.conformal.quantile import conformal_quantile as conformal_quantile
 from ..numpy.conformal.regressor import ConformalRegressor as ConformalRegressor
 from ..numpy.conformal.risk_control import (

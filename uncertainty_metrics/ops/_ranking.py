@@ -280,6 +280,52 @@ def ranked(
     return Ranked(values, outcomes == 1, weights, valid)
 
 
+def shapes(
+    labels: TensorLike, scores: TensorLike
+) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+    """Returns the static shapes of labels and scores."""
+    tensors = _inputs.as_tensor("labels", labels), _inputs.as_tensor("scores", scores)
+    return tuple(tensors[0].shape), tuple(tensors[1].shape)
+
+
+def ranked_columns(
+    labels: TensorLike,
+    scores: TensorLike,
+    sample_weight: TensorLike | None,
+    ignore_index: int | None,
+    *,
+    columns: int,
+    multilabel: bool,
+) -> list[Ranked]:
+    """Returns the examples of each class of scores [..., K], whose other classes are
+    negative; or of each label of labels [..., L].
+    """
+    if multilabel:
+        every = ranked(labels, scores, sample_weight, ignore_index)
+        return [
+            Ranked(
+                every.scores[i::columns],
+                every.hits[i::columns],
+                None if every.weights is None else every.weights[i::columns],
+                every.valid,
+            )
+            for i in range(columns)
+        ]
+    classes = _inputs.as_tensor("labels", labels)
+    values = _floating(_inputs.as_tensor("scores", scores))
+    dtype = _inputs.sum_dtype(values)
+    weights, usable = _inputs.weights_and_ignored(
+        sample_weight, classes, ignore_index, dtype
+    )
+    flat = [xp.reshape(classes, [-1]), xp.reshape(values, [-1, columns]), weights]
+    (classes, values, weights), same = _sizes.of_equal_number(flat)
+    classes, right = _inputs.integer_labels(classes, columns)
+    values, finite = _finite(values, dtype)
+    right = right & xp.reduce_all(finite, axis=-1)
+    valid = usable & same & _validity.counted_are_right(right, weights)
+    return [Ranked(values[:, k], classes == k, weights, valid) for k in range(columns)]
+
+
 def ranked_losses(
     losses: TensorLike, confidences: TensorLike, sample_weight: TensorLike | None
 ) -> Ranked:

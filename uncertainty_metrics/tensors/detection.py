@@ -26,9 +26,29 @@ def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
 
 
 @twin(np_detection.auroc, data=DetectionData, by_numpy=True)
-def auroc(data):
-    ranking, valid = _ranking_of(data)
-    return _ranking.roc_area(ranking), valid & _ranking.has_both(ranking)
+def auroc(data, multilabel, average):
+    columns = np_detection.number_of_columns(
+        *_ranking.shapes(data.labels, data.scores), multilabel, average
+    )
+    if columns is None:
+        ranking, valid = _ranking_of(data)
+        return _ranking.roc_area(ranking), valid & _ranking.has_both(ranking)
+    np_detection.is_turned(data.positive)
+    batches = _ranking.ranked_columns(
+        data.labels,
+        data.scores,
+        data.sample_weight,
+        data.ignore_index,
+        columns=columns,
+        multilabel=multilabel,
+    )
+    areas, right = [], []
+    for batch in batches:
+        ranking = batch.ranking()
+        areas.append(_ranking.roc_area(ranking))
+        right.append(batch.valid & _ranking.has_both(ranking))
+    values, ok = xp.stack(areas), xp.reduce_all(xp.stack(right))
+    return (values if average is None else xp.reduce_mean(values)), ok
 
 
 @twin(np_detection.aupr, data=DetectionData, by_numpy=True)

@@ -60,6 +60,8 @@ def auroc(
     positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    multilabel: bool = False,
+    average: Literal["macro"] | None = 'macro',
 ) -> Tensor:
     """Area under the receiver operating characteristic curve.
 
@@ -68,27 +70,41 @@ def auroc(
       AUROC = P(score of a positive > score of a negative)
               + 1/2 P(score of a positive = score of a negative)
 
+    K >= 3 classes have an AUROC each, one against the rest: the examples of the class
+    are positive, and all others negative. With `multilabel` each of L labels has one.
+    "macro" is their mean; every class must then occur.
+
     Args:
-      labels: 0 or 1; integers, booleans or floating, shape [...].
-      scores: finite, shape of the labels; larger for label 1.
+      labels: 0 or 1; integers, booleans or floating, shape [...]. With scores of K
+        classes integers in [0, K).
+      scores: finite, shape of the labels; larger for label 1. Or of K >= 3 classes,
+        shape [..., K].
       positive: the positive class: "out" of distribution (label 1, larger scores), or
         "in" distribution (label 0, smaller scores), the same as `1 - labels` and
         `-scores`. The AUROC is equal for both.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+        Without it, labels and scores of the same shape are pooled.
+      average: Only for K classes or `multilabel`: "macro" for the mean of the AUROCs,
+        None for all of them, shape [K] or [L].
 
     Returns:
-      A number in [0, 1]; 1/2 for uninformative scores. Larger is better. float32, or
-      float64 for float64 predictions. Compiled code returns NaN for wrong values, for
-      which eager code raises ValueError.
+      A number in [0, 1]; 1/2 for uninformative scores. Larger is better. An array with
+      `average=None`. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
-      ValueError: an argument is not as described, or one of the classes is absent.
+      ValueError: an argument is not as described, or one of the classes is absent, or
+        all examples are of one class.
 
     Example:
       >>> import uncertainty_metrics as um
       >>> float(um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
       0.875
+      >>> scores = [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.7, 0.2], [0.2, 0.7, 0.1]]
+      >>> [round(float(x), 6) for x in um.auroc([0, 1, 2, 2], scores, average=None)]
+      [1.0, 0.333333, 0.75]
 
     References:
       Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver

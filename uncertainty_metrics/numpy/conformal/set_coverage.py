@@ -29,7 +29,7 @@ def _sets(sets: ArrayLike) -> np.ndarray:
     return array != 0
 
 
-def _read(
+def read(
     labels: ArrayLike, sets: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns labels [n], sets [n, K] and weights [n], without examples of weight 0."""
@@ -92,7 +92,7 @@ def coverage(
     """
     ends = _ends(sets)
     if ends is None:
-        y, in_set, weights = _read(labels, sets, sample_weight)
+        y, in_set, weights = read(labels, sets, sample_weight)
         right = in_set[np.arange(len(y)), y]
     else:
         y = _inputs.finite("labels", labels)
@@ -175,7 +175,7 @@ def class_coverage_gap(
       Conformal Prediction with Many Classes.
     """
     alpha = _checks.open_unit("alpha", alpha)
-    y, in_set, weights = _read(labels, sets, sample_weight)
+    y, in_set, weights = read(labels, sets, sample_weight)
     coverages = _coverages(y, in_set[np.arange(len(y)), y], weights)
     return float(np.mean(np.abs(coverages - (1 - alpha))))
 
@@ -210,7 +210,7 @@ def size_stratified_coverage(
       Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty Sets for Image
       Classifiers using Conformal Prediction.
     """
-    y, in_set, weights = _read(labels, sets, sample_weight)
+    y, in_set, weights = read(labels, sets, sample_weight)
     right = in_set[np.arange(len(y)), y]
     return float(np.min(_coverages(in_set.sum(axis=1), right, weights)))
 

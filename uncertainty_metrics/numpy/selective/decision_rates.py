@@ -119,8 +119,8 @@ def sensitivity(
     The ends are Wilson's for a share A of N, with Student's quantile for C - 1 degrees
     of freedom. In simulations with 10 to 100 clusters of 1 to 50 examples, correlations
     of 0 to 0.9 and shares of 0.02 to 0.5 (`studies/share_coverage.py`), 95% intervals
-    held the truth in 93.6% to 100% of data sets. Clusters of one example give the interval
-    without clusters.
+    held the truth in 93.6% to 100% of data sets. Clusters of one example give the
+    interval without clusters.
 
     Args:
       labels: 0 or 1; integers, booleans or floating, shape [...].
