@@ -30,7 +30,7 @@ from uncertainty_metrics._report.sections._model_report import (
     Section,
 )
 from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
-from uncertainty_metrics.numpy.calibration.watching.calibration_by_group import (
+from uncertainty_metrics.numpy.calibration.watching._group_table import (
     CalibrationByGroup,
     GroupCalibration,
 )
