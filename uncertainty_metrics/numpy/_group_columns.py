@@ -63,12 +63,12 @@ def present_groups(name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
     return present, missing
 
 
-def ordered_numbers(values: Any) -> np.ndarray | None:
+def ordered_numbers(values: Any, most_names: int = _MOST_WHOLE) -> np.ndarray | None:
     """Returns numbers that have an order, float64, flattened, NaN where one is missing;
     None for values that are names of groups.
 
-    Fractions are numbers, and so are more than 20 distinct integers. A column of
-    categories, of a data frame, holds names.
+    Fractions are numbers, and so are more than `most_names` distinct integers. A column
+    of categories, of a data frame, holds names.
     """
     if str(getattr(values, "dtype", "")) == "category":
         return None
@@ -90,7 +90,7 @@ def ordered_numbers(values: Any) -> np.ndarray | None:
     if np.all(present == np.floor(present)):
         # A part of the numbers often has too many distinct ones already.
         parts = present[:_MANY], present
-        if all(len(np.unique(part)) <= _MOST_WHOLE for part in parts):
+        if all(len(np.unique(part)) <= most_names for part in parts):
             return None
     return array
 
