@@ -36,6 +36,7 @@ OPTIONS = {
     "BayesianExpectedCalibrationError": {"num_bins": 15},
     "bayesian_expected_calibration_error": {"num_bins": 15, "seed": (0, 1)},
     "calibration_by_group": {"groups": ["all"] * 400},
+    "find_miscalibrated_groups": {"features": {"all": ["all"] * 400}, "seed": 0},
     "calibration_test": {"seed": 0, "num_resamples": 20},
     "examples_needed": {"error": 0.05},
 }

@@ -37,6 +37,7 @@ from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
 from .numpy.summaries.summary import Summary as Summary
 from .numpy.calibration.watching.calibration_drift import (calibration_drift as calibration_drift)
 from .numpy.calibration.watching.calibration_monitor import (CalibrationMonitor as CalibrationMonitor)
+from .numpy.calibration.watching.miscalibrated_groups import find_miscalibrated_groups as find_miscalibrated_groups
 from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,

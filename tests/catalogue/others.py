@@ -188,6 +188,16 @@ def _in_groups(rng, shape):
     return made | {"groups": rng.integers(0, 2, np.shape(made["labels"]))}
 
 
+def _of_features(rng, shape):
+    made = _of_an_event(rng, shape)
+    shape = np.shape(made["labels"])
+    features = {
+        "age": rng.integers(18, 98, shape),
+        "ward": rng.choice(["A", "B"], shape),
+    }
+    return {"features": features, **made}
+
+
 def _answers(rng, shape):
     return {"answers": rng.integers(0, 3, (*shape, 4))}
 
@@ -278,6 +288,15 @@ FUNCTION_ROWS = (
         make=_in_groups,
         unbounded=True,
         words=("groups",),
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "weights give effective sizes"},
+    ),
+    FunctionRow(
+        "find_miscalibrated_groups",
+        make=_of_features,
+        fixed={"min_examples": 5, "seed": 0},
+        jumps=True,
+        unbounded=True,
         half="numpy",
         left_out={**NO_INTERVAL, _WEIGHTS: "weights give effective sizes"},
     ),

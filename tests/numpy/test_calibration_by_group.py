@@ -277,17 +277,19 @@ def test_result_prints_as_a_table_and_converts_to_json(rng):
 
 BAD = {
     "no attribute": ({"groups": {}}, "at least one attribute"),
-    "fractions": ({"groups": [0.5] * N}, "cut numbers into ranges first"),
-    "float16": (
-        {"groups": np.full(N, 0.5, np.float16)},
-        "cut numbers into ranges first",
-    ),
     "ragged": ({"groups": [[1], *range(N - 1)]}, "must be a rectangular array"),
     "too few": (
         {"groups": {"a": [1, 2]}},
         r"`groups\['a'\]` must hold a value for each",
     ),
-    "too many": ({"groups": range(2000)}, "at most 1000 distinct values"),
+    "too many": (
+        {"groups": [f"id {i}" for i in range(2000)]},
+        "at most 1000 distinct values",
+    ),
+    "statistic": ({"statistic": "ks"}, "`statistic` must be"),
+    "adjust": ({"adjust": "bonferroni"}, "`adjust` must be"),
+    "num_intervals": ({"num_intervals": 0}, "num_intervals"),
+    "seed": ({"seed": -1}, "seed"),
     "depth": ({"depth": 3}, "depth"),
     "min_examples": ({"min_examples": 0}, "min_examples"),
     "level": ({"level": 1.0}, "level"),

@@ -56,6 +56,7 @@ def test_the_names_are_those_of_the_specification():
         *("kuiper_calibration_error", "spiegelhalter_test", "corp_decomposition"),
         *("debiased_calibration_error", "calibration_error_interval"),
         *("calibration_test", "calibration_by_group", "CalibrationMonitor"),
+        "find_miscalibrated_groups",
         *("calibration_error_difference", "ScoreSketch"),
         *("examples_needed", "smallest_detectable_error"),
     }

@@ -159,7 +159,7 @@ def test_p_values_are_the_laws_of_brownian_motion():
         )
         return value
 
-    largest, spread = _pooled_tests._p_of_largest, _pooled_tests._p_of_range
+    largest, spread = _pooled_tests._p_of_largest, _pooled_tests.p_of_range
     assert moment(largest, 1) == pytest.approx(np.sqrt(np.pi / 2), abs=1e-9)
     assert moment(spread, 1) == pytest.approx(np.sqrt(8 / np.pi), abs=1e-9)
     assert moment(spread, 2) == pytest.approx(4 * np.log(2), abs=1e-9)

@@ -305,7 +305,7 @@ BAD = {
         "`groups['g']` must hold a value for each of the 60 examples. Received: 59",
     ),
     "names as groups": (
-        {**answers(1100), "groups": {"id": np.arange(1100)}},
+        {**answers(1100), "groups": {"id": np.arange(1100).astype(str)}},
         "`groups['id']` must hold at most 1000 distinct values. Received: 1100",
     ),
     "groups of a regression": (

@@ -45,6 +45,7 @@ from .calibration.watching.calibration_drift import (calibration_drift as calibr
 from .calibration.watching.calibration_monitor import (CalibrationMonitor as CalibrationMonitor)
 
 # Calibration beyond bins.
+from .calibration.watching.miscalibrated_groups import find_miscalibrated_groups as find_miscalibrated_groups
 from .calibration.without_bins.corp import (corp_decomposition as corp_decomposition)
 from .calibration.without_bins.cumulative_calibration import (
     atb as atb,

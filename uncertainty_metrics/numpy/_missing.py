@@ -71,8 +71,10 @@ def read_words(name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
     if array.dtype.kind == "U" and is_list:
         # NumPy has made words of NaN and of numbers among the words.
         array = np.array(values, object)
-    if array.dtype == object:
-        flat = [is_missing(value) for value in array.reshape(-1)]
+    if is_text:
+        missing = np.zeros(array.shape, bool)
+    elif array.dtype == object:
+        flat = [is_missing(value) for value in array.reshape(-1).tolist()]
         missing = np.array(flat, bool).reshape(array.shape)
     elif array.dtype.kind == "f":
         missing = np.isnan(array)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy.calibration.watching.calibration_by_group import (
+from uncertainty_metrics.numpy.calibration.watching._group_table import (
     CalibrationByGroup,
 )
 from uncertainty_metrics.visualization import _series

@@ -32,7 +32,7 @@ from uncertainty_metrics._report.sections._model_report import (
 )
 from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
 from uncertainty_metrics.numpy._clusters import Clusters
-from uncertainty_metrics.numpy.calibration.watching.calibration_by_group import (
+from uncertainty_metrics.numpy.calibration.watching._group_table import (
     CalibrationByGroup,
     GroupCalibration,
 )

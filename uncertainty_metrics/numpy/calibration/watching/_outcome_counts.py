@@ -13,6 +13,10 @@ from uncertainty_metrics.numpy import _wilson
 
 # Outcomes of smaller probability are rare: their counts follow from few power sums.
 _RARE = 0.05
+# Up to so many outcomes, the laws of many sums are computed at once.
+SMALL = 256
+# The size of the largest temporary arrays.
+_BLOCK = 2**20
 # Fewer rare outcomes are counted one by one.
 _SEVERAL = 500
 # Power sums below this share of the first are negligible.
@@ -49,6 +53,40 @@ def two_sided_p(scores: np.ndarray, count: float) -> float:
     if share > 0:
         tails = tails + share * _tails(law, low + 1)
     return float(min(1.0, 2 * tails.min()))
+
+
+def two_sided_p_of_each(
+    scores: np.ndarray, starts: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """Returns the same of many small groups of outcomes, float64 [groups].
+
+    Args:
+      scores: those of all groups, one group after the other, float64 [N].
+      starts: where each group starts, and the end of the last one, [groups + 1].
+      counts: observed number of outcomes of each group, whole numbers [groups].
+    """
+    sizes = np.diff(starts)
+    order = np.argsort(sizes, kind="stable")
+    p_values = np.empty(len(sizes))
+    done = 0
+    while done < len(order):  # Groups of similar sizes at once.
+        left = sizes[order[done:]]
+        fits = np.arange(1, len(left) + 1) * (left + 1) <= _BLOCK
+        size = max(1, int(np.count_nonzero(fits)))
+        chosen = order[done : done + size]
+        done += size
+        length = int(sizes[chosen].max())
+        places = starts[chosen] + np.arange(length)[:, None]
+        inside = np.arange(length)[:, None] < sizes[chosen]
+        table = np.where(inside, scores[np.where(inside, places, 0)], 0.0)
+        laws = _laws(table[:, :, None])
+        count = counts[chosen].astype(np.int64)[:, None]
+        numbers = np.arange(length + 1)
+        half = np.take_along_axis(laws, count, axis=1)[:, 0] / 2
+        below = np.where(numbers < count, laws, 0.0).sum(axis=1) + half
+        above = np.where(numbers > count, laws, 0.0).sum(axis=1) + half
+        p_values[chosen] = np.minimum(1.0, 2 * np.minimum(below, above))
+    return p_values
 
 
 def _tails(law: np.ndarray, place: int) -> np.ndarray:
@@ -101,12 +139,23 @@ def _law_one_by_one(probabilities: np.ndarray, most: int) -> np.ndarray:
     columns = -(-len(probabilities) // rows)
     table = np.zeros(rows * columns)
     table[: len(probabilities)] = probabilities
+    laws = _laws(table.reshape(columns, rows, 1))
+    return functools.reduce(lambda a, b: np.convolve(a, b)[: most + 1], laws)
+
+
+def _laws(table: np.ndarray) -> np.ndarray:
+    """Returns the laws of the sums of several rows of outcomes, [rows, columns + 1].
+
+    Args:
+      table: the probabilities, float64 [columns, rows, 1].
+    """
+    columns, rows, _ = table.shape
     laws = np.eye(1, columns + 1).repeat(rows, axis=0)
     # Each outcome changes the law of the sum of those before it, in every row.
-    for k, p in enumerate(table.reshape(columns, rows, 1)):
+    for k, p in enumerate(table):
         laws[:, 1 : k + 2] += p * (laws[:, : k + 1] - laws[:, 1 : k + 2])
         laws[:, :1] *= 1 - p
-    return functools.reduce(lambda a, b: np.convolve(a, b)[: most + 1], laws)
+    return laws
 
 
 def two_sided_p_of_weighted(

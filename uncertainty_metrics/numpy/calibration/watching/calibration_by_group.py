@@ -4,141 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _tables
+from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
-from uncertainty_metrics.numpy import _clusters, _text_tables, _wilson
+from uncertainty_metrics.numpy import _clusters, _inputs
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
-from uncertainty_metrics.numpy.calibration.watching import (
-    _clustered_gaps,
-    _outcome_counts,
+from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
+from uncertainty_metrics.numpy.calibration.watching._group_table import (
+    Adjustment,
+    CalibrationByGroup,
+    Partition,
+    table_of,
 )
-from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import (
-    EXACT_BELOW,
-    Scored,
-)
+from uncertainty_metrics.numpy.calibration.watching._group_walks import Statistic
 
 __all__ = ["calibration_by_group"]
-
-# Rounding of effective sizes: those of equal weights are numbers of examples.
-_ROUNDING = 1e-9
-
-
-class GroupCalibration(NamedTuple):
-    """The calibration of one group.
-
-    Attributes:
-      name: the values that make the group, such as "sex=F" or "sex=F, age=old".
-      attributes: the same as a dict from attributes to values.
-      size: number of its examples; with weights the effective number.
-      mean_score: mean predicted probability, in [0, 1].
-      mean_outcome: share of the outcomes that came, in [0, 1].
-      gap: mean outcome less mean score, in [-1, 1]; below 0 the group is promised too
-        much.
-      lower: lower end of the interval of the gap.
-      upper: upper end of the interval of the gap.
-      p_value: p-value of a true gap of 0; NaN for a group too small to be tested.
-      adjusted_p_value: the same, adjusted for all groups that are tested (Holm).
-    """
-
-    name: str
-    attributes: dict[str, Any]
-    size: float
-    mean_score: float
-    mean_outcome: float
-    gap: float
-    lower: float
-    upper: float
-    p_value: float
-    adjusted_p_value: float
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class CalibrationByGroup(_tables.Table):
-    """The calibration of all groups, sorted by the adjusted p-value.
-
-    It prints as a table, and is a sequence of `GroupCalibration`. Groups that are too
-    small to be tested come last. `to_dict`, `to_frame`, `to_markdown` and `to_latex`
-    return the table in these forms.
-
-    Attributes:
-      rows: a `GroupCalibration` for each group.
-      level: level of the intervals, in (0, 1).
-      min_examples: size from which on a group is tested.
-      num_clusters: the number of clusters; None without clusters.
-      design_effect: that of the mean of (outcome - score) of all examples: its variance
-        divided by the variance that it would have if the examples were independent.
-        None without clusters.
-    """
-
-    rows: tuple[GroupCalibration, ...]
-    level: float
-    min_examples: int
-    num_clusters: int | None = None
-    design_effect: float | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[GroupCalibration]:
-        return iter(self.rows)
-
-    def __getitem__(self, index: int) -> GroupCalibration:
-        return self.rows[index]
-
-    @property
-    def tested(self) -> tuple[GroupCalibration, ...]:
-        """The groups that are large enough to be tested."""
-        return tuple(row for row in self.rows if row.p_value == row.p_value)
-
-    @property
-    def miscalibrated(self) -> tuple[GroupCalibration, ...]:
-        """The groups whose gap is not chance: adjusted p-value at most 1 - level."""
-        most = 1 - self.level
-        return tuple(row for row in self.tested if row.adjusted_p_value <= most)
-
-    @property
-    def worst(self) -> GroupCalibration | None:
-        """The group with the smallest p-value; None where no group is tested."""
-        return self.tested[0] if self.tested else None
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return {
-            field: [getattr(row, field) for row in self.rows]
-            for field in GroupCalibration._fields
-        }
-
-    def _shown(self) -> _tables.Shown:
-        header = ("group", "size", "score", "outcome", "gap", "from", "to", "p (Holm)")
-
-        def row(i: int) -> list[object]:
-            group = self.rows[i]
-            numbers = (group.mean_score, group.mean_outcome, group.gap)
-            p = group.adjusted_p_value
-            return [
-                group.name,
-                f"{group.size:.10g}",
-                *(f"{number:.3f}" for number in (*numbers, group.lower, group.upper)),
-                "too small" if p != p else "<0.001" if p < 0.001 else f"{p:.3f}",
-            ]
-
-        return _tables.Shown(header, len(self), row)
-
-    def __repr__(self) -> str:
-        tested, wrong = len(self.tested), len(self.miscalibrated)
-        return (
-            f"Calibration of {len(self)} groups: {wrong} of {tested} tested are "
-            f"miscalibrated at {100 * (1 - self.level):.3g}%, all groups considered "
-            f"(Holm); {len(self) - tested} have fewer than {self.min_examples} "
-            f"examples.\n{_text_tables.table(*self._shown())}"
-        )
 
 
 def calibration_by_group(
@@ -149,6 +36,10 @@ def calibration_by_group(
     depth: int = 1,
     min_examples: int = 50,
     level: float = 0.95,
+    statistic: Statistic = "gap",
+    adjust: Adjustment = "holm",
+    num_intervals: int = 4,
+    seed: Any = None,
     logits: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
@@ -209,7 +100,22 @@ def calibration_by_group(
     data sets from 50 clusters on (`studies/cluster_coverage.py`).
 
     A gap of 0 does not show that a group is calibrated: scores that are too high for
-    some of its members and too low for others even out. `ece` of the group tells.
+    some of its members and too low for others even out. `statistic="kuiper"` tests the
+    calibration at every score: with the members sorted by their scores, and the sums
+    S_k = sum_(i <= k) (y_i - p_i) at the last member of each score,
+
+      kuiper = (max_k S_k - min_k S_k) / sqrt(sum_i p_i (1 - p_i)),   S_0 = 0
+
+    Its p-value is that of the range of a Brownian motion if sum p (1 - p) is at least
+    25 and the skewness at most 0.1, else the share of 999 to 10,000 redrawn data sets
+    of a calibrated model with a statistic as large: labels that come with the
+    probabilities p_i, or the signs of (y - p) of whole clusters flipped (then the
+    largest of sum_c S_c^2 and the variance without clusters is in the divisor).
+
+    `adjust="max"` compares each statistic with the largest of all groups in 999 redrawn
+    data sets, and the next ones, step by step, with the largest of the groups that are
+    left. Then groups that overlap cost no power, but no adjusted p-value is smaller
+    than 0.001. `adjust="holm"` has no such end.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -218,11 +124,18 @@ def calibration_by_group(
       groups: the attributes of the examples: a mapping (or data frame) from the name of
         each attribute to its values, strings, integers or booleans, of the shape of the
         labels; or the values of a single attribute. Missing values are a group of their
-        own.
+        own. Numbers, which are fractions or more than 20 distinct integers, are cut at
+        quantiles; integers that name groups must then be strings.
       depth: 1 for the groups of each attribute by itself; 2 for those of every pair of
         attributes as well.
       min_examples: smaller groups are listed, but not tested.
       level: level of the intervals, in (0, 1); 1 - level is the level of the tests.
+      statistic: "gap", or "kuiper" for errors that have both signs in a group.
+      adjust: "holm", or "max" for the law of the largest statistic.
+      num_intervals: number of intervals into which numbers are cut, of equally many
+        examples but for ties. They are named by the smallest and the largest number.
+      seed: seed of the redrawn data sets, all that `np.random.default_rng` takes. None
+        gives new ones in each call.
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels. Sizes are then effective sizes, (sum w)^2 / sum w^2. Equal weights of
@@ -257,11 +170,17 @@ def calibration_by_group(
     References:
       Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure. Wilson
       (1927), Probable Inference, the Law of Succession, and Statistical Inference.
-      Barndorff-Nielsen (1991), Modified Signed Log Likelihood Ratio.
+      Barndorff-Nielsen (1991), Modified Signed Log Likelihood Ratio. Westfall and
+      Young (1993), Resampling-Based Multiple Testing. Arrieta-Ibarra et al. (2022),
+      Metrics of Calibration for Probabilistic Predictions.
     """
     _checks.one_of("depth", depth, (1, 2))
     min_examples = _checks.positive_integer("min_examples", min_examples)
     level = _checks.open_unit("level", level)
+    _checks.one_of("statistic", statistic, get_args(Statistic))
+    _checks.one_of("adjust", adjust, get_args(Adjustment))
+    num_intervals = _checks.positive_integer("num_intervals", num_intervals)
+    rng = _inputs.generator(seed)
     data = ClassifierData(
         labels=labels,
         probabilities=probabilities,
@@ -281,27 +200,28 @@ def calibration_by_group(
         np.ones(len(scores)) if examples.weights is None else examples.weights,
         examples.clusters,
     )
-    columns = _columns(groups, examples.counted)
-    design_effect = None
+    columns = _columns(groups, examples.counted, num_intervals)
     if examples.clusters is not None:
         columns, scored = _without_copies(columns, scored)
-        if scored.clusters is None:
-            design_effect = _clusters.examples_each(examples.clusters, examples.weights)
-        else:
-            design_effect = _clustered_gaps.design_effect(scored)
-    rows = []
-    for size in range(1, depth + 1):
-        for names in itertools.combinations(columns, size):
-            chosen = {name: columns[name] for name in names}
-            rows += _rows(chosen, scored, min_examples, level)
-    table = CalibrationByGroup(tuple(_adjusted(rows)), level, min_examples)
-    if examples.clusters is None:
-        return table
-    return dataclasses.replace(
-        table,
-        num_clusters=examples.clusters.number,
-        design_effect=design_effect,
+    partitions = [
+        _partition({name: columns[name] for name in names})
+        for size in range(1, depth + 1)
+        for names in itertools.combinations(columns, size)
+    ]
+    table = table_of(
+        partitions,
+        scored,
+        examples.clusters,
+        min_examples,
+        level,
+        statistic,
+        adjust,
+        rng,
     )
+    if examples.clusters is None or scored.clusters is not None:
+        return table
+    effect = _clusters.examples_each(examples.clusters, examples.weights)
+    return dataclasses.replace(table, design_effect=effect)
 
 
 def _without_copies(
@@ -326,7 +246,9 @@ def _without_copies(
     return columns, Scored(scores[first], outcomes[first], weights[first], None)
 
 
-def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
+def _columns(
+    groups: Any, counted: np.ndarray, num_intervals: int
+) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
     named = isinstance(groups, Mapping) or hasattr(groups, "columns")
     if named:
@@ -338,7 +260,7 @@ def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
     columns = {}
     for name, values in attributes.items():
         label = f"groups[{name!r}]" if named else "groups"
-        column = group_column(label, values)
+        column = group_column(label, values, num_intervals)
         if len(column.codes) != counted.size:
             raise _checks.error(
                 label,
@@ -350,94 +272,21 @@ def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
     return columns
 
 
-def _rows(
-    columns: dict[str, GroupColumn], scored: Scored, min_examples: int, level: float
-) -> list[GroupCalibration]:
+def _partition(columns: dict[str, GroupColumn]) -> Partition:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
     cells = np.ravel_multi_index([c.codes for c in columns.values()], sizes)
-    present, index = np.unique(cells, return_inverse=True)
-    index = index.reshape(-1)
-    weights, number = scored.weights, len(present)
-    mass = np.bincount(index, weights, number)
-    effective = mass**2 / np.bincount(index, weights**2, number)
-    score = np.bincount(index, weights * scored.scores, number) / mass
-    outcome = np.bincount(index, weights * scored.outcomes, number) / mass
-    tested = effective >= min_examples * (1 - _ROUNDING)
-    if scored.clusters is None:
-        lower, upper = _wilson.interval(outcome, effective, level)
-        lower, upper = lower - score, upper - score
-        p_values = _p_values(index, scored, outcome - score, tested)
-    else:
-        lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
-            index, scored, tested, level
-        )
-    rows = []
-    for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
-        values = {
+    occurs = np.bincount(cells, minlength=int(np.prod(sizes))) > 0
+    present = np.flatnonzero(occurs)
+    attributes = [
+        {
             name: column.values[place]
             for (name, column), place in zip(columns.items(), places, strict=True)
         }
-        rows.append(
-            GroupCalibration(
-                name=", ".join(f"{name}={value}" for name, value in values.items()),
-                attributes=values,
-                size=float(effective[i]),
-                mean_score=float(score[i]),
-                mean_outcome=float(outcome[i]),
-                gap=float(outcome[i] - score[i]),
-                lower=float(lower[i]),
-                upper=float(upper[i]),
-                p_value=float(p_values[i]),
-                adjusted_p_value=np.nan,
-            )
-        )
-    return rows
-
-
-def _p_values(
-    index: np.ndarray, scored: Scored, gaps: np.ndarray, tested: np.ndarray
-) -> np.ndarray:
-    """Returns the p-value of each group; NaN for one that is not tested."""
-    from scipy import special
-
-    variances = scored.scores * (1 - scored.scores)
-    mass = np.bincount(index, scored.weights)
-    squares = np.bincount(index, scored.weights**2)
-    spread = np.bincount(index, scored.weights**2 * variances)
-    deviation = np.sqrt(spread) / mass
-    # Without a spread every outcome is certain: any gap is impossible.
-    z = np.abs(gaps) / np.where(deviation > 0, deviation, 1.0)
-    p_values = 2 * special.ndtr(-z)
-    p_values[spread == 0] = np.where(np.abs(gaps[spread == 0]) > 1e-12, 0.0, 1.0)
-    p_values[~tested] = np.nan
-    # The variance of the number of outcomes, of the effective number of examples.
-    exact = tested & (spread > 0) & (spread * (mass / squares) ** 2 < EXACT_BELOW)
-    if not np.any(exact):
-        return p_values
-    order = np.argsort(index, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(index))[:-1])
-    for i in np.flatnonzero(exact):  # The laws of sums have no common array.
-        scores, outcomes, weights = (
-            column[members[i]]
-            for column in (scored.scores, scored.outcomes, scored.weights)
-        )
-        if np.all(weights == weights[0]):
-            p_values[i] = _outcome_counts.two_sided_p(scores, outcomes.sum())
-        else:
-            p_values[i] = _outcome_counts.two_sided_p_of_weighted(
-                scores, outcomes, weights
-            )
-    return p_values
-
-
-def _adjusted(rows: list[GroupCalibration]) -> list[GroupCalibration]:
-    """Returns the groups with p-values adjusted by Holm's method, in their order."""
-    tested = [row for row in rows if not np.isnan(row.p_value)]
-    tested.sort(key=lambda row: (row.p_value, -abs(row.gap), row.name))
-    adjusted, largest = [], 0.0
-    for i, row in enumerate(tested):
-        largest = max(largest, min(1.0, (len(tested) - i) * row.p_value))
-        adjusted.append(row._replace(adjusted_p_value=largest))
-    small = [row for row in rows if np.isnan(row.p_value)]
-    return adjusted + sorted(small, key=lambda row: (-row.size, row.name))
+        for places in zip(*np.unravel_index(present, sizes), strict=True)
+    ]
+    names = [
+        ", ".join(f"{name}={value}" for name, value in values.items())
+        for values in attributes
+    ]
+    return Partition((np.cumsum(occurs) - 1)[cells], names, attributes)

@@ -26,7 +26,7 @@ def _p_of_largest(x: float) -> float:
     return float(np.clip(4 * signs @ _normal_tail(odd * x), 0.0, 1.0))
 
 
-def _p_of_range(x: float) -> float:
+def p_of_range(x: float) -> float:
     """Returns P(max B - min B > x) for Brownian motion B on [0, 1] (Feller, 1951)."""
     if x < 0.25:
         return 1.0
@@ -37,7 +37,7 @@ def _p_of_range(x: float) -> float:
 
 # The sums of (y - p) up to a score are a random walk with independent steps of variance
 # p (1 - p). In the limit it is a Brownian motion with the sum of these as its time.
-_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
+_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": p_of_range})
 # The least variance of the sum, in units of one outcome, from which the limit is near.
 _LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
 STATISTICS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(

@@ -1,0 +1,351 @@
+"""Tables of the calibration of groups: rows, tests and adjusted p-values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _tables
+from uncertainty_metrics.numpy import _text_tables, _wilson
+from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy.calibration.watching import (
+    _clustered_gaps,
+    _group_walks,
+    _outcome_counts,
+)
+from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import (
+    EXACT_BELOW,
+    Scored,
+)
+from uncertainty_metrics.numpy.calibration.watching._group_walks import Statistic
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_tests import (
+    p_of_range,
+)
+
+# Rounding of effective sizes: those of equal weights are numbers of examples.
+_ROUNDING = 1e-9
+# The power with which a detectable gap is found.
+_POWER = 0.8
+Adjustment = Literal["holm", "max"]
+
+
+class GroupCalibration(NamedTuple):
+    """The calibration of one group.
+
+    Attributes:
+      name: the values that make the group, such as "sex=F" or "sex=F, age=old".
+      attributes: the same as a dict from attributes to values.
+      size: number of its examples; with weights the effective number.
+      mean_score: mean predicted probability, in [0, 1].
+      mean_outcome: share of the outcomes that came, in [0, 1].
+      gap: mean outcome less mean score, in [-1, 1]; below 0 the group is promised too
+        much.
+      lower: lower end of the interval of the gap.
+      upper: upper end of the interval of the gap.
+      p_value: p-value of a true gap of 0; NaN for a group too small to be tested.
+      adjusted_p_value: the same, adjusted for all groups that are tested.
+      detectable: the size of a true gap that would be found among all these groups with
+        a power of 0.8, by Normal approximation; NaN for a group too small to be tested.
+    """
+
+    name: str
+    attributes: dict[str, Any]
+    size: float
+    mean_score: float
+    mean_outcome: float
+    gap: float
+    lower: float
+    upper: float
+    p_value: float
+    adjusted_p_value: float
+    detectable: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class CalibrationByGroup(_tables.Table):
+    """The calibration of all groups, sorted by the adjusted p-value.
+
+    It prints as a table, and is a sequence of `GroupCalibration`. Groups that are too
+    small to be tested come last. `to_dict`, `to_frame`, `to_markdown` and `to_latex`
+    return the table in these forms.
+
+    Attributes:
+      rows: a `GroupCalibration` for each group.
+      level: level of the intervals, in (0, 1).
+      min_examples: size from which on a group is tested.
+      num_clusters: the number of clusters; None without clusters.
+      design_effect: that of the mean of (outcome - score) of all examples: its variance
+        divided by the variance that it would have if the examples were independent.
+        None without clusters.
+      statistic: "gap" or "kuiper".
+      adjust: how p-values are adjusted, "holm" or "max".
+    """
+
+    rows: tuple[GroupCalibration, ...]
+    level: float
+    min_examples: int
+    num_clusters: int | None = None
+    design_effect: float | None = None
+    statistic: Statistic = "gap"
+    adjust: Adjustment = "holm"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[GroupCalibration]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> GroupCalibration:
+        return self.rows[index]
+
+    @property
+    def tested(self) -> tuple[GroupCalibration, ...]:
+        """The groups that are large enough to be tested."""
+        return tuple(row for row in self.rows if row.p_value == row.p_value)
+
+    @property
+    def miscalibrated(self) -> tuple[GroupCalibration, ...]:
+        """The groups whose error is not chance: adjusted p-value at most 1 - level."""
+        most = 1 - self.level
+        return tuple(row for row in self.tested if row.adjusted_p_value <= most)
+
+    @property
+    def worst(self) -> GroupCalibration | None:
+        """The group with the smallest p-value; None where no group is tested."""
+        return self.tested[0] if self.tested else None
+
+    @property
+    def _adjustment(self) -> str:
+        return "Holm" if self.adjust == "holm" else "max"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            field: [getattr(row, field) for row in self.rows]
+            for field in GroupCalibration._fields
+        }
+
+    def _shown(self) -> _tables.Shown:
+        header = (
+            *("group", "size", "score", "outcome", "gap", "from", "to"),
+            *("detectable", f"p ({self._adjustment})"),
+        )
+
+        def row(i: int) -> list[object]:
+            group = self.rows[i]
+            numbers = (group.mean_score, group.mean_outcome, group.gap)
+            p = group.adjusted_p_value
+            return [
+                group.name,
+                f"{group.size:.10g}",
+                *(f"{number:.3f}" for number in (*numbers, group.lower, group.upper)),
+                "" if p != p else f"{group.detectable:.3f}",
+                "too small" if p != p else "<0.001" if p < 0.001 else f"{p:.3f}",
+            ]
+
+        return _tables.Shown(header, len(self), row)
+
+    def __repr__(self) -> str:
+        tested, wrong = len(self.tested), len(self.miscalibrated)
+        return (
+            f"Calibration of {len(self)} groups: {wrong} of {tested} tested are "
+            f"miscalibrated at {100 * (1 - self.level):.3g}%, all groups considered "
+            f"({self._adjustment}); {len(self) - tested} have fewer than "
+            f"{self.min_examples} examples.\n{_text_tables.table(*self._shown())}"
+        )
+
+
+class Partition(NamedTuple):
+    """Groups of examples that do not overlap.
+
+    Attributes:
+      codes: the group of each example, integers [N].
+      names: the name of each group.
+      attributes: the attributes of each group.
+    """
+
+    codes: np.ndarray
+    names: list[str]
+    attributes: list[dict[str, Any]]
+
+
+def table_of(
+    partitions: list[Partition],
+    scored: Scored,
+    clusters: Clusters | None,
+    min_examples: int,
+    level: float,
+    statistic: Statistic,
+    adjust: Adjustment,
+    rng: np.random.Generator,
+) -> CalibrationByGroup:
+    """Returns the calibration of the groups of some partitions.
+
+    `clusters` are those of the caller's examples; `scored` has none if they are single.
+    """
+    parts = [_rows(part, scored, min_examples, level) for part in partitions]
+    tested = [np.array([row.p_value == row.p_value for row in rows]) for rows in parts]
+    rows = [row for part in parts for row in part]
+    walks = _group_walks.Walks.of(
+        scored,
+        statistic,
+        [(part.codes, chosen) for part, chosen in zip(partitions, tested, strict=True)],
+    )
+    found = None
+    if statistic == "kuiper" or adjust == "max":
+        found = walks.found(rng, level, adjust == "max")
+    return CalibrationByGroup(
+        tuple(_adjusted(rows, walks, found, level)),
+        level,
+        min_examples,
+        None if clusters is None else clusters.number,
+        None if scored.clusters is None else _clustered_gaps.design_effect(scored),
+        statistic,
+        adjust,
+    )
+
+
+def _rows(
+    part: Partition, scored: Scored, min_examples: int, level: float
+) -> list[GroupCalibration]:
+    """Returns the groups of a partition, whose p-values are not adjusted yet."""
+    index, number = part.codes, len(part.names)
+    weights = scored.weights
+    mass = np.bincount(index, weights, number)
+    effective = mass**2 / np.bincount(index, weights**2, number)
+    score = np.bincount(index, weights * scored.scores, number) / mass
+    outcome = np.bincount(index, weights * scored.outcomes, number) / mass
+    tested = effective >= min_examples * (1 - _ROUNDING)
+    if scored.clusters is None:
+        lower, upper = _wilson.interval(outcome, effective, level)
+        lower, upper = lower - score, upper - score
+        p_values = _p_values(index, scored, outcome - score, tested)
+    else:
+        lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
+            index, scored, tested, level
+        )
+    numbers = (effective, score, outcome, outcome - score, lower, upper, p_values)
+    columns = [column.tolist() for column in numbers]
+    return [
+        GroupCalibration(name, attributes, *row, np.nan, np.nan)  # type: ignore[call-arg]
+        for name, attributes, row in zip(
+            part.names, part.attributes, zip(*columns, strict=True), strict=True
+        )
+    ]
+
+
+def _p_values(
+    index: np.ndarray, scored: Scored, gaps: np.ndarray, tested: np.ndarray
+) -> np.ndarray:
+    """Returns the p-value of each group; NaN for one that is not tested."""
+    from scipy import special
+
+    variances = scored.scores * (1 - scored.scores)
+    mass = np.bincount(index, scored.weights)
+    squares = np.bincount(index, scored.weights**2)
+    spread = np.bincount(index, scored.weights**2 * variances)
+    deviation = np.sqrt(spread) / mass
+    # Without a spread every outcome is certain: any gap is impossible.
+    z = np.abs(gaps) / np.where(deviation > 0, deviation, 1.0)
+    p_values = 2 * special.ndtr(-z)
+    p_values[spread == 0] = np.where(np.abs(gaps[spread == 0]) > 1e-12, 0.0, 1.0)
+    p_values[~tested] = np.nan
+    # The variance of the number of outcomes, of the effective number of examples.
+    exact = tested & (spread > 0) & (spread * (mass / squares) ** 2 < EXACT_BELOW)
+    if not np.any(exact):
+        return p_values
+    order = np.argsort(index, kind="stable")
+    sizes = np.bincount(index)
+    starts = np.cumsum(sizes) - sizes
+    sorted_weights = scored.weights[order]
+    lightest = np.minimum.reduceat(sorted_weights, starts)
+    is_even = lightest == np.maximum.reduceat(sorted_weights, starts)
+    small = exact & is_even & (sizes <= _outcome_counts.SMALL)
+    if np.any(small):
+        among = order[small[index[order]]]
+        p_values[small] = _outcome_counts.two_sided_p_of_each(
+            scored.scores[among],
+            np.append(0, np.cumsum(sizes[small])),
+            np.bincount(index, scored.outcomes)[small],
+        )
+    for i in np.flatnonzero(exact & ~small):  # The laws of sums have no common array.
+        members = order[starts[i] : starts[i] + sizes[i]]
+        scores, outcomes, weights = (
+            column[members]
+            for column in (scored.scores, scored.outcomes, scored.weights)
+        )
+        if is_even[i]:
+            p_values[i] = _outcome_counts.two_sided_p(scores, outcomes.sum())
+        else:
+            p_values[i] = _outcome_counts.two_sided_p_of_weighted(
+                scores, outcomes, weights
+            )
+    return p_values
+
+
+def _adjusted(
+    rows: list[GroupCalibration],
+    walks: _group_walks.Walks,
+    found: _group_walks.Found | None,
+    level: float,
+) -> list[GroupCalibration]:
+    """Returns the groups with adjusted p-values, those with the smallest first.
+
+    Args:
+      rows: the groups of all partitions.
+      walks: those of the groups that are tested.
+      found: their p-values; None for those of the rows, adjusted by Holm's method.
+      level: one less the level of the tests.
+    """
+    tested = [row for row in rows if row.p_value == row.p_value]
+    p_values = np.array([row.p_value for row in tested])
+    if walks.statistic == "kuiper" and found is not None:
+        p_values = found.p_values
+    if found is not None and found.of_largest is not None:
+        largest, critical = found.of_largest
+        adjusted = np.maximum(largest, p_values)
+    else:
+        adjusted = _holm(p_values)
+        critical = _critical(walks.statistic, (1 - level) / max(len(tested), 1))
+    detectable = _detectable(walks, critical)
+    tested = [
+        row._replace(
+            p_value=float(p_values[i]),
+            adjusted_p_value=float(adjusted[i]),
+            detectable=float(detectable[i]),
+        )
+        for i, row in enumerate(tested)
+    ]
+    tested.sort(
+        key=lambda row: (row.adjusted_p_value, row.p_value, -abs(row.gap), row.name)
+    )
+    small = [row for row in rows if row.p_value != row.p_value]
+    return tested + sorted(small, key=lambda row: (-row.size, row.name))
+
+
+def _holm(p_values: np.ndarray) -> np.ndarray:
+    """Returns p-values adjusted by Holm's method."""
+    order = np.argsort(p_values, kind="stable")
+    left = np.arange(len(order), 0, -1)
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, left * p_values[order]))
+    return adjusted
+
+
+def _critical(statistic: Statistic, level: float) -> float:
+    """Returns the statistic, in standard errors, with a p-value of `level`."""
+    from scipy import optimize, special
+
+    if statistic == "gap":
+        return float(-special.ndtri(level / 2))
+    return float(optimize.brentq(lambda x: p_of_range(x) - level, 0.25, 40.0))
+
+
+def _detectable(walks: _group_walks.Walks, critical: float) -> np.ndarray:
+    """Returns the gap of each tested group that is found with a power of 0.8."""
+    from scipy import special
+
+    # The range of a walk is at least as far as the walk gets.
+    return (critical + special.ndtri(_POWER)) * np.sqrt(walks.variances) / walks.mass
