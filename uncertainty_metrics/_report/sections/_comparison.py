@@ -234,6 +234,11 @@ class ComparisonOfDecisions(Comparison):
         yield from self._blocks_of_risks(report)
         if self.calibration is not None:
             yield Text(self.calibration.verdict)
+            yield intervals_table(
+                "Squared calibration errors (l2, without bias)",
+                "first - second",
+                {"squared error": self.calibration.difference},
+            )
         if self.drift is not None:
             yield from self.drift.blocks(terms_for(report.model))
 
