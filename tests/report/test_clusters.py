@@ -9,8 +9,13 @@ from scipy import stats
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run, words, write_csv
-from uncertainty_metrics._report.data._predictions import Clusters, Confidences
+from uncertainty_metrics._report.data._predictions import (
+    Clusters,
+    Confidences,
+    Predictions,
+)
 from uncertainty_metrics._report.sections._ece_test import ece_p_value
+from uncertainty_metrics._report.sections._ensemble import _accuracy_noise
 from uncertainty_metrics._report.sections._mean_gap import mean_gap_of
 from uncertainty_metrics._report.sections._recalibrated_forecasts import folds_of
 
@@ -187,6 +192,30 @@ def test_a_regression_takes_clusters(rng):
     assert "as if all examples of a cluster were one" in words(report.summary())
     alone = um.report(mean + error, **given).to_dict()["calibration"]
     assert found["calibration"]["ece_by_chance"] > 1.5 * alone["ece_by_chance"]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_other_examples_in_clusters_are_not_tested_for_a_change(rng):
+    for name in "ab":
+        ids, right, p = answers(rng, 100)
+        rows = zip([f"{name}{i}" for i in ids], right * 1, p, strict=True)
+        write_csv(f"{name}.csv", ["question_id", "correct", "confidence"], rows)
+    out = words(run("a.csv", "--compare", "b.csv", "--cluster", "question_id"))
+    assert "Whether the calibration has changed is not tested" in out
+    assert "drift" not in numbers()["comparison"]
+    run("a.csv", "--compare", "b.csv")
+    assert "drift" in numbers()["comparison"]
+
+
+def test_members_of_an_ensemble_in_clusters_are_less_sure(rng):
+    ids = np.repeat(np.arange(40), 10)
+    labels = rng.integers(0, 3, 40)[ids]
+    members = rng.dirichlet(np.ones(3), (40, 4))[ids]
+    alone, clustered = (
+        _accuracy_noise(Predictions("", labels, "probabilities", members, clusters=c))
+        for c in (None, Clusters("", ids))
+    )
+    assert clustered == pytest.approx(10**0.5 * alone)
 
 
 def test_which_of_two_is_better_calibrated(rng):

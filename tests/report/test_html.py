@@ -25,6 +25,7 @@ from uncertainty_metrics._report.sections._groups import GROUPS
 from uncertainty_metrics._report.sections._list import pictures_of
 from uncertainty_metrics._report.sections._posterior import POSTERIORS
 from uncertainty_metrics._report.sections._risk import DECISIONS, RISK_CURVE
+from uncertainty_metrics._report.sections._several_models import MODELS
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}
@@ -37,13 +38,13 @@ OF_RISKS = [RISK_CURVE, DECISIONS]
 CLASSIFIER = [
     row
     for row in pictures_of("classification")
-    if row not in (ENSEMBLE, GROUPS, DRIFT) and row not in OF_RISKS
+    if row not in (ENSEMBLE, GROUPS, DRIFT, MODELS) and row not in OF_RISKS
 ]
 # In the order of the page.
 PICTURES = {
     "classifier": CLASSIFIER,
     "ensembles": [*CLASSIFIER, ENSEMBLE],
-    "regressions": list(pictures_of("regression")),
+    "regressions": [row for row in pictures_of("regression") if row is not MODELS],
     "risk": [*OF_RISKS, *CLASSIFIER],
     "odd": CLASSIFIER,
 }

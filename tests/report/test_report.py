@@ -50,6 +50,7 @@ from uncertainty_metrics._report.sections._groups import GROUPS
 from uncertainty_metrics._report.sections._list import pictures_of
 from uncertainty_metrics._report.sections._model_report import ModelReport
 from uncertainty_metrics._report.sections._risk import DECISIONS, RISK_CURVE
+from uncertainty_metrics._report.sections._several_models import MODELS
 from uncertainty_metrics.numpy import _examples, resampling
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
@@ -66,7 +67,7 @@ PICTURES = tuple(
     for picture in pictures_of("classification")
     if picture
     not in (
-        *(ENSEMBLE, GROUPS, DRIFT),
+        *(ENSEMBLE, GROUPS, DRIFT, MODELS),
         *(RISK_CURVE, DECISIONS),
     )
 )

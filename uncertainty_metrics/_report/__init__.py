@@ -47,7 +47,10 @@ The sections on a regression:
 A survival model has the section `risk` alone, at its horizon.
 
 All tasks have a section `comparison` if a second file is given: both models side by
-side, and the intervals of their differences on the same examples.
+side, and the intervals of their differences on the same examples. Of several files it
+has the table of `um.compare` for all models.
+
+Clusters of examples that depend on each other go to all intervals and tests.
 
 Every run writes these files: `report.html`, the page; the pictures of its sections; and
 `report.json`, the numbers and words of all sections by their names. The JSON is strict:

@@ -37,11 +37,11 @@ class BetterCalibrated:
 def better_calibrated(
     first: Decided, second: Decided, num_bins: int
 ) -> BetterCalibrated | None:
-    """Returns which of two models of the same examples is better calibrated; None if
-    their examples of positive weight differ in number.
+    """Returns which of two models of the same examples is better calibrated; None for
+    a single example, or if their examples of positive weight differ in number.
     """
     one, other = (judged_of(model).with_small_weights() for model in (first, second))
-    if len(one.correct) != len(other.correct):
+    if len(one.correct) != len(other.correct) or len(one.correct) < 2:
         return None
     found = um.calibration_error_difference(
         *(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import effective_examples
 from uncertainty_metrics._report.sections import _same_examples
 from uncertainty_metrics._report.sections._better_calibrated import (
@@ -132,6 +133,11 @@ class Comparison(Section):
         if other is None:
             return None
         same, examples = _same_examples.same_examples(report.model, other.model)
+        if not same and clusters_of(report.model) is not None:
+            examples += (
+                " Whether the calibration has changed is not tested: the test is for "
+                "independent examples, not for clusters."
+            )
         compared = {
             "classification": _of_classifiers,
             "confidences": _of_answers,
@@ -234,6 +240,11 @@ class ComparisonOfDecisions(Comparison):
         yield from self._blocks_of_risks(report)
         if self.calibration is not None:
             yield Text(self.calibration.verdict)
+            yield intervals_table(
+                "Squared calibration errors (l2, without bias)",
+                "first - second",
+                {"squared error": self.calibration.difference},
+            )
         if self.drift is not None:
             yield from self.drift.blocks(terms_for(report.model))
 

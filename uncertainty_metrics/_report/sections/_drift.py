@@ -16,6 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     Regression,
     Survival,
 )
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import Block, Picture, Table, Text
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration_words import (
@@ -58,9 +59,12 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
 
 
 def can_drift(first: Model, second: Model) -> bool:
-    """Says if both are classifiers or answers, of enough examples for the test."""
+    """Says if both are classifiers or answers, of enough examples for the test, which
+    are independent.
+    """
     return all(
         not isinstance(model, Regression | Survival)
+        and clusters_of(model) is None
         and judged_of(model).sample_size >= _LEAST_EXAMPLES
         for model in (first, second)
     )

@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._averaged_members import averaged
 from uncertainty_metrics._report.data._decided import event_of
 from uncertainty_metrics._report.data._predictions import Predictions
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -231,14 +232,18 @@ def _accuracy_noise(predictions: Predictions) -> float:
 
     It is two standard errors of the weighted mean of the change at each example: 1 if
     the ensemble is right, else 0, less the share of the members that are right. If
-    averaging did not matter, the signs of these changes would be random.
+    averaging did not matter, the signs of these changes would be random; with clusters,
+    those of whole clusters.
     """
     kind, labels = predictions.kind, predictions.labels
     decided = _decisions(kind, averaged(predictions)) == labels
     members = _decisions(kind, predictions.values) == np.expand_dims(labels, 1)
     added = (decided - members.mean(axis=1)).reshape(-1)
-    weights = _weights(predictions)
-    return 2 * float(np.linalg.norm(weights * added) / weights.sum())
+    weights, clusters = _weights(predictions), clusters_of(predictions)
+    changes = (weights * added)[weights > 0]
+    if clusters is not None:
+        changes = np.bincount(clusters, changes)
+    return 2 * float(np.linalg.norm(changes) / weights.sum())
 
 
 def _decisions(kind: str, values: np.ndarray) -> np.ndarray:

@@ -178,8 +178,8 @@ class SeveralModels(Section):
             better = "larger" if larger else "smaller"
             yield Table(
                 f"{_title(metric)}; {better} is better",
-                "model",
-                ("value", "from", "to", "difference", "p (Holm)"),
+                _title(metric),
+                ("value", "from", "to", "difference", "p"),
                 [_cells(row, show) for row in found.of(metric)],
             )
 
