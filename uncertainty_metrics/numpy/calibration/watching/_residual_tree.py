@@ -63,7 +63,7 @@ class Feature(NamedTuple):
         present = np.sort(numbers[used & ~missing])
         at = np.arange(1, _MOST_CUTS + 1) * len(present) // (_MOST_CUTS + 1)
         cuts = np.unique(present[np.maximum(at, 1) - 1]) if len(present) else present
-        codes = np.searchsorted(cuts, numbers, side="left").astype(np.uint8) + 1
+        codes = np.searchsorted(cuts, numbers, side="left").astype(np.uint16) + 1
         codes[missing] = 0
         return cls(name, codes, cuts, [], bool(np.any(missing)))
 
