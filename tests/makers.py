@@ -551,7 +551,7 @@ BAD_OPTIONS = {
     "norm": ("one of 'l1', 'l2', 'max'", ("l3", None)),
     "y_axis": ("one of 'accuracy', 'frequency'", ("both", None)),
     "method": ("one of '", ("basic", None)),
-    "statistic": ("one of 'gce', 'ks', 'kuiper', 'smece'", ("ece", None)),
+    "statistic": ("one of '", ("ece", None)),
     "score": ("one of 'brier', 'log'", ("crps", None)),
     "bandwidth": ("at least 1e-05", (0, 1e-6, -1.0, math.nan, math.inf, True, "x")),
     "weights": ("one of 'constant', 'relative', 'chi'", ("flat", None)),

@@ -159,6 +159,8 @@ class Function(Public):
     def wrong_values(self, name: str) -> tuple:
         """Returns values of an option that raise; None, or 0 for alpha, may be good."""
         good = (0, 1) if name == "alpha" and self.takes("estimator") else ()
+        if name == "threshold" and self.takes("scores"):  # Scores are any numbers.
+            good += (-0.1, 1.0, 1.5)
         is_required = _calibration_spec.is_required(self.parameters[name])
         good += (None,) if self._default(name) is None and not is_required else ()
         return tuple(v for v in BAD_OPTIONS[name][1] if v not in good)

@@ -492,11 +492,10 @@ def test_a_single_example_has_no_intervals():
     assert built(one)["intervals"] == found["intervals"]
 
 
-@pytest.mark.parametrize("shape", [[60, 1], [12, 5]])
-def test_intervals_do_not_depend_on_the_shape_of_examples(shape):
+def test_intervals_do_not_depend_on_the_shape_of_examples():
     arrays = of_kind(examples(classes=2), "binary")
-    shaped = {name: array.reshape(shape) for name, array in arrays.items()}
-    shaped["sample_weight"] = np.full(shape[0], 1e6)  # Their scale does not matter.
+    shaped = {name: array.reshape([60, 1]) for name, array in arrays.items()}
+    shaped["sample_weight"] = np.full(60, 1e6)  # Their scale does not matter.
     assert built(shaped)["intervals"] == approximately(built(arrays)["intervals"])
 
 
