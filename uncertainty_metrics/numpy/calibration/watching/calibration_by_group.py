@@ -112,10 +112,15 @@ def calibration_by_group(
     probabilities p_i, or the signs of (y - p) of whole clusters flipped (then the
     largest of sum_c S_c^2 and the variance without clusters is in the divisor).
 
+    In a simulation (`studies/group_findings.py`, 200 draws) a group of 500 with an ECE
+    of 0.10 and a true gap of 0 was found among 8 groups in 96% of data sets by
+    "kuiper", and in 4% by "gap".
+
     `adjust="max"` compares each statistic with the largest of all groups in 999 redrawn
     data sets, and the next ones, step by step, with the largest of the groups that are
     left. Then groups that overlap cost no power, but no adjusted p-value is smaller
-    than 0.001. `adjust="holm"` has no such end.
+    than 0.001. Its time is 999 passes over the examples of all groups. `adjust="holm"`
+    has no such end, and costs less.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
