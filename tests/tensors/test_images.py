@@ -55,7 +55,7 @@ def test_multilabel_scores_equal_numpy(name, rng):
     options = {"ignore_index": -1, "multilabel": True}
     expected = getattr(um_np, name)(labels, p, **options)
     function = tf.function(functools.partial(getattr(um, name), **options))
-    assert function(labels, p) == pytest.approx(expected, rel=1e-6)
+    assert float(function(labels, p)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
