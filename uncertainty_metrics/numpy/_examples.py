@@ -64,6 +64,9 @@ class Examples:
       place: where the predictions stand in the argument that was passed, for messages;
         None if nobody knows.
       clusters: the cluster of each example, or None for independent examples.
+      shares: the distribution of the label of each example, float64 [N, K], where an
+        outcome may be any number in [0, 1]: grades of answers, or votes. `labels` are
+        then the classes with the largest share. None if each example has one label.
     """
 
     labels: np.ndarray
@@ -77,6 +80,7 @@ class Examples:
     place: _inputs.Place | None = None
     one_column: bool = False
     clusters: _clusters.Clusters | None = None
+    shares: np.ndarray | None = None
 
     @property
     def num_classes(self) -> int:
@@ -132,6 +136,17 @@ class Examples:
             return self
         return dataclasses.replace(self, predictions=checked)
 
+    def came(self, classes: Any) -> np.ndarray:
+        """Returns the outcome of one class for each example, [N]: booleans, or the
+        shares of the class.
+
+        Args:
+          classes: a class, or a class for each example, integers [N].
+        """
+        if self.shares is None:
+            return self.labels == classes
+        return self.shares[np.arange(len(self.labels)), classes]
+
     def in_blocks(
         self, function: Callable[[np.ndarray, slice], np.ndarray], *shape: int
     ) -> np.ndarray:
@@ -166,6 +181,7 @@ class Examples:
             groups=None,
             clusters=None,
             places=places and places._replace(index=places.index[rows]),
+            shares=taken(self.shares),
             place=None,
         )
 
@@ -325,12 +341,32 @@ def examples(
     )
 
 
-def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
-    """Returns the checked examples of the data of a public function."""
+def examples_of(
+    data: ClassifierData, allow_none: bool = False, grades: str = ""
+) -> Examples:
+    """Returns the checked examples of the data of a public function.
+
+    Args:
+      data: the data.
+      allow_none: as for `examples`.
+      grades: why the outcomes must be 0 and 1, and what to do with grades between: the
+        end of an error message; "" where outcomes may be any numbers in [0, 1].
+
+    Raises:
+      ValueError: an argument is not as described.
+    """
+    read = _read(data, allow_none)
+    if grades and read.shares is not None:
+        name = "correct" if data.has_confidences else "labels"
+        raise _checks.error(name, f"0 and 1 here: {grades}", "numbers between 0 and 1")
+    return read
+
+
+def _read(data: ClassifierData, allow_none: bool) -> Examples:
     if data.has_confidences:
-        _check_confidences(data)
-        return examples(
-            data.correct,
+        correct = _check_confidences(data)
+        read = examples(
+            correct >= 0.5,
             data.confidences,
             sample_weight=data.sample_weight,
             groups=data.groups,
@@ -338,6 +374,10 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
             allow_none=allow_none,
             clusters=data.clusters,
         )
+        if np.all((correct == 0) | (correct == 1)):
+            return read
+        grades = correct[read.counted].astype(np.float64)
+        return dataclasses.replace(read, shares=np.stack([1 - grades, grades], axis=1))
     return examples(
         data.labels,
         data.probabilities,
@@ -354,8 +394,12 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
     )
 
 
-def _check_confidences(data: ClassifierData) -> None:
-    """Raises ValueError for wrong values among the examples that count."""
+def _check_confidences(data: ClassifierData) -> np.ndarray:
+    """Returns `correct`, in [0, 1], with 0 for the examples that do not count.
+
+    Raises:
+      ValueError: a value is wrong among the examples that count.
+    """
     correct = _inputs.as_array("correct", data.correct)
     confidences = _inputs.as_array("confidences", data.confidences)
     _checks.paired("confidences", confidences.shape, "correct", correct.shape)
@@ -363,10 +407,15 @@ def _check_confidences(data: ClassifierData) -> None:
     if data.sample_weight is not None:
         counted = _inputs.sample_weights(data.sample_weight, correct.shape) > 0
         counted = counted.reshape(correct.shape)
-    bad = (correct != 0) & (correct != 1) & counted
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((correct >= 0) & (correct <= 1)) & counted
     if np.any(bad):
-        expected = "booleans, or 0 and 1" + _inputs.label_hint(correct[counted], 2)
+        hint = _inputs.label_hint(correct[counted], 2)
+        if not hint and np.max(correct[counted]) > 1 and np.min(correct[counted]) >= 0:
+            hint = "; divide grades by the highest possible grade"
+        expected = "booleans, or numbers in [0, 1]" + hint
         raise _checks.error("correct", expected, _inputs.first(bad, correct))
+    of_answers = np.where(counted, correct, np.zeros((), correct.dtype))
     counted = counted.reshape(confidences.shape)
     limit = _inputs.upper_limit(_inputs.native_floating(confidences).dtype)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
@@ -374,6 +423,7 @@ def _check_confidences(data: ClassifierData) -> None:
     if np.any(bad):
         expected = _inputs.unit_range("confidences", confidences[counted])
         raise _checks.error("confidences", expected, _inputs.first(bad, confidences))
+    return of_answers
 
 
 def concatenate(batches: list[Examples]) -> Examples:
@@ -388,6 +438,9 @@ def concatenate(batches: list[Examples]) -> Examples:
         pairs = zip(batches, values, strict=True)
         return np.concatenate([default(b) if v is None else v for b, v in pairs])
 
+    shares = None
+    if any(batch.shares is not None for batch in batches):
+        shares = join("shares", lambda batch: np.eye(batch.num_classes)[batch.labels])
     return Examples(
         join("labels", None),
         join("probabilities", None),
@@ -395,4 +448,5 @@ def concatenate(batches: list[Examples]) -> Examples:
         join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
         "probabilities",
         np.concatenate([batch.counted.reshape(-1) for batch in batches]),
+        shares=shares,
     )

@@ -67,6 +67,8 @@ class Examples:
         several examples here: which of these labels each example is; or None.
       one_column: whether one column was passed: P(class 1), or its logit, of two
         classes. The static shapes tell; of an unknown last size, the rank does.
+      shares: the distribution of the label of each example, float32 or float64 [N, K],
+        where outcomes are floats in [0, 1], which may all be 0 or 1; else None.
     """
 
     labels: xp.Tensor
@@ -81,6 +83,7 @@ class Examples:
     groups: np_examples.Partition | None = None
     places: np_examples.Partition | None = None
     one_column: bool = False
+    shares: xp.Tensor | None = None
 
     @property
     def num_classes(self) -> int:
@@ -411,12 +414,16 @@ def examples(
     )
 
 
-def examples_of(data: ClassifierData) -> Examples:
-    """Returns the checked examples of the arguments of a public function."""
+def examples_of(data: ClassifierData, grades: bool = False) -> Examples:
+    """Returns the checked examples of the arguments of a public function; `grades` says
+    whether outcomes may be any numbers in [0, 1].
+    """
     if data.has_confidences:
         correct = as_tensor("correct", data.correct)
         confidences = as_tensor("confidences", data.confidences)
         _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+        if grades and is_floating(correct):
+            return _graded(correct, confidences, data)
         return examples(
             correct,
             confidences,
@@ -436,6 +443,27 @@ def examples_of(data: ClassifierData) -> Examples:
         num_groups=data.num_groups,
         multilabel=data.multilabel,
     )
+
+
+def _graded(
+    correct: xp.Tensor, confidences: xp.Tensor, data: ClassifierData
+) -> Examples:
+    """Returns the examples of answers with grades in [0, 1]."""
+    right = (correct >= 0) & (correct <= 1)
+    labels = xp.where(right, xp.cast(correct >= 0.5, xp.int32), -1)
+    read = examples(
+        labels,
+        confidences,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+    )
+    grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
+    grades = xp.cast(grades, read.dtype)
+    if grades.shape[0] is None:
+        grades = grades[: xp.shape(read.labels)[0]]
+    _, grades = _sizes.of_one_length(read.labels, grades)
+    return dataclasses.replace(read, shares=xp.stack([1 - grades, grades], axis=1))
 
 
 @once

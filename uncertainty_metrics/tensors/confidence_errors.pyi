@@ -57,7 +57,7 @@ def expected_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
@@ -141,7 +141,7 @@ def maximum_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
@@ -228,7 +228,7 @@ def root_mean_squared_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).

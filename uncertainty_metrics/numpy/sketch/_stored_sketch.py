@@ -173,7 +173,12 @@ class SketchState:
             correct=correct,
             confidences=confidences,
         )
-        examples, spec = _binning.read(data, self._given, allow_none=True)
+        examples, spec = _binning.read(
+            data,
+            self._given,
+            allow_none=True,
+            grades="a sketch counts them; `bin_statistics` takes numbers in [0, 1]",
+        )
         classes, sums, least = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(

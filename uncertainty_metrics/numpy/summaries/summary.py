@@ -174,7 +174,11 @@ class Summary:
             correct=correct,
             confidences=confidences,
         )
-        self.add_examples(_examples.examples_of(data), of_answers=correct is not None)
+        examples = _examples.examples_of(
+            data,
+            grades="a summary counts them; `bin_statistics` takes numbers in [0, 1]",
+        )
+        self.add_examples(examples, of_answers=correct is not None)
 
     def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
         """Adds checked examples; answers are examples of two classes, 1 for right."""

@@ -14,7 +14,7 @@ from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _text_tables, _wilson
-from uncertainty_metrics.numpy._clusters import one_example_each
+from uncertainty_metrics.numpy._clusters import Clusters, one_example_each
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching import (
@@ -196,6 +196,10 @@ def calibration_by_group(
     of errors is discrete: at 5%, from 0.5% to 5.7% of calibrated groups are rejected
     for most expected numbers of errors, and 8.3% where just 3 are expected.
 
+    Where outcomes are between 0 and 1, only the data tell their variance: each example
+    is then treated as a cluster of its own (below), without the exact p-value, and n is
+    the number of outcomes 0 and 1 whose mean has the same variance.
+
     The intervals and p-values need independent examples, or `clusters=`. With the sums
     S_c of (y - p) over the n_c examples of cluster c in the group, and C such clusters,
     t with C - 1 degrees of freedom then tests the gap by the variance
@@ -231,7 +235,7 @@ def calibration_by_group(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
@@ -285,11 +289,16 @@ def calibration_by_group(
     columns = _columns(groups, examples.counted)
     if examples.clusters is not None:
         columns, scored = _without_copies(columns, scored)
+    if examples.shares is not None and scored.clusters is None:
+        # Their variance is that of the data: each example is a cluster of its own.
+        size = len(scored.scores)
+        scored = scored._replace(clusters=Clusters(np.arange(size), size))
+    are_binary = examples.shares is None
     rows = []
     for size in range(1, depth + 1):
         for names in itertools.combinations(columns, size):
             chosen = {name: columns[name] for name in names}
-            rows += _rows(chosen, scored, min_examples, level)
+            rows += _rows(chosen, scored, min_examples, level, are_binary)
     table = CalibrationByGroup(tuple(_adjusted(rows)), level, min_examples)
     if examples.clusters is None:
         return table
@@ -347,7 +356,11 @@ def _columns(groups: Any, counted: np.ndarray) -> dict[str, GroupColumn]:
 
 
 def _rows(
-    columns: dict[str, GroupColumn], scored: Scored, min_examples: int, level: float
+    columns: dict[str, GroupColumn],
+    scored: Scored,
+    min_examples: int,
+    level: float,
+    are_binary: bool,
 ) -> list[GroupCalibration]:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
@@ -366,7 +379,7 @@ def _rows(
         p_values = _p_values(index, scored, outcome - score, tested)
     else:
         lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
-            index, scored, tested, level
+            index, scored, tested, level, are_binary
         )
     rows = []
     for i, places in enumerate(zip(*np.unravel_index(present, sizes), strict=True)):
