@@ -170,7 +170,7 @@ def _even(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
 def _even_sums(
     examples: _examples.Examples, spec: CalibrationSpec, num_groups: int
 ) -> np.ndarray:
-    """Returns the sums of weight, score and outcome of all scores, [3, groups, bins]."""
+    """Returns sums of weight, score and outcome over all scores, [3, groups, bins]."""
     bins, weights = spec.num_bins, examples.weights
     if spec.has_one_score:
         scores, outcomes, groups = _scores.scored(examples, spec)

@@ -285,8 +285,7 @@ def _binned(
         bins[order] = np.repeat(np.arange(spec.num_bins), np.diff(starts))
     scores = scores.astype(np.float64)
     residuals = outcomes - scores
-    if examples.shares is None:
-        variances = scores * (1 - scores)
-    else:  # Only the data tell the variance of outcomes between 0 and 1.
-        variances = residuals**2
+    # Only the data tell the variance of outcomes between 0 and 1.
+    is_binary = examples.shares is None
+    variances = scores * (1 - scores) if is_binary else residuals**2
     return _paired_errors.Binned(bins, spec.num_bins, residuals, outcomes, variances)
