@@ -263,3 +263,174 @@ def test_grades_beyond_0_and_1_raise(correct, message):
     assert um.ece(
         correct=[0.5, *correct], confidences=[0.5, 0, 0, 0], sample_weight=[1, 0, 0, 0]
     ) == pytest.approx(0)
+
+
+# Functions of classes, and their options.
+OF_CLASSES = {
+    "brier_score": {},
+    "negative_log_likelihood": {},
+    "ranked_probability_score": {},
+}
+
+
+def voted(rng, n=40, classes=4, num_votes=3, dtype=np.float64):
+    """Makes votes for classes, their shares, and forecasts."""
+    p = rng.dirichlet(np.ones(classes), n).astype(dtype)
+    upper = np.cumsum(p[:, :-1], axis=1)[:, None]
+    votes = np.sum(rng.random((n, num_votes, 1)) > upper, axis=-1)
+    shares = np.stack([(votes == k).mean(axis=1) for k in range(classes)], axis=1)
+    return votes, shares, p
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+@pytest.mark.parametrize("form", ["probabilities", "logits", "zero_based", "weights"])
+def test_scores_are_the_mean_over_the_votes(name, form, rng):
+    votes, shares, p = voted(rng)
+    options = {"probabilities": p}
+    if form == "logits":
+        options = {"logits": np.log(p) + 3}
+    elif form == "zero_based" and name == "brier_score":
+        options["zero_based"] = True
+    elif form == "weights":
+        options["sample_weight"] = rng.integers(0, 3, len(p))
+    function = getattr(um, name)
+    found = function(label_distributions=shares, aggregate=False, **options)
+    each = [function(vote, aggregate=False, **options) for vote in votes.T]
+    np.testing.assert_allclose(found, np.mean(each, axis=0), rtol=1e-10, atol=1e-12)
+    mean = function(label_distributions=shares, **options)
+    each = [function(vote, **options) for vote in votes.T]
+    assert mean == pytest.approx(np.mean(each))
+
+
+BINS = [
+    {"max_prob": max_prob, "class_conditional": by_class, "binning_scheme": scheme}
+    for max_prob in (True, False)
+    for by_class in (False, True)
+    for scheme in ("even", "adaptive")
+]
+
+
+@pytest.mark.parametrize("options", BINS, ids=lambda options: str([*options.values()]))
+@pytest.mark.parametrize("more", ["plain", "weights", "threshold", "groups", "many"])
+def test_bins_of_classes_are_the_mean_over_the_votes(options, more, rng):
+    n = 1500 if more == "many" else 60  # Many examples take other paths.
+    votes, shares, p = voted(rng, n, dtype=np.float32)
+    options = {**options, "probabilities": p, "num_bins": 4}
+    if more == "weights":
+        options["sample_weight"] = rng.integers(0, 3, n)
+    if more == "threshold":
+        options["threshold"] = 0.2
+    if more == "groups":
+        options = {**options, "groups": rng.integers(0, 2, n), "num_groups": 2}
+        options["norm"] = "l1"
+        found = um.gce(label_distributions=shares, **options)
+        rows = [options["groups"] == group for group in range(2)]
+        options.pop("groups"), options.pop("num_groups"), options.pop("probabilities")
+        expected = [
+            um.gce(label_distributions=shares[r], probabilities=p[r], **options)
+            for r in rows
+        ]
+        np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+        return
+    found = um.bin_statistics(label_distributions=shares, **options)
+    each = [um.bin_statistics(vote, **options) for vote in votes.T]
+    for name in ("edges", "counts", "score_sums"):
+        expected = getattr(each[0], name)
+        np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-6)
+    mean = np.mean([one.outcome_sums for one in each], axis=0)
+    np.testing.assert_allclose(found.outcome_sums, mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ece", "mce", "rmsce", "sce", "ace", "tace"])
+def test_one_hot_rows_are_labels(name, rng):
+    votes, shares, p = voted(rng)
+    one_hot = np.eye(4)[votes[:, 0]]
+    function = getattr(um, name)
+    found = function(label_distributions=one_hot, probabilities=p)
+    assert found == function(votes[:, 0], p)
+    assert function(label_distributions=shares, probabilities=p) != found
+
+
+def test_two_classes_may_have_one_column(rng):
+    _, shares, p = voted(rng, classes=2)
+    for name in OF_CLASSES:
+        function = getattr(um, name)
+        both = function(label_distributions=shares, probabilities=p)
+        one = function(label_distributions=shares, probabilities=p[:, 1])
+        assert one == pytest.approx(both)
+
+
+def test_a_class_without_a_vote_may_have_probability_0():
+    data = {"label_distributions": [[0.5, 0.5, 0.0]]}
+    log_2 = np.log(2)
+    row = [[0.5, 0.5, 0.0]]
+    assert um.negative_log_likelihood(**data, probabilities=row) == pytest.approx(log_2)
+    row = [[0.0, 0.0, -np.inf]]
+    assert um.negative_log_likelihood(**data, logits=row) == pytest.approx(log_2)
+    row = [[1.0, 0.0, 0.0]]
+    assert um.negative_log_likelihood(**data, probabilities=row) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"label_distributions": [[3, 2, 0]]}, r"in \[0, 1\]; divide votes by their"),
+        ({"label_distributions": [[0.5, 0.25, 0.0]]}, "must hold rows that sum to 1"),
+        ({"label_distributions": [[0.5, np.nan, 0.5]]}, r"in \[0, 1\]\. .* nan at \["),
+        ({"label_distributions": [[0.5, 0.5]]}, r"of shape \[\.\.\., 3\], the classes"),
+        ({"label_distributions": [[1.0]]}, "with K >= 2 classes"),
+        ({"labels": [0]}, "Either `labels` or `label_distributions` must be given"),
+        ({"label_distributions": None}, "Either `labels`"),
+        ({"ignore_index": 1}, "`ignore_index` must be None with `label_dist"),
+    ],
+)
+def test_wrong_distributions_raise(wrong, message):
+    good = {
+        "label_distributions": [[0.5, 0.5, 0.0]],
+        "probabilities": [[0.2, 0.3, 0.5]],
+    }
+    for function in (um.brier_score, um.ece):
+        with pytest.raises(ValueError, match=message):
+            function(**{**good, **wrong})
+
+
+CALIBRATORS = [
+    um.TemperatureScaling,
+    um.VectorScaling,
+    um.MatrixScaling,
+    um.PlattScaling,
+    um.BetaCalibration,
+    um.IsotonicCalibration,
+    um.HistogramBinning,
+]
+
+
+@pytest.mark.parametrize("calibrator", CALIBRATORS)
+@pytest.mark.parametrize("form", ["classes", "one column"])
+def test_calibrators_fit_every_vote(calibrator, form, rng):
+    """A share counts like so many votes, each an example with a label of its own."""
+    votes, shares, p = voted(rng, n=150, classes=3, num_votes=5)
+    if form == "one column":
+        if calibrator in (um.VectorScaling, um.MatrixScaling):
+            pytest.skip("These fits take the same path for two columns and for one.")
+        votes, p = (votes == 1).astype(int), p[:, 1]
+        shares = np.stack([1 - shares[:, 1], shares[:, 1]], axis=1)
+    weights = rng.integers(1, 3, 150)
+    fitted = calibrator().fit(
+        label_distributions=shares, probabilities=p, sample_weight=weights
+    )
+    each = calibrator().fit(
+        votes.T.reshape(-1),
+        probabilities=np.concatenate(5 * [p]),
+        sample_weight=np.tile(weights, 5) / 5,
+    )
+    np.testing.assert_allclose(
+        fitted.transform(probabilities=p), each.transform(probabilities=p), atol=1e-6
+    )
+
+
+def test_calibrators_of_single_labels_say_so(rng):
+    _, shares, p = voted(rng, classes=2)
+    for calibrator in (um.VennAbersCalibration(), um.EnsembleTemperatureScaling()):
+        with pytest.raises(ValueError, match="`label_distributions` must be None for"):
+            calibrator.fit(label_distributions=shares, probabilities=p)

@@ -88,3 +88,29 @@ def test_what_needs_right_or_wrong_refuses(name, rng):
     correct, confidences = map(tf.constant, answers(rng, np.float32))
     with pytest.raises(ValueError, match="must be 0 and 1 here"):
         getattr(um, name)(correct=correct, confidences=confidences)
+
+
+OF_CLASSES = ("brier_score", "negative_log_likelihood", "ranked_probability_score")
+
+
+@pytest.mark.parametrize("name", [*OF_CLASSES, "ece", "rmsce", "sce", "ace", "tace"])
+@pytest.mark.parametrize("form", ["probabilities", "logits", "weights"])
+def test_label_distributions_have_the_values_of_numpy(name, form, rng, monkeypatch):
+    monkeypatch.setattr(um.ops._inputs, "SHORTCUT", False)
+    p = rng.dirichlet(np.ones(4), 60).astype(np.float32)
+    shares = rng.multinomial(3, np.full(4, 0.25), 60).astype(np.float32) / 3
+    more = {"sample_weight": rng.integers(0, 3, 60)} if form == "weights" else {}
+    key = "logits" if form == "logits" else "probabilities"
+    given = np.log(p) if form == "logits" else p
+
+    def function(y, x):
+        return getattr(um, name)(label_distributions=y, **{key: x}, **more)
+
+    twin = getattr(um_np, name)(label_distributions=shares, **{key: given}, **more)
+    eager = function(tf.constant(shares), tf.constant(given))
+    np.testing.assert_allclose(eager, twin, rtol=2e-5, atol=2e-6)
+    graph = tf.function(function)
+    np.testing.assert_allclose(graph(shares, given), twin, rtol=2e-5, atol=2e-6)
+    assert np.isnan(graph(2 * shares, given))
+    with pytest.raises(ValueError, match="divide votes by their number"):
+        function(tf.constant(2 * shares), tf.constant(given))

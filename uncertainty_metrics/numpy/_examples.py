@@ -185,6 +185,20 @@ class Examples:
             place=None,
         )
 
+    def with_one_label_each(self) -> Examples:
+        """Returns the examples themselves if each has one label; else a copy of each
+        example for every class of which it has a share, with this label and the share
+        as its weight. `counted` is then True for all.
+        """
+        if self.shares is None:
+            return self
+        rows, labels = np.nonzero(self.shares)
+        weights = self.shares[rows, labels]
+        if self.weights is not None:
+            weights = weights * self.weights[rows]
+        copies = dataclasses.replace(self.at(rows), labels=labels, shares=None)
+        return copies.weighted(weights)
+
     def weighted(self, weights: np.ndarray | None) -> Examples:
         """Returns the examples with other weights; `counted` is True for all."""
         counted = np.ones(len(self.labels), bool)
@@ -362,6 +376,45 @@ def examples_of(
     return read
 
 
+def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
+    """Returns the checked examples whose labels are distributions over the classes."""
+    name = "label_distributions"
+    shares = _inputs.as_array(name, data.label_distributions)
+    if shares.ndim == 0 or shares.shape[-1] < 2:
+        expected = "of shape [..., K] with K >= 2 classes"
+        raise _checks.error(name, expected, f"shape {list(shares.shape)}")
+    read = examples(
+        np.zeros(shares.shape[:-1], np.int64),
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+        allow_none=allow_none,
+        clusters=data.clusters,
+    )
+    _checks.distributions_fit(shares.shape[-1], read.num_classes)
+    counted = read.counted.reshape(-1)
+    place = _inputs.Place(shares.shape, counted)
+    shares = shares.reshape(-1, shares.shape[-1])[counted].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        bad = ~((shares >= 0) & (shares <= 1))
+    if np.any(bad):
+        hint = "; divide votes by their number" if np.max(shares) > 1 else ""
+        raise _checks.error(name, f"in [0, 1]{hint}", _inputs.first(bad, shares, place))
+    sums = shares.sum(axis=1)
+    bad = np.abs(sums - 1) > _inputs.ROW_SUM_TOLERANCE
+    if np.any(bad):
+        received = f"sum {_inputs.first(bad, sums)}"
+        raise _checks.error(name, "rows that sum to 1", received, verb="hold")
+    read = dataclasses.replace(read, labels=np.argmax(shares, axis=1))
+    if np.all((shares == 0) | (shares == 1)):
+        return read
+    return dataclasses.replace(read, shares=shares)
+
+
 def _read(data: ClassifierData, allow_none: bool) -> Examples:
     if data.has_confidences:
         correct = _check_confidences(data)
@@ -378,6 +431,11 @@ def _read(data: ClassifierData, allow_none: bool) -> Examples:
             return read
         grades = correct[read.counted].astype(np.float64)
         return dataclasses.replace(read, shares=np.stack([1 - grades, grades], axis=1))
+    if isinstance(data.labels, Examples):
+        return data.labels
+    data.check_labels()
+    if data.label_distributions is not None:
+        return _of_distributions(data, allow_none)
     return examples(
         data.labels,
         data.probabilities,

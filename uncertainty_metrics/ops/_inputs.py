@@ -431,6 +431,9 @@ def examples_of(data: ClassifierData, grades: bool = False) -> Examples:
             groups=data.groups,
             num_groups=data.num_groups,
         )
+    data.check_labels()
+    if data.label_distributions is not None:
+        return _of_distributions(data)
     return examples(
         data.labels,
         data.probabilities,
@@ -460,10 +463,46 @@ def _graded(
     )
     grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
     grades = xp.cast(grades, read.dtype)
-    if grades.shape[0] is None:
-        grades = grades[: xp.shape(read.labels)[0]]
-    _, grades = _sizes.of_one_length(read.labels, grades)
-    return dataclasses.replace(read, shares=xp.stack([1 - grades, grades], axis=1))
+    return _with_shares(read, xp.stack([1 - grades, grades], axis=1))
+
+
+def _of_distributions(data: ClassifierData) -> Examples:
+    """Returns the examples whose labels are distributions over the classes."""
+    shares = as_tensor("label_distributions", data.label_distributions)
+    if len(shares.shape) == 0 or shares.shape[-1] == 1:
+        expected = "of shape [..., K] with K >= 2 classes"
+        received = f"shape {list(shares.shape)}"
+        raise _checks.error("label_distributions", expected, received)
+    if not is_floating(shares):
+        shares = xp.cast(shares, xp.float32)
+    distance = xp.abs(xp.reduce_sum(shares, axis=-1) - 1)
+    right = xp.reduce_all((shares >= 0) & (shares <= 1), axis=-1)
+    right = right & (distance <= np_inputs.ROW_SUM_TOLERANCE)
+    labels = xp.argmax(shares, axis=-1, output_type=xp.int32)
+    read = examples(
+        xp.where(right, labels, -xp.ones_like(labels)),
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+    )
+    _checks.distributions_fit(shares.shape[-1], read.num_classes)
+    shares = xp.where(right[..., None], shares, xp.zeros_like(shares))
+    shares = xp.cast(xp.reshape(shares, [-1, read.num_classes]), read.dtype)
+    return _with_shares(read, shares)
+
+
+def _with_shares(examples: Examples, shares: xp.Tensor) -> Examples:
+    """Returns the examples with shares [N, K]; a graph may find other sizes, which are
+    wrong: `examples` holds that.
+    """
+    if shares.shape[0] is None:
+        shares = shares[: xp.shape(examples.labels)[0]]
+    _, shares = _sizes.of_one_length(examples.labels, shares)
+    return dataclasses.replace(examples, shares=shares)
 
 
 @once

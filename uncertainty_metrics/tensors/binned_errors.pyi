@@ -26,6 +26,7 @@ def bin_statistics(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -51,6 +52,8 @@ def bin_statistics(
         (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -137,6 +140,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """General calibration error: every choice is an argument. Alias `gce`.
 
@@ -180,6 +184,8 @@ def general_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -225,6 +231,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
@@ -250,6 +257,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor: ...
 
 @overload
@@ -273,6 +281,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

@@ -22,6 +22,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Expected calibration error (ECE). Alias `ece`.
 
@@ -59,6 +60,8 @@ def expected_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -98,6 +101,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
@@ -118,6 +122,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Maximum calibration error (MCE). Alias `mce`.
 
@@ -143,6 +148,8 @@ def maximum_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -182,6 +189,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
@@ -203,6 +211,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
@@ -230,6 +239,8 @@ def root_mean_squared_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -269,6 +280,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

@@ -111,7 +111,7 @@ def brier_decomposition_exact(
 
 @overload
 def brier_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -119,6 +119,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Brier score: the squared distance of the forecast from the outcome.
 
@@ -135,6 +136,8 @@ def brier_score(
         classes that is twice the mean squared error of P(class 1).
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -162,7 +165,7 @@ def brier_score(
 
 @overload
 def brier_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -170,19 +173,21 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def negative_log_likelihood(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
@@ -196,6 +201,8 @@ def negative_log_likelihood(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -221,26 +228,28 @@ def negative_log_likelihood(
 
 @overload
 def negative_log_likelihood(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def ranked_probability_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
 
@@ -261,6 +270,8 @@ def ranked_probability_score(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -287,13 +298,14 @@ def ranked_probability_score(
 
 @overload
 def ranked_probability_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

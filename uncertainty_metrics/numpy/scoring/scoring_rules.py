@@ -83,7 +83,7 @@ def reduced(
 
 @overload
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -91,12 +91,13 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -104,13 +105,14 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -118,6 +120,7 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | np.ndarray | GroupValues:
@@ -136,6 +139,8 @@ def brier_score(
         classes that is twice the mean squared error of P(class 1).
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -167,6 +172,7 @@ def brier_score(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
         ),
@@ -174,6 +180,12 @@ def brier_score(
     )
 
     def score(p: np.ndarray, block: slice) -> np.ndarray:
+        if examples.shares is not None:
+            shares = examples.shares[block]
+            if zero_based:
+                p -= shares
+                return _row_math.dot(p, p) + (1 - _row_math.dot(shares, shares))
+            return _row_math.dot(p, p) - 2 * _row_math.dot(p, shares)
         labels = examples.labels[block]
         if zero_based:  # Adding 1 at the end would lose digits.
             p.reshape(-1)[_places(labels, p.shape[1])] -= 1
@@ -185,38 +197,41 @@ def brier_score(
 
 @overload
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | np.ndarray | GroupValues:
@@ -232,6 +247,8 @@ def negative_log_likelihood(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -260,6 +277,7 @@ def negative_log_likelihood(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
         ),
@@ -268,8 +286,31 @@ def negative_log_likelihood(
     return reduced(examples, _likelihood_scores(examples), aggregate)
 
 
+def _cross_entropies(examples: _examples.Examples, shares: np.ndarray) -> np.ndarray:
+    """Returns -sum_k s_k log p_k of each example, [N]; a class without a share counts
+    0, whatever its probability.
+    """
+    out = np.empty(len(shares))
+
+    def score(rows: slice) -> np.ndarray:
+        if examples.name == "logits":
+            z = _row_math.below_maximum(examples.predictions[rows])
+            surprises = np.log(np.exp(z).sum(axis=1))[:, None] - z
+        else:
+            with np.errstate(divide="ignore"):
+                surprises = -np.log(examples.predictions[rows].astype(np.float64))
+        of_rows = shares[rows]
+        # A product of 0 and infinity would be NaN.
+        surprises = np.where(of_rows > 0, surprises, 0.0)
+        return 0.0 + _row_math.dot(of_rows, surprises)  # No -0.0.
+
+    return _threads.fill_rows(out, score, examples.num_classes)
+
+
 def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
-    """Returns -log p_y of each example, [N]."""
+    """Returns -log p_y of each example, [N], or its mean over the labels' shares."""
+    if examples.shares is not None:
+        return _cross_entropies(examples.checked(), examples.shares)
     if examples.name != "logits":
         p = at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
@@ -294,38 +335,41 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
 
 @overload
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | np.ndarray | GroupValues:
@@ -348,6 +392,8 @@ def ranked_probability_score(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -377,6 +423,7 @@ def ranked_probability_score(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
         ),
@@ -391,6 +438,10 @@ def ranked_probability_score(
             above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
         else:
             above = 1 - below
+        if examples.shares is not None:
+            shares = np.cumsum(examples.shares[block], axis=1)
+            squares = shares * above**2 + (1 - shares) * below**2
+            return squares.sum(axis=1)
         reached = labels[:, None] <= np.arange(p.shape[1])
         errors = np.where(reached, above, below)
         return _row_math.dot(errors, errors)

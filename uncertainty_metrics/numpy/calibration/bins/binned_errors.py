@@ -76,6 +76,7 @@ def bin_statistics(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -101,6 +102,8 @@ def bin_statistics(
         (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -137,6 +140,7 @@ def bin_statistics(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         spec,
     )
@@ -164,6 +168,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -188,6 +193,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -214,6 +220,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -238,6 +245,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -263,6 +271,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -308,6 +317,8 @@ def general_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -344,6 +355,7 @@ def general_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         dataclasses.replace(
             _BASE,

@@ -41,6 +41,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -60,6 +61,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -80,6 +82,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -119,6 +122,8 @@ def expected_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -153,6 +158,7 @@ def expected_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset("expected_calibration_error", num_bins, threshold, positive_class),
     )
@@ -174,6 +180,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -193,6 +200,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -213,6 +221,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -240,6 +249,8 @@ def maximum_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -274,6 +285,7 @@ def maximum_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset("maximum_calibration_error", num_bins, threshold, positive_class),
     )
@@ -296,6 +308,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -316,6 +329,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -337,6 +351,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -366,6 +381,8 @@ def root_mean_squared_calibration_error(
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -399,6 +416,7 @@ def root_mean_squared_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset(
             "root_mean_squared_calibration_error",
