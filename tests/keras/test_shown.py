@@ -1,5 +1,8 @@
 """`repr` of a metric shows its name and its value."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -59,3 +62,26 @@ def test_repr_in_a_graph_has_no_value():
     np_table = repr(um.numpy.bin_statistics(*DATA))
     assert repr(um.bin_statistics(*DATA)) == np_table
     assert np_table.startswith(f"{title}\n")
+
+
+def test_repr_does_not_wait_for_the_warning_that_shows_it():
+    # TensorFlow shows `repr` of the metric in its warning of repeated traces, while it
+    # holds a lock that the call of any function needs.
+    code = """
+import tensorflow as tf
+
+import uncertainty_metrics as um
+
+for metric, value in (
+    (um.BayesianExpectedCalibrationError(), 0.5),
+    (um.RefinedNegativeLogLikelihood(from_logits=True), 1.5),
+):
+    step = tf.function(metric.update_state)
+    for n in range(2, 12):
+        step(tf.zeros([n], tf.int32), tf.fill([n, 2], value))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300
+    )
+    assert found.returncode == 0, found.stderr
+    assert "<BayesianExpectedCalibrationError name=" in found.stderr

@@ -142,7 +142,7 @@ class SumsMetric(keras.metrics.Metric):
             return f"<{title}, no examples>"
         # The warning is left to the next `result`.
         warned = self._warned_of, self._warned_undefined
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _execution.uncompiled():
             warnings.simplefilter("ignore")
             result = self.result()
         self._warned_of, self._warned_undefined = warned

@@ -35,6 +35,10 @@ _LARGE = 2**24
 HAS_INT64_VARIABLES = not IS_JAX
 
 
+# Whether `uncompiled` is entered.
+_is_uncompiled = contextvars.ContextVar("_is_uncompiled", default=False)
+
+
 # Eager or compiled.
 
 
@@ -73,14 +77,37 @@ def compiled(
         graph for all sizes.
       autograph: whether TensorFlow converts Python branches and loops.
     """
-    if IS_TENSORFLOW:
-        return tf.function(
-            function,
-            jit_compile=True if with_xla else None,
-            reduce_retracing=any_size,
-            autograph=autograph,
-        )
-    return jax.jit(function) if IS_JAX else function
+    if not IS_TENSORFLOW:
+        return jax.jit(function) if IS_JAX else function
+    graph = tf.function(
+        function,
+        jit_compile=True if with_xla else None,
+        reduce_retracing=any_size,
+        autograph=autograph,
+    )
+
+    @tf.autograph.experimental.do_not_convert
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        run = function if _is_uncompiled.get() else graph
+        return run(*arguments, **named)
+
+    return call
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Runs the functions of `compiled` as they are on TensorFlow.
+
+    TensorFlow warns of a function that it traces again and again while it holds a lock
+    that each call of a `tf.function` takes. The warning shows `repr` of the function's
+    metric: a call from there would wait for ever.
+    """
+    token = _is_uncompiled.set(True)
+    try:
+        yield
+    finally:
+        _is_uncompiled.reset(token)
 
 
 def has_known_values(tensor: Any) -> bool:
