@@ -223,6 +223,28 @@ def test_the_difference_of_two_models_takes_grades(rng):
     assert result.estimate == pytest.approx(squares[0] - squares[1], abs=2e-3)
 
 
+def test_a_curve_of_grades_has_narrower_bars_and_bands(rng):
+    n = 2000
+    confidences = rng.random(n)
+    grades = np.clip(confidences + 0.1 * rng.standard_normal(n), 0, 1)
+    right = rng.random(n) < confidences
+    options = {"error_bars": 0.95, "consistency_band": 0.95, "seed": 0}
+    graded, whole = (
+        um.reliability_curve(correct=y, confidences=confidences, **options)
+        for y in (grades, right)
+    )
+    np.testing.assert_array_equal(graded.counts, whole.counts)
+    for name in ("error_bars", "consistency_band"):
+        widths = [
+            np.mean(getattr(curve, name).upper - getattr(curve, name).lower)
+            for curve in (graded, whole)
+        ]
+        assert widths[0] < widths[1] / 2
+    bars = graded.error_bars
+    assert np.all(bars.lower <= graded.accuracies)
+    assert np.all(graded.accuracies <= bars.upper)
+
+
 REFUSED = {
     "spiegelhalter_test": {},
     "bayesian_expected_calibration_error": {"num_bins": 5},

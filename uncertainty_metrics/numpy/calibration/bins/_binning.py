@@ -172,6 +172,7 @@ def _even_sums(
 ) -> np.ndarray:
     """Returns sums of weight, score and outcome over all scores, [3, groups, bins]."""
     bins, weights = spec.num_bins, examples.weights
+    rows: Any
     if spec.has_one_score:
         scores, outcomes, groups = _scores.scored(examples, spec)
     else:
