@@ -61,6 +61,7 @@ class ClassifierData:
       confidences: with `correct`, the probability that each answer is right.
       clusters: id of the cluster of each example, or None; for NumPy alone.
       per_image: whether each image, on the first axis of the labels, is a group.
+      label_distributions: instead of labels, the share of each class [..., K].
     """
 
     labels: Any = None
@@ -77,6 +78,7 @@ class ClassifierData:
     confidences: Any = None
     clusters: Any = None
     per_image: Any = False
+    label_distributions: Any = None
 
     @property
     def has_confidences(self) -> bool:
@@ -87,8 +89,8 @@ class ClassifierData:
     def names_given(self) -> list[str]:
         """The names of the given arguments among labels, answers and predictions."""
         names = (
-            *("correct", "confidences", "labels", "probabilities"),
-            *("logits", "probs", "labels_predicted"),
+            *("correct", "confidences", "labels", "label_distributions"),
+            *("probabilities", "logits", "probs", "labels_predicted"),
         )
         return [name for name in names if getattr(self, name) is not None]
 
@@ -98,7 +100,8 @@ class ClassifierData:
         """
         given = self.names_given
         if given != ["correct", "confidences"] and (
-            self.has_confidences or self.labels is None
+            self.has_confidences
+            or (self.labels is None and self.label_distributions is None)
         ):
             raise _checks.combination_error(
                 "Either `labels` with one of `probabilities` and `logits`, or "
@@ -109,6 +112,24 @@ class ClassifierData:
             raise _checks.error(
                 "ignore_index", "None where there are no `labels`", self.ignore_index
             )
+
+    def check_labels(self) -> None:
+        """Raises ValueError unless there are labels, or distributions of them without
+        the options of labels.
+        """
+        if (self.labels is None) == (self.label_distributions is None):
+            raise _checks.combination_error(
+                "Either `labels` or `label_distributions` must be given.",
+                self.names_given,
+            )
+        if self.label_distributions is None:
+            return
+        for name, expected in (("ignore_index", None), ("multilabel", False)):
+            value = getattr(self, name)
+            if value is not expected:
+                raise _checks.error(
+                    name, f"{expected} with `label_distributions`", value
+                )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,6 +35,18 @@ def hint(name: str) -> str:
     return _HINTS.get(name, "")
 
 
+def distributions_fit(classes: int | None, expected: int) -> None:
+    """Raises ValueError unless distributions of labels are over as many classes as the
+    predictions.
+    """
+    if classes not in (None, expected):
+        raise error(
+            "label_distributions",
+            f"of shape [..., {expected}], the classes of the predictions",
+            f"{classes} classes",
+        )
+
+
 def error(name: str, expected: str, received: object, verb: str = "be") -> ValueError:
     """Returns the ValueError for argument `name`, in the format of the package.
 

@@ -158,9 +158,9 @@ BAD = {
         {"confidences": [0.5, np.nan, 0.2]},
         r"`confidences` must be in \[0, 1\], and not NaN",
     ),
-    "swapped": (
-        {"correct": [0.5, 0.25, 1.0]},
-        "`correct` must be booleans, or 0 and 1",
+    "above the highest grade": (
+        {"correct": [5, 2.5, 10.0]},
+        r"`correct` must be booleans, or numbers in \[0, 1\]",
     ),
     "length": ({"correct": [1, 0]}, r"`confidences` must be of the shape of `correct`"),
 }

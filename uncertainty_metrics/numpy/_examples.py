@@ -66,6 +66,9 @@ class Examples:
       place: where the predictions stand in the argument that was passed, for messages;
         None if nobody knows.
       clusters: the cluster of each example, or None for independent examples.
+      shares: the distribution of the label of each example, float64 [N, K], where an
+        outcome may be any number in [0, 1]: grades of answers, or votes. `labels` are
+        then the classes with the largest share. None if each example has one label.
     """
 
     labels: np.ndarray
@@ -79,6 +82,7 @@ class Examples:
     place: _inputs.Place | None = None
     one_column: bool = False
     clusters: _clusters.Clusters | None = None
+    shares: np.ndarray | None = None
 
     @property
     def num_classes(self) -> int:
@@ -129,6 +133,17 @@ class Examples:
             return self
         return dataclasses.replace(self, predictions=checked)
 
+    def came(self, classes: Any) -> np.ndarray:
+        """Returns the outcome of one class for each example, [N]: booleans, or the
+        shares of the class.
+
+        Args:
+          classes: a class, or a class for each example, integers [N].
+        """
+        if self.shares is None:
+            return self.labels == classes
+        return self.shares[np.arange(len(self.labels)), classes]
+
     def in_blocks(
         self, function: Callable[[np.ndarray, slice], np.ndarray], *shape: int
     ) -> np.ndarray:
@@ -163,6 +178,7 @@ class Examples:
             groups=None,
             clusters=None,
             places=places and places._replace(index=places.index[rows]),
+            shares=taken(self.shares),
             place=None,
         )
 
@@ -174,6 +190,8 @@ class Examples:
         if self.clusters is None:
             return self
         columns = [self.labels, *self.predictions.T]
+        if self.shares is not None:
+            columns += [*self.shares.T]
         if self.predicted is not None:
             columns.append(self.predicted)
         first = _clusters.one_example_each(self.clusters, self.weights, *columns)
@@ -182,6 +200,20 @@ class Examples:
         if len(first) == len(self.labels):
             return dataclasses.replace(self, weights=None, clusters=None)
         return dataclasses.replace(self.at(np.sort(first)), weights=None)
+
+    def with_one_label_each(self) -> Examples:
+        """Returns the examples themselves if each has one label; else a copy of each
+        example for every class of which it has a share, with this label and the share
+        as its weight. `counted` is then True for all.
+        """
+        if self.shares is None:
+            return self
+        rows, labels = np.nonzero(self.shares)
+        weights = self.shares[rows, labels]
+        if self.weights is not None:
+            weights = weights * self.weights[rows]
+        copies = dataclasses.replace(self.at(rows), labels=labels, shares=None)
+        return copies.weighted(weights)
 
     def weighted(self, weights: np.ndarray | None) -> Examples:
         """Returns the examples with other weights; `counted` is True for all."""
@@ -346,12 +378,71 @@ def examples(
     )
 
 
-def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
-    """Returns the checked examples of the data of a public function."""
+def examples_of(
+    data: ClassifierData, allow_none: bool = False, grades: str = ""
+) -> Examples:
+    """Returns the checked examples of the data of a public function.
+
+    Args:
+      data: the data.
+      allow_none: as for `examples`.
+      grades: why the outcomes must be 0 and 1, and what to do with grades between: the
+        end of an error message; "" where outcomes may be any numbers in [0, 1].
+
+    Raises:
+      ValueError: an argument is not as described.
+    """
+    read = _read(data, allow_none)
+    if grades and read.shares is not None:
+        name = "correct" if data.has_confidences else "labels"
+        raise _checks.error(name, f"0 and 1 here: {grades}", "numbers between 0 and 1")
+    return read
+
+
+def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
+    """Returns the checked examples whose labels are distributions over the classes."""
+    name = "label_distributions"
+    shares = _inputs.as_array(name, data.label_distributions)
+    if shares.ndim == 0 or shares.shape[-1] < 2:
+        expected = "of shape [..., K] with K >= 2 classes"
+        raise _checks.error(name, expected, f"shape {list(shares.shape)}")
+    read = examples(
+        np.zeros(shares.shape[:-1], np.int64),
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+        allow_none=allow_none,
+        clusters=data.clusters,
+    )
+    _checks.distributions_fit(shares.shape[-1], read.num_classes)
+    counted = read.counted.reshape(-1)
+    place = _inputs.Place(shares.shape, counted)
+    shares = shares.reshape(-1, shares.shape[-1])[counted].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        bad = ~((shares >= 0) & (shares <= 1))
+    if np.any(bad):
+        hint = "; divide votes by their number" if np.max(shares) > 1 else ""
+        raise _checks.error(name, f"in [0, 1]{hint}", _inputs.first(bad, shares, place))
+    sums = shares.sum(axis=1)
+    bad = np.abs(sums - 1) > _inputs.ROW_SUM_TOLERANCE
+    if np.any(bad):
+        received = f"sum {_inputs.first(bad, sums)}"
+        raise _checks.error(name, "rows that sum to 1", received, verb="hold")
+    read = dataclasses.replace(read, labels=np.argmax(shares, axis=1))
+    if np.all((shares == 0) | (shares == 1)):
+        return read
+    return dataclasses.replace(read, shares=shares)
+
+
+def _read(data: ClassifierData, allow_none: bool) -> Examples:
     if data.has_confidences:
-        _check_confidences(data)
-        return examples(
-            data.correct,
+        correct = _check_confidences(data)
+        read = examples(
+            correct >= 0.5,
             data.confidences,
             sample_weight=data.sample_weight,
             groups=data.groups,
@@ -360,6 +451,15 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
             clusters=data.clusters,
             per_image=data.per_image,
         )
+        if np.all((correct == 0) | (correct == 1)):
+            return read
+        grades = correct[read.counted].astype(np.float64)
+        return dataclasses.replace(read, shares=np.stack([1 - grades, grades], axis=1))
+    if isinstance(data.labels, Examples):
+        return data.labels
+    data.check_labels()
+    if data.label_distributions is not None:
+        return _of_distributions(data, allow_none)
     return examples(
         data.labels,
         data.probabilities,
@@ -377,8 +477,12 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
     )
 
 
-def _check_confidences(data: ClassifierData) -> None:
-    """Raises ValueError for wrong values among the examples that count."""
+def _check_confidences(data: ClassifierData) -> np.ndarray:
+    """Returns `correct`, in [0, 1], with 0 for the examples that do not count.
+
+    Raises:
+      ValueError: a value is wrong among the examples that count.
+    """
     correct = _inputs.as_array("correct", data.correct)
     confidences = _inputs.as_array("confidences", data.confidences)
     _checks.paired("confidences", confidences.shape, "correct", correct.shape)
@@ -386,10 +490,15 @@ def _check_confidences(data: ClassifierData) -> None:
     if data.sample_weight is not None:
         counted = _inputs.sample_weights(data.sample_weight, correct.shape) > 0
         counted = counted.reshape(correct.shape)
-    bad = (correct != 0) & (correct != 1) & counted
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((correct >= 0) & (correct <= 1)) & counted
     if np.any(bad):
-        expected = "booleans, or 0 and 1" + _inputs.label_hint(correct[counted], 2)
+        hint = _inputs.label_hint(correct[counted], 2)
+        if not hint and np.max(correct[counted]) > 1 and np.min(correct[counted]) >= 0:
+            hint = "; divide grades by the highest possible grade"
+        expected = "booleans, or numbers in [0, 1]" + hint
         raise _checks.error("correct", expected, _inputs.first(bad, correct))
+    of_answers = np.where(counted, correct, np.zeros((), correct.dtype))
     counted = counted.reshape(confidences.shape)
     limit = _inputs.upper_limit(_inputs.native_floating(confidences).dtype)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
@@ -397,6 +506,7 @@ def _check_confidences(data: ClassifierData) -> None:
     if np.any(bad):
         expected = _inputs.unit_range("confidences", confidences[counted])
         raise _checks.error("confidences", expected, _inputs.first(bad, confidences))
+    return of_answers
 
 
 def concatenate(batches: list[Examples]) -> Examples:
@@ -411,6 +521,9 @@ def concatenate(batches: list[Examples]) -> Examples:
         pairs = zip(batches, values, strict=True)
         return np.concatenate([default(b) if v is None else v for b, v in pairs])
 
+    shares = None
+    if any(batch.shares is not None for batch in batches):
+        shares = join("shares", lambda batch: np.eye(batch.num_classes)[batch.labels])
     return Examples(
         join("labels", None),
         join("probabilities", None),
@@ -418,4 +531,5 @@ def concatenate(batches: list[Examples]) -> Examples:
         join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
         "probabilities",
         np.concatenate([batch.counted.reshape(-1) for batch in batches]),
+        shares=shares,
     )

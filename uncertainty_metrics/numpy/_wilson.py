@@ -31,6 +31,23 @@ def interval(
     return lower, upper
 
 
+def size_of_grades(
+    means: np.ndarray, variances: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """Returns how many outcomes 0 and 1 give a mean the same variance as outcomes in
+    [0, 1] do, for `interval`; more than there are if the outcomes vary less.
+
+    The quarter, the largest square of the distance of an outcome from 1/2, keeps the
+    number finite where all outcomes are equal.
+
+    Args:
+      means: mean outcomes, in [0, 1].
+      variances: variances of the outcomes (divisor n), of the same shape.
+      sizes: numbers n of outcomes.
+    """
+    return sizes * (sizes * means * (1 - means) + 0.25) / (sizes * variances + 0.25)
+
+
 def effective_size(weights: np.ndarray) -> float:
     """Returns Kish's effective number of examples with positive weights."""
     shares = weights / weights.max()  # The squares of the weights could overflow.

@@ -20,6 +20,7 @@ from uncertainty_metrics.ops import (
     _structures,
     _sums,
     _validity,
+    is_floating,
     numpy_dtype,
     to_numpy,
     xp,
@@ -27,11 +28,13 @@ from uncertainty_metrics.ops import (
 
 
 def examples_and_spec(
-    data: ClassifierData, spec: CalibrationSpec
+    data: ClassifierData, spec: CalibrationSpec, grades: bool = True
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
-    """Returns the checked examples, and the options that fit them."""
+    """Returns the checked examples, and the options that fit them; `grades` is that of
+    `examples_of`.
+    """
     spec = spec.for_data(data)
-    examples = _inputs.examples_of(data)
+    examples = _inputs.examples_of(data, grades)
     form = examples.one_column, examples.predicted is not None
     spec.warn_of_decisions(*form)
     return examples, spec.settled(*form)
@@ -96,7 +99,8 @@ class BinnableScores:
       groups: int32 [n], or None where there is one group.
       hits: int32 [h], the positions in `scores` whose outcome is 1; or None, with
         `outcomes` instead.
-      outcomes: boolean [n], whether each outcome is 1; or None, with `hits` instead.
+      outcomes: boolean [n], whether each outcome is 1; or floats [n] in [0, 1]; or
+        None, with `hits` instead.
       valid: boolean scalar, False if an example that counts is wrong.
       spread: the number of groups over which the scores of one example are spread.
     """
@@ -154,14 +158,19 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
         scores = bounded(probabilities[:, 1], right)
         places = examples.places if spec.class_conditional else None
         groups = _joint(examples, places and places.index)
-        return BinnableScores(scores, weights, groups, None, labels == 1, valid)
+        outcomes = labels == 1 if examples.shares is None else examples.shares[:, 1]
+        return BinnableScores(scores, weights, groups, None, outcomes, valid)
     if spec.max_prob:
         if examples.predicted is not None:
             predicted = examples.predicted
             scores = _inputs.take(probabilities, predicted)
         groups = _joint(examples, predicted if spec.class_conditional else None)
         scores = bounded(scores, right)
-        return BinnableScores(scores, weights, groups, None, predicted == labels, valid)
+        if examples.shares is None:
+            outcomes = predicted == labels
+        else:
+            outcomes = _inputs.take(examples.shares, predicted)
+        return BinnableScores(scores, weights, groups, None, outcomes, valid)
 
     scores = xp.reshape(bounded(probabilities, right[:, None]), [-1])
     rows = xp.shape(labels)[0]
@@ -171,6 +180,9 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     if spec.class_conditional:
         groups = xp.tile(xp.range(classes), [rows])
     groups = _joint(examples, groups, classes)
+    if examples.shares is not None:
+        outcomes = xp.reshape(examples.shares, [-1])
+        return BinnableScores(scores, weights, groups, None, outcomes, valid, spread)
     hits = xp.range(rows) * classes + labels
     return BinnableScores(scores, weights, groups, hits, None, valid, spread)
 
@@ -241,7 +253,9 @@ def cell_sums(
     cell = _drop(cell, dropped)
     weights = scored.weights
     if scored.outcomes is not None:
-        hit_cell, hit_weights = _drop(cell, ~scored.outcomes), weights
+        if is_floating(scored.outcomes) and weights is None:
+            weights = xp.ones_like(scored.outcomes)
+        hit_cell, hit_weights = _hits(cell, scored.outcomes, weights)
     else:
         hit_cell = xp.gather(cell, scored.hits)
         hit_weights = None if weights is None else xp.gather(weights, scored.hits)
@@ -255,6 +269,18 @@ def cell_sums(
         sparse,
         dropped is None,
     )
+
+
+def _hits(
+    cell: xp.Tensor, outcomes: xp.Tensor, weights: xp.Tensor | None
+) -> tuple[xp.Tensor, xp.Tensor | None]:
+    """Returns the cells of outcomes, -1 where the outcome is 0, and their weights: an
+    outcome between 0 and 1 is a share of a weight.
+    """
+    if not is_floating(outcomes):
+        return _drop(cell, ~outcomes), weights
+    assert weights is not None
+    return _drop(cell, outcomes == 0), xp.cast(outcomes, weights.dtype) * weights
 
 
 def mass_bins(
@@ -404,12 +430,15 @@ def _adaptive(
 
     cell = groups * slots + xp.cast(index, xp.int32)
     placed = _drop(cell, ~counted)
+    if is_floating(outcomes) and weights is None:
+        weights = xp.ones_like(keys)
+    hit_cell, hit_weights = _hits(placed, outcomes, weights)
     sums = _sums.cell_sums(
         placed,
         xp.maximum(keys, 0),
         weights,
-        _drop(placed, ~outcomes),
-        weights,
+        hit_cell,
+        hit_weights,
         num_groups * slots,
     )
     counts, score_sums, outcome_sums = xp.unstack(
@@ -458,10 +487,15 @@ def _from_numpy(
         )
     if labels.size == 0:
         return None
+    shares = None
+    if examples.shares is not None:
+        shares = to_numpy(examples.shares).astype(np.float64)
+        shares = shares if weights is None else shares[counted]
     arrays = np_examples.Examples(
         *(labels, probabilities, weights, predicted, "probabilities", labels >= 0),
         examples.groups and examples.groups._replace(index=groups),
         examples.places and examples.places._replace(index=places),
+        shares=shares,
     )
     try:
         statistics = np_binning.bin_statistics(arrays, spec)
@@ -519,10 +553,13 @@ def calibration_error(
     return xp.where(has_scores, combined, xp.constant(np.nan, combined.dtype))
 
 
-def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:
-    """Returns the squared error less its bias, of each group, as the NumPy twin does.
-
-    `unit` is the number of examples in a weight of 1.
+def _debiased_squares(
+    statistics: BinStatistics,
+    unit: xp.Tensor | float,
+    squares: xp.Tensor | None = None,
+) -> xp.Tensor:
+    """Returns the squared error less its bias, of each group, as the NumPy twin does,
+    which explains the arguments.
     """
     counts = statistics.counts
     gaps = xp.math.divide_no_nan(
@@ -532,11 +569,15 @@ def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.
     examples = counts * unit
     several = examples > 1.5
     freedom = xp.where(several, examples - 1, xp.ones_like(examples))
-    variances = accuracies * (1 - accuracies) / freedom
+    if squares is None:
+        variances = accuracies * (1 - accuracies) / freedom
+    else:
+        mean_squares = xp.math.divide_no_nan(squares, counts)
+        variances = xp.maximum(mean_squares - gaps * gaps, 0) / freedom
     shares = xp.math.divide_no_nan(counts, xp.reduce_sum(counts, axis=1, keepdims=True))
-    squares = shares * (gaps * gaps - variances)
-    squares = xp.where(several, squares, xp.zeros_like(squares))
-    return xp.reduce_sum(squares, axis=1)
+    terms = shares * (gaps * gaps - variances)
+    terms = xp.where(several, terms, xp.zeros_like(terms))
+    return xp.reduce_sum(terms, axis=1)
 
 
 def unit_of(weights: xp.Tensor | None, dtype: xp.DType) -> xp.Tensor | float:
@@ -549,10 +590,13 @@ def unit_of(weights: xp.Tensor | None, dtype: xp.DType) -> xp.Tensor | float:
 
 
 def debiased_error(
-    statistics: BinStatistics, squared: bool, unit: xp.Tensor | float
+    statistics: BinStatistics,
+    squared: bool,
+    unit: xp.Tensor | float,
+    squares: xp.Tensor | None = None,
 ) -> xp.Tensor:
     """Returns the error less its bias, or its square."""
-    square = xp.reduce_mean(_debiased_squares(statistics, unit))
+    square = xp.reduce_mean(_debiased_squares(statistics, unit, squares))
     return square if squared else xp.sqrt(xp.maximum(square, 0))
 
 

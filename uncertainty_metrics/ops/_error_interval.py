@@ -36,13 +36,19 @@ def sums_of(
         scores = xp.cast(scored.scores, examples.dtype)
         index = _search.search_sorted(statistics.edges[0, 1:-1], scores, "left")
     scores = xp.cast(scored.scores, xp.float64)
-    residuals = xp.cast(scored.outcomes, xp.float64) - scores
+    outcomes = xp.cast(scored.outcomes, xp.float64)
+    residuals = outcomes - scores
+    # The variance of a calibrated model: that of the data where outcomes are between.
+    of_forecasts = scores * (1 - scores)
+    if examples.shares is not None:
+        are_binary = xp.reduce_all((outcomes == 0) | (outcomes == 1))
+        of_forecasts = xp.where(are_binary, of_forecasts, residuals * residuals)
     values = xp.stack(
         [
             xp.ones_like(scores),
             residuals,
             residuals * residuals,
-            scores * (1 - scores),
+            of_forecasts,
         ],
         axis=1,
     )

@@ -67,6 +67,8 @@ class Examples:
         several examples here: which of these labels each example is; or None.
       one_column: whether one column was passed: P(class 1), or its logit, of two
         classes. The static shapes tell; of an unknown last size, the rank does.
+      shares: the distribution of the label of each example, float32 or float64 [N, K],
+        where outcomes are floats in [0, 1], which may all be 0 or 1; else None.
     """
 
     labels: xp.Tensor
@@ -81,6 +83,7 @@ class Examples:
     groups: np_examples.Partition | None = None
     places: np_examples.Partition | None = None
     one_column: bool = False
+    shares: xp.Tensor | None = None
 
     @property
     def num_classes(self) -> int:
@@ -420,12 +423,16 @@ def examples(
     )
 
 
-def examples_of(data: ClassifierData) -> Examples:
-    """Returns the checked examples of the arguments of a public function."""
+def examples_of(data: ClassifierData, grades: bool = False) -> Examples:
+    """Returns the checked examples of the arguments of a public function; `grades` says
+    whether outcomes may be any numbers in [0, 1].
+    """
     if data.has_confidences:
         correct = as_tensor("correct", data.correct)
         confidences = as_tensor("confidences", data.confidences)
         _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+        if grades and is_floating(correct):
+            return _graded(correct, confidences, data)
         return examples(
             correct,
             confidences,
@@ -434,6 +441,9 @@ def examples_of(data: ClassifierData) -> Examples:
             num_groups=data.num_groups,
             per_image=data.per_image,
         )
+    data.check_labels()
+    if data.label_distributions is not None:
+        return _of_distributions(data)
     return examples(
         data.labels,
         data.probabilities,
@@ -447,6 +457,63 @@ def examples_of(data: ClassifierData) -> Examples:
         multilabel=data.multilabel,
         per_image=data.per_image,
     )
+
+
+def _graded(
+    correct: xp.Tensor, confidences: xp.Tensor, data: ClassifierData
+) -> Examples:
+    """Returns the examples of answers with grades in [0, 1]."""
+    right = (correct >= 0) & (correct <= 1)
+    labels = xp.where(right, xp.cast(correct >= 0.5, xp.int32), -1)
+    read = examples(
+        labels,
+        confidences,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+    )
+    grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
+    grades = xp.cast(grades, read.dtype)
+    return _with_shares(read, xp.stack([1 - grades, grades], axis=1))
+
+
+def _of_distributions(data: ClassifierData) -> Examples:
+    """Returns the examples whose labels are distributions over the classes."""
+    shares = as_tensor("label_distributions", data.label_distributions)
+    if len(shares.shape) == 0 or shares.shape[-1] == 1:
+        expected = "of shape [..., K] with K >= 2 classes"
+        received = f"shape {list(shares.shape)}"
+        raise _checks.error("label_distributions", expected, received)
+    if not is_floating(shares):
+        shares = xp.cast(shares, xp.float32)
+    distance = xp.abs(xp.reduce_sum(shares, axis=-1) - 1)
+    right = xp.reduce_all((shares >= 0) & (shares <= 1), axis=-1)
+    right = right & (distance <= np_inputs.ROW_SUM_TOLERANCE)
+    labels = xp.argmax(shares, axis=-1, output_type=xp.int32)
+    read = examples(
+        xp.where(right, labels, -xp.ones_like(labels)),
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        groups=data.groups,
+        num_groups=data.num_groups,
+    )
+    _checks.distributions_fit(shares.shape[-1], read.num_classes)
+    shares = xp.where(right[..., None], shares, xp.zeros_like(shares))
+    shares = xp.cast(xp.reshape(shares, [-1, read.num_classes]), read.dtype)
+    return _with_shares(read, shares)
+
+
+def _with_shares(examples: Examples, shares: xp.Tensor) -> Examples:
+    """Returns the examples with shares [N, K]; a graph may find other sizes, which are
+    wrong: `examples` holds that.
+    """
+    if shares.shape[0] is None:
+        shares = shares[: xp.shape(examples.labels)[0]]
+    _, shares = _sizes.of_one_length(examples.labels, shares)
+    return dataclasses.replace(examples, shares=shares)
 
 
 @once

@@ -66,6 +66,7 @@ def bayesian_expected_calibration_error(
                 confidences=confidences,
             ),
             spec,
+            grades=False,
         )
         statistics, valid = _binning.bin_statistics(examples, spec)
     samples = _posterior_draws.draw(statistics, valid, prior, num_samples, seed)

@@ -26,6 +26,7 @@ def bin_statistics(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -49,8 +50,10 @@ def bin_statistics(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -137,6 +140,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """General calibration error: every choice is an argument. Alias `gce`.
 
@@ -178,8 +182,10 @@ def general_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -228,6 +234,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -252,6 +259,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
     per_image: Literal[False] = False,
@@ -278,6 +286,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor: ...
 
 @overload
@@ -301,6 +310,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -325,6 +335,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
     per_image: Literal[False] = False,

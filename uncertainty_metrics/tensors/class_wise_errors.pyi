@@ -8,7 +8,7 @@ from uncertainty_metrics._results import GroupValues
 
 @overload
 def adaptive_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -21,6 +21,7 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Adaptive calibration error (ACE). Alias `ace`.
 
@@ -45,6 +46,8 @@ def adaptive_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -69,7 +72,7 @@ def adaptive_calibration_error(
 
 @overload
 def adaptive_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -82,13 +85,14 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def static_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -100,6 +104,7 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Static calibration error (SCE). Alias `sce`.
 
@@ -124,6 +129,8 @@ def static_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -148,7 +155,7 @@ def static_calibration_error(
 
 @overload
 def static_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -160,13 +167,14 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def thresholded_adaptive_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -179,6 +187,7 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
@@ -201,6 +210,8 @@ def thresholded_adaptive_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -225,7 +236,7 @@ def thresholded_adaptive_calibration_error(
 
 @overload
 def thresholded_adaptive_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -238,6 +249,7 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

@@ -69,7 +69,7 @@ def averaged_two_bin_calibration_error(data, positive_class):
 @twin(np_cumulative_calibration.spiegelhalter_test, data=ClassifierData)
 def spiegelhalter_test(data, positive_class):
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
-    examples, spec = _binning.examples_and_spec(data, spec)
+    examples, spec = _binning.examples_and_spec(data, spec, grades=False)
     z, p_value, valid = _pooled_errors.spiegelhalter(examples, spec)
     return np_cumulative_calibration.SpiegelhalterTest(z, p_value), valid
 

@@ -49,6 +49,15 @@ def debiased_calibration_error(
     examples, spec = _binning.examples_and_spec(data, spec)
     statistics, valid = _binning.bin_statistics(examples, spec)
     unit = _binning.unit_of(examples.weights, examples.dtype)
+    if examples.shares is not None:
+        shares = examples.shares
+        residuals = shares - xp.cast(examples.probabilities, shares.dtype)
+        of_squares = dataclasses.replace(examples, shares=residuals * residuals)
+        squares = _binning.bin_statistics(of_squares, spec)[0].outcome_sums
+        are_binary = xp.reduce_all((shares == 0) | (shares == 1))
+        of_binary = _binning.debiased_error(statistics, squared, unit)
+        of_grades = _binning.debiased_error(statistics, squared, unit, squares)
+        return xp.where(are_binary, of_binary, of_grades), valid
     return _binning.debiased_error(statistics, squared, unit), valid
 
 

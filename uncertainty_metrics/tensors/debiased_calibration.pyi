@@ -37,6 +37,8 @@ def calibration_error_interval(
     with m_b clipped at 0, and mean and Var_b over bins weighted by n_b / n. T below 0
     counts as 0.
 
+    For outcomes between 0 and 1, U^2 takes the place of p (1 - p) in v_b below.
+
     The upper end is the root of the theta >= T with (theta - T)^2 = z^2 V(theta, r).
     Here r_b^2 is s_b^2 after adding z^2 examples with the variance of the forecasts,
     v_b = mean(p (1 - p)), and n_b / n of an example whose outcome contradicts the
@@ -91,7 +93,7 @@ def calibration_error_interval(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
@@ -154,6 +156,9 @@ def debiased_calibration_error(
       squared = sum_b w_b [(acc_b - conf_b)^2 - acc_b (1 - acc_b) / (n_b - 1)]
       w_b = n_b / sum(n)
 
+    Outcomes between 0 and 1 have, instead of acc_b (1 - acc_b), the variance (divisor
+    n_b) of outcome less score in the bin.
+
     A bin of one example has no estimate of its variance, and counts 0. Over the groups
     of `class_conditional=True` the squared errors are averaged; a class without scores
     counts 0. The error is the root of the squared error, or 0 if that is negative.
@@ -200,7 +205,7 @@ def debiased_calibration_error(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
       squared: whether to return the squared error, which may be negative.
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.

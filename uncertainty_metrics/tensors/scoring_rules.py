@@ -34,20 +34,25 @@ def brier_score(data, aggregate, zero_based):
     _checks.boolean("zero_based", zero_based)
     _checks.boolean("multilabel", data.multilabel)
     examples = _inputs.examples_of(data)
-    scores, right = _classifier_scores.brier_scores(examples, zero_based)
+    scores, right = _classifier_scores.brier_scores(
+        examples, zero_based, examples.shares
+    )
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
 def _scored(
     data: ClassifierData,
     aggregate: bool,
-    scores_of: Callable[[_inputs.Examples], tuple[xp.Tensor, xp.Tensor]],
+    scores_of: Callable[
+        [_inputs.Examples, xp.Tensor | None], tuple[xp.Tensor, xp.Tensor]
+    ],
 ) -> Any:
     """Returns the scores of the examples, or their mean, and whether to trust them."""
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("multilabel", data.multilabel)
     examples = _inputs.examples_of(data)
-    return _classifier_scores.reduced(examples, *scores_of(examples), aggregate)
+    scores, right = scores_of(examples, examples.shares)
+    return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
 @twin(np_scoring_rules.negative_log_likelihood, data=ClassifierData)

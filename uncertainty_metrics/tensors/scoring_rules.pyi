@@ -111,7 +111,7 @@ def brier_decomposition_exact(
 
 @overload
 def brier_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -120,6 +120,7 @@ def brier_score(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Brier score: the squared distance of the forecast from the outcome.
 
@@ -137,6 +138,8 @@ def brier_score(
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -167,7 +170,7 @@ def brier_score(
 
 @overload
 def brier_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -176,12 +179,13 @@ def brier_score(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
 @overload
 def brier_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -190,6 +194,7 @@ def brier_score(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
     per_image: Literal[False] = False,
@@ -197,7 +202,7 @@ def brier_score(
 
 @overload
 def negative_log_likelihood(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -205,6 +210,7 @@ def negative_log_likelihood(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
@@ -219,6 +225,8 @@ def negative_log_likelihood(
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -247,7 +255,7 @@ def negative_log_likelihood(
 
 @overload
 def negative_log_likelihood(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -255,12 +263,13 @@ def negative_log_likelihood(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
 @overload
 def negative_log_likelihood(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
@@ -268,6 +277,7 @@ def negative_log_likelihood(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
     per_image: Literal[False] = False,
@@ -275,13 +285,14 @@ def negative_log_likelihood(
 
 @overload
 def ranked_probability_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
 
@@ -302,6 +313,8 @@ def ranked_probability_score(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -328,13 +341,14 @@ def ranked_probability_score(
 
 @overload
 def ranked_probability_score(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

@@ -168,7 +168,7 @@ def reliability_diagram(
         all of them.
       class_names: Only for `class_conditional`: the names of all K classes, for the
         titles.
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       title: title of the diagram, or of the figure made for the grid of panels.
       ax: matplotlib Axes to draw in; with `class_conditional`, an array with Axes for

@@ -273,7 +273,7 @@ def reliability_curve(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
@@ -336,6 +336,11 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
     bars = band = None
     if error_bars is not None:
         sizes = np.where(curve.sizes > 0, curve.sizes, 1.0)
+        if examples.shares is not None:
+            of_squares = dataclasses.replace(examples, shares=examples.shares**2)
+            squares = _binning.bin_statistics(of_squares, spec).accuracies
+            variances = np.maximum(squares - statistics.accuracies**2, 0.0)
+            sizes = _wilson.size_of_grades(statistics.accuracies, variances, sizes)
         ends = _wilson.interval(curve.accuracies, sizes, error_bars)
         bars = BinIntervals(error_bars, *ends)
     if consistency_band is not None:

@@ -122,7 +122,11 @@ def examples_of(model: Rows) -> Any:
             confidences=model.confidences,
             sample_weight=model.sample_weight,
         )
-        return _examples.examples_of(data)
+        return _examples.examples_of(
+            data,
+            grades="the report counts them; `ece`, `calibration_test` and others of "
+            "`uncertainty_metrics.numpy` take numbers in [0, 1]",
+        )
     return _examples.examples(**{**model.arguments, model.kind: averaged(model)})
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _archive, _examples, _inputs, _saved
 
 if TYPE_CHECKING:
@@ -168,12 +169,13 @@ class Calibrator(abc.ABC):
 
     def fit(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         logits: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
+        label_distributions: ArrayLike | None = None,
     ) -> Self:
         """Fits the map to held-out examples; a fit that fails changes nothing.
 
@@ -185,6 +187,8 @@ class Calibrator(abc.ABC):
             1) of two classes, shape [...] or [..., 1].
           sample_weight: weight of each example, >= 0, broadcastable to the labels.
           ignore_index: a label whose examples are left out.
+          label_distributions: instead of labels, the share of each class among votes,
+            [..., K] (conventions.md#label-distributions).
 
         Returns:
           The object itself.
@@ -201,6 +205,7 @@ class Calibrator(abc.ABC):
             probabilities,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
         )
         self._arrays = self._fitted_arrays(examples)
         self._layout = layout
@@ -243,21 +248,25 @@ class Calibrator(abc.ABC):
 
     def _read(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,
     ) -> tuple[Layout, _examples.Examples]:
         """Returns the layout of the predictions, and checked examples."""
-        examples = _examples.examples(labels, probabilities, logits, **options)
+        data = ClassifierData(
+            labels=labels, logits=logits, probabilities=probabilities, **options
+        )
+        examples = _examples.examples_of(data)
         if examples.name == "probabilities":
             p = _inputs.check_probabilities(
                 examples.predictions, examples.name, examples.place
             )
             check_some(examples.name, p)
         predictions = logits if examples.name == "logits" else probabilities
-        layout = Layout.of(examples.name, shape_of(labels), shape_of(predictions))
-        return layout, examples
+        shape = examples.counted.shape
+        layout = Layout.of(examples.name, shape, shape_of(predictions))
+        return layout, examples.with_one_label_each()
 
     def _arranged(
         self, name: str, array: np.ndarray
@@ -364,6 +373,17 @@ class Calibrator(abc.ABC):
             calibrator._check(calibrator._layout, arrays)
         calibrator._arrays = {name: arrays[name] for name in expected_names}
         return calibrator
+
+
+def check_no_distributions(calibrator: Calibrator, distributions: Any) -> None:
+    """Raises ValueError for a calibrator whose examples must have one label each."""
+    if distributions is not None:
+        raise _checks.error(
+            "label_distributions",
+            f"None for {type(calibrator).__name__}: pass the most frequent class as "
+            "`labels`",
+            "distributions",
+        )
 
 
 def check_two(labels: np.ndarray) -> None:

@@ -226,11 +226,12 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
 
     def _read(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,
     ) -> tuple[_calibrator.Layout, _examples.Examples]:
+        _calibrator.check_no_distributions(self, options["label_distributions"])
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
         predictions = logits if name == "logits" else probabilities
         array = _inputs.as_array(name, predictions)

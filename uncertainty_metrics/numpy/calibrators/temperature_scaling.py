@@ -204,12 +204,13 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
 
     def fit(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         logits: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
+        label_distributions: ArrayLike | None = None,
     ) -> Self:
         """Fits the temperature to held-out examples; a fit that fails changes nothing.
 
@@ -222,6 +223,8 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
             1) of two classes, shape [...] or [..., 1]. 0 is an impossible class.
           sample_weight: weight of each example, >= 0, broadcastable to the labels.
           ignore_index: a label whose examples are left out.
+          label_distributions: instead of labels, the share of each class among votes,
+            [..., K] (conventions.md#label-distributions).
 
         Returns:
           The object itself.
@@ -234,17 +237,30 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
             has -inf.
         """
         options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
-        temperature = self._optimum(labels, logits, probabilities, **options)
+        if label_distributions is None:
+            temperature = self._optimum(labels, logits, probabilities, **options)
+            shape = _calibrator.shape_of(labels)
+        else:
+            data = ClassifierData(
+                labels=labels,
+                logits=logits,
+                probabilities=probabilities,
+                label_distributions=label_distributions,
+                **options,
+            )
+            examples = _examples.examples_of(data)
+            temperature = _optimal_temperature(examples.with_one_label_each())
+            shape = examples.counted.shape
         self._set(temperature)
         name = "probabilities" if logits is None else "logits"
         predictions = probabilities if logits is None else logits
-        shapes = (_calibrator.shape_of(value) for value in (labels, predictions))
+        shapes = shape, _calibrator.shape_of(predictions)
         self._layout = _calibrator.Layout.of(name, *shapes)
         return self
 
     def _optimum(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None,
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,

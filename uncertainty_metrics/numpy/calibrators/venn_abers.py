@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,6 +92,17 @@ class VennAbersCalibration(_calibrator.Calibrator):
             shape = shape[:-1]
         lower, upper = self._ends(predictions.name, predictions.rows)
         return lower.reshape(shape), upper.reshape(shape)
+
+    def _read(
+        self,
+        labels: ArrayLike | None,
+        logits: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        **options: Any,
+    ) -> tuple[_calibrator.Layout, _examples.Examples]:
+        # The promise is one of single labels.
+        _calibrator.check_no_distributions(self, options["label_distributions"])
+        return super()._read(labels, logits, probabilities, **options)
 
     def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         if examples.num_classes != 2:

@@ -131,7 +131,7 @@ def reduced(
 
 @overload
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -140,12 +140,13 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -154,6 +155,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -175,7 +177,7 @@ def brier_score(
 
 
 def brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -184,6 +186,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -204,6 +207,8 @@ def brier_score(
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -233,6 +238,12 @@ def brier_score(
 
     def scores_of(examples: _examples.Examples) -> np.ndarray:
         def score(p: np.ndarray, block: slice) -> np.ndarray:
+            if examples.shares is not None:
+                shares = examples.shares[block]
+                if zero_based:
+                    p -= shares
+                    return _row_math.dot(p, p) + (1 - _row_math.dot(shares, shares))
+                return _row_math.dot(p, p) - 2 * _row_math.dot(p, shares)
             labels = examples.labels[block]
             if zero_based:  # Adding 1 at the end would lose digits.
                 p.reshape(-1)[_places(labels, p.shape[1])] -= 1
@@ -249,6 +260,7 @@ def brier_score(
             sample_weight=sample_weight,
             ignore_index=ignore_index,
             multilabel=multilabel,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
             per_image=per_image,
@@ -260,7 +272,7 @@ def brier_score(
 
 @overload
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -268,12 +280,13 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -281,6 +294,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -301,7 +315,7 @@ def negative_log_likelihood(
 
 
 def negative_log_likelihood(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
@@ -309,6 +323,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -326,6 +341,8 @@ def negative_log_likelihood(
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -357,6 +374,7 @@ def negative_log_likelihood(
             sample_weight=sample_weight,
             ignore_index=ignore_index,
             multilabel=multilabel,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
             per_image=per_image,
@@ -366,8 +384,31 @@ def negative_log_likelihood(
     )
 
 
+def _cross_entropies(examples: _examples.Examples, shares: np.ndarray) -> np.ndarray:
+    """Returns -sum_k s_k log p_k of each example, [N]; a class without a share counts
+    0, whatever its probability.
+    """
+    out = np.empty(len(shares))
+
+    def score(rows: slice) -> np.ndarray:
+        if examples.name == "logits":
+            z = _row_math.below_maximum(examples.predictions[rows])
+            surprises = np.log(np.exp(z).sum(axis=1))[:, None] - z
+        else:
+            with np.errstate(divide="ignore"):
+                surprises = -np.log(examples.predictions[rows].astype(np.float64))
+        of_rows = shares[rows]
+        # A product of 0 and infinity would be NaN.
+        surprises = np.where(of_rows > 0, surprises, 0.0)
+        return 0.0 + _row_math.dot(of_rows, surprises)  # No -0.0.
+
+    return _threads.fill_rows(out, score, examples.num_classes)
+
+
 def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
-    """Returns -log p_y of each example, [N]."""
+    """Returns -log p_y of each example, [N], or its mean over the labels' shares."""
+    if examples.shares is not None:
+        return _cross_entropies(examples.checked(), examples.shares)
     if examples.name != "logits":
         p = at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
@@ -392,38 +433,41 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
 
 @overload
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float | np.ndarray: ...
 
 
 @overload
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def ranked_probability_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | np.ndarray | GroupValues:
@@ -446,6 +490,8 @@ def ranked_probability_score(
         each.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -475,6 +521,7 @@ def ranked_probability_score(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
             groups=groups,
             num_groups=num_groups,
         ),
@@ -489,6 +536,10 @@ def ranked_probability_score(
             above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
         else:
             above = 1 - below
+        if examples.shares is not None:
+            shares = np.cumsum(examples.shares[block], axis=1)
+            squares = shares * above**2 + (1 - shares) * below**2
+            return squares.sum(axis=1)
         reached = labels[:, None] <= np.arange(p.shape[1])
         errors = np.where(reached, above, below)
         return _row_math.dot(errors, errors)

@@ -294,6 +294,8 @@ def placed_examples(
                 f"fractions as `{outcomes_name}`, zeros and ones as `{scores_name}`",
             )
         expected = "0 or 1" + _inputs.label_hint(outcomes, 2)
+        if outcomes_name == "correct" and fractional and expected == "0 or 1":
+            expected += "; of grades functions with `losses` take 1 - grade as losses"
         received = _inputs.first(bad, outcomes, place)
         raise _checks.error(outcomes_name, expected, received)
     return _finite(scores_name, scores, place), positive, weights, place

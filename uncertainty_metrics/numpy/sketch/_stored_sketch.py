@@ -188,7 +188,12 @@ class SketchState:
             correct=correct,
             confidences=confidences,
         )
-        examples, spec = _binning.read(data, self._given, allow_none=True)
+        examples, spec = _binning.read(
+            data,
+            self._given,
+            allow_none=True,
+            grades="a sketch counts them; `bin_statistics` takes numbers in [0, 1]",
+        )
         if clusters is not None:
             shape, counted = examples.counted.shape, examples.counted
             codes = _clusters.codes_of_batch(clusters, shape, counted)

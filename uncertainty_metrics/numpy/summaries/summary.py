@@ -193,7 +193,10 @@ class Summary:
             correct=correct,
             confidences=confidences,
         )
-        examples = _examples.examples_of(data)
+        examples = _examples.examples_of(
+            data,
+            grades="a summary counts them; `bin_statistics` takes numbers in [0, 1]",
+        )
         if clusters is not None:
             shape, counted = examples.counted.shape, examples.counted
             codes = _clusters.codes_of_batch(clusters, shape, counted)

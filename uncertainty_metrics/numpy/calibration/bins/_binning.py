@@ -4,7 +4,7 @@ The plain path comes first. The faster paths are at the end, and in `_bins_at_on
 each is behind one condition:
 
   `_product_is_near`      the even bin of a score by a product instead of a search
-  `weights is None`       scores sorted together with their outcomes, as integers
+  `_fit_in_one_integer`   scores sorted together with their outcomes, as integers
   `_rest_is_first_bin`    even bins of classes by the few scores above the first bin
   `_groups_are_small`     adaptive bins of all groups by one sort
   `_classes_have_all`     adaptive bins of classes in threads
@@ -38,14 +38,18 @@ ROUND_UP = 1 + 2.0**-20
 
 
 def read(
-    data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
+    data: ClassifierData,
+    spec: CalibrationSpec,
+    allow_none: bool = False,
+    grades: str = "",
 ) -> tuple[_examples.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them.
 
-    `allow_none` accepts a batch of which no example counts.
+    `allow_none` accepts a batch of which no example counts; `grades` is that of
+    `examples_of`.
     """
     spec = spec.for_data(data)
-    examples = _examples.examples_of(data, allow_none)
+    examples = _examples.examples_of(data, allow_none, grades)
     form = examples.one_column, examples.predicted is not None
     spec.warn_of_decisions(*form)
     return examples, spec.settled(*form)
@@ -153,7 +157,7 @@ def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
 def _even(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
     bins = spec.num_bins
     num_groups = _scores.num_groups(examples, spec)
-    if spec.has_one_score:
+    if spec.has_one_score or examples.shares is not None:
         sums = _even_sums(examples, spec, num_groups)
     else:
         sums = _even_by_class(examples, spec)
@@ -166,11 +170,16 @@ def _even(examples: _examples.Examples, spec: CalibrationSpec) -> BinStatistics:
 def _even_sums(
     examples: _examples.Examples, spec: CalibrationSpec, num_groups: int
 ) -> np.ndarray:
-    """Returns the sums of weight, score and outcome of the N scores, [3, groups, bins],
-    for one score of each example.
-    """
+    """Returns sums of weight, score and outcome over all scores, [3, groups, bins]."""
     bins, weights = spec.num_bins, examples.weights
-    scores, outcomes, groups = _scores.scored(examples, spec)
+    rows: Any
+    if spec.has_one_score:
+        scores, outcomes, groups = _scores.scored(examples, spec)
+    else:
+        rows = _scores.scored_rows(examples, spec)
+        if weights is not None:
+            weights = np.repeat(weights, rows[0].shape[1])
+        scores, outcomes, groups = (values.reshape(-1) for values in rows)
     cell = even_index(scores, bins)
     if groups is not None:
         cell += groups * bins
@@ -346,10 +355,11 @@ def sorted_scores(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and weights sorted by score."""
-    if weights is None:
+    if _fit_in_one_integer(outcomes, weights):
         return *_sorted_as_integers(scores, outcomes), None
     order = np.argsort(scores, kind="stable")
-    return scores[order], outcomes[order], weights[order]
+    weights = None if weights is None else weights[order]
+    return scores[order], outcomes[order], weights
 
 
 def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
@@ -375,10 +385,16 @@ def _combined(errors: np.ndarray, norm: Norm) -> Any:
     return np.max(errors, axis=-1) if norm == "max" else np.mean(errors, axis=-1)
 
 
-def debiased_square(statistics: BinStatistics, unit: float) -> float:
+def debiased_square(
+    statistics: BinStatistics, unit: float, squares: np.ndarray | None = None
+) -> float:
     """Returns the squared l2 error minus its bias, averaged over groups.
 
-    `unit` is the number of examples in a weight of 1.
+    Args:
+      statistics: the statistics of the bins.
+      unit: the number of examples in a weight of 1.
+      squares: sums of (outcome - score)^2, [groups, bins], for outcomes between 0 and
+        1; None if outcomes are 0 and 1, whose variance their mean tells.
     """
     counts = statistics.counts
     divisors = np.where(counts > 0, counts, 1.0)
@@ -388,14 +404,23 @@ def debiased_square(statistics: BinStatistics, unit: float) -> float:
     # A variance needs two examples. The limit is halfway between one and two, so that
     # rounding of weights makes no difference.
     several = sizes > 1.5
-    variances = accuracies * (1 - accuracies) / np.where(several, sizes - 1, 1.0)
+    if squares is None:
+        variances = accuracies * (1 - accuracies)
+    else:
+        variances = np.maximum(squares / divisors - gaps**2, 0.0)
+    variances = variances / np.where(several, sizes - 1, 1.0)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1.0)
-    squares = np.where(several, shares * (gaps**2 - variances), 0.0)
-    return float(np.mean(squares.sum(axis=1)))
+    terms = np.where(several, shares * (gaps**2 - variances), 0.0)
+    return float(np.mean(terms.sum(axis=1)))
 
 
 # The faster paths.
+
+
+def _fit_in_one_integer(outcomes: np.ndarray, weights: np.ndarray | None) -> bool:
+    """Says if a score and its outcome fit in an integer: there is one bit to spare."""
+    return weights is None and outcomes.dtype == bool
 
 
 def _product_is_near(scores: np.ndarray, num_bins: int) -> bool:
@@ -433,6 +458,8 @@ def _groups_are_small(examples: _examples.Examples, spec: CalibrationSpec) -> bo
     """Says if a call for each group would take longer than its sums."""
     if examples.weights is not None or spec.datapoints_per_bin is not None:
         return False  # Groups may have different masses or numbers of bins.
+    if examples.shares is not None:
+        return False
     num_groups = _scores.num_groups(examples, spec)
     # Each group has a part of the scores, or a score of every example.
     has_parts = spec.has_one_score or spec.threshold > 0
@@ -449,13 +476,13 @@ def _adaptive_by_class(
     examples: _examples.Examples, spec: CalibrationSpec
 ) -> list[np.ndarray]:
     """Returns the `_adaptive_sums` of the N scores of each class."""
-    labels, weights = examples.labels, examples.weights
+    weights = examples.weights
     probabilities = _scores.checked(examples, spec)
     n, classes = probabilities.shape
 
     def of_tile(tile: slice) -> list[np.ndarray]:
         return [
-            _adaptive_sums(scores, labels == k, weights, spec)
+            _adaptive_sums(scores, examples.came(k), weights, spec)
             for k, scores in enumerate(
                 _scores.scores_of_classes(probabilities, tile), tile.start
             )

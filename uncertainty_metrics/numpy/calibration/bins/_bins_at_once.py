@@ -22,9 +22,7 @@ def adaptive_sums(examples: _examples.Examples, spec: CalibrationSpec) -> np.nda
             scores[rows], outcomes[rows], groups[rows], num_groups
         )
     elif threshold > 0:
-        scores, outcomes, _, columns = _scores.scores_above(
-            _scores.checked(examples, spec), examples.labels, threshold
-        )
+        scores, outcomes, _, columns = _scores.scores_above(examples, spec)
         sorted_rows = _sorted_by_group(scores, outcomes, columns, num_groups)
     else:
         sorted_rows = _sorted_columns(_scores.checked(examples, spec), examples.labels)

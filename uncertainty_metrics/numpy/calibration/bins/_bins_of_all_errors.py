@@ -25,7 +25,8 @@ def each_statistics(
     for spec in specs:
         scores_classes = not (spec.max_prob or spec.positive_class)
         sorts_classes = scores_classes and spec.binning_scheme == "adaptive"
-        if not (sorts_classes and has_many and examples.weights is None):
+        are_labels = examples.weights is None and examples.shares is None
+        if not (sorts_classes and has_many and are_labels):
             all_statistics.append(_binning.bin_statistics(examples, spec))
             continue
         if not by_class:

@@ -1,7 +1,9 @@
 """The interval of the l2 calibration error, from four sums over each bin.
 
 For scores p and outcomes y, with U = y - p, these are the number n of examples and the
-sums of U, U^2 and p (1 - p). NumPy and tensors use the same formulas.
+sums of U, U^2 and p (1 - p). NumPy and tensors use the same formulas. The last is the
+variance of U of a calibrated model if outcomes are 0 and 1. Of outcomes between, only
+the data tell it: there U^2 takes its place.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ def of_scores(
     edges = _binning.even_edges(spec.num_bins, scores.dtype)[1:-1]
     if scores.dtype.itemsize < 4:
         scores, edges = scores.astype(np.float32), edges.astype(np.float32)
+    is_binary = outcomes.dtype.kind != "f"
     scores, outcomes, weights = _binning.sorted_scores(scores, outcomes, weights)
     if spec.binning_scheme == "even":
         inner = np.searchsorted(scores, edges, "right")
@@ -61,7 +64,9 @@ def of_scores(
     first, largest = starts[:-1][filled], scores[starts[1:][filled] - 1]
     scores = scores.astype(np.float64)
     residuals = outcomes - scores
-    values = [np.ones_like(scores), residuals, residuals**2, scores * (1 - scores)]
+    squares = residuals**2
+    of_forecasts = scores * (1 - scores) if is_binary else squares
+    values = [np.ones_like(scores), residuals, squares, of_forecasts]
     if weights is not None:
         values = [weights * value for value in values]
     return np.stack([np.add.reduceat(value, first) for value in values]), largest

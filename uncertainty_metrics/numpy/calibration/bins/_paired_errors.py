@@ -25,8 +25,9 @@ class Binned(NamedTuple):
       bins: the bin of each example, integers [N] in [0, num_bins).
       num_bins: number of bins.
       residuals: outcome less score, float64 [N].
-      outcomes: whether the outcome came, boolean [N].
-      forecast_variances: p (1 - p) of the scores p, float64 [N].
+      outcomes: whether the outcome came, boolean [N]; or numbers in [0, 1].
+      forecast_variances: variances of the residuals of a calibrated model, float64 [N]:
+        p (1 - p) of the scores p, or squared residuals of outcomes between 0 and 1.
     """
 
     bins: np.ndarray

@@ -43,14 +43,18 @@ def scored(
     if spec.scores_class_1:
         places = examples.places if spec.class_conditional else None
         scores = checked(examples, spec)[:, 1]
-        return scores, labels == 1, _joint_groups(examples, places and places.index)
+        return (
+            scores,
+            examples.came(1),
+            _joint_groups(examples, places and places.index),
+        )
     if examples.predicted is None:
         predicted, scores = examples.decided
     else:
         predicted = examples.predicted
         scores = checked(examples, spec)[np.arange(len(labels)), predicted]
     groups = _joint_groups(examples, predicted if spec.class_conditional else None)
-    return scores, predicted == labels, groups
+    return scores, examples.came(predicted), groups
 
 
 def _joint_groups(
@@ -79,15 +83,18 @@ def scored_rows(
         return scores[:, None], outcomes[:, None], groups[:, None]
     scores = checked(examples, spec)
     classes = np.arange(scores.shape[1])
-    outcomes = classes == examples.labels[:, None]
+    outcomes = examples.shares
+    if outcomes is None:
+        outcomes = classes == examples.labels[:, None]
     groups = classes if spec.class_conditional else np.zeros_like(classes)
     return scores, outcomes, np.broadcast_to(groups, scores.shape)
 
 
 def scores_above(
-    probabilities: np.ndarray, labels: np.ndarray, threshold: float
+    examples: _examples.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns score, outcome, row and class of the few scores above the threshold."""
+    probabilities, threshold = checked(examples, spec), spec.threshold
     n, classes = probabilities.shape
 
     def places_of(block: slice) -> np.ndarray:
@@ -97,7 +104,11 @@ def scores_above(
     step = max(1, BLOCK // classes)
     places = np.concatenate(_threads.map_blocks(places_of, n, classes, step))
     rows, columns = np.divmod(places, classes)
-    return probabilities.reshape(-1)[places], labels[rows] == columns, rows, columns
+    if examples.shares is None:
+        outcomes = examples.labels[rows] == columns
+    else:
+        outcomes = examples.shares[rows, columns]
+    return probabilities.reshape(-1)[places], outcomes, rows, columns
 
 
 def scores_of_classes(probabilities: np.ndarray, classes: slice) -> np.ndarray:
@@ -130,14 +141,14 @@ def scores_of_groups(
     probabilities = checked(examples, spec)
     n, classes = probabilities.shape
     if not spec.class_conditional:
-        outcomes = np.zeros(probabilities.shape, bool)
-        outcomes[np.arange(n), labels] = True
+        outcomes: Any = examples.shares
+        if outcomes is None:
+            outcomes = np.zeros(probabilities.shape, bool)
+            outcomes[np.arange(n), labels] = True
         repeated = None if weights is None else np.repeat(weights, classes)
         yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
     elif spec.threshold > 0:
-        scores, outcomes, rows, columns = scores_above(
-            probabilities, labels, spec.threshold
-        )
+        scores, outcomes, rows, columns = scores_above(examples, spec)
         order = np.argsort(columns, kind="stable")
         scores, outcomes, rows = scores[order], outcomes[order], rows[order]
         ends = np.searchsorted(columns[order], np.arange(classes + 1))
@@ -147,4 +158,4 @@ def scores_of_groups(
         for tile in _threads.blocks(slice(0, classes), CLASS_TILE):
             tile_scores = scores_of_classes(probabilities, tile)
             for k, scores in enumerate(tile_scores, tile.start):  # Each has own bins.
-                yield scores, labels == k, weights
+                yield scores, examples.came(k), weights

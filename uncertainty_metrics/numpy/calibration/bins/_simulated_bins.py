@@ -23,7 +23,7 @@ class Entries:
 
     Attributes:
       scores: float64 [N, C].
-      outcomes: boolean [N, C].
+      outcomes: boolean [N, C], or floats in [0, 1].
       cells: int64 [N, C], `group * bins + bin`; `num_cells` for a score at or below the
         threshold.
       num_cells: number of groups times number of bins.
@@ -139,6 +139,23 @@ def _label_sums(
     return sums.reshape(num_resamples, num_cells)[:, :-1]
 
 
+def _flipped_sums(
+    scored: Entries,
+    weights: np.ndarray | None,
+    num_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[np.ndarray]:
+    """Yields outcome sums [cells] with random signs of (outcome - score)."""
+    cells, scores = scored.cells.reshape(-1), scored.scores
+    residuals = scored.outcomes - scores
+    if weights is not None:
+        scores, residuals = weights[:, None] * scores, weights[:, None] * residuals
+    for _ in range(num_resamples):  # All signs at once would be a large matrix.
+        signs = 2.0 * rng.integers(0, 2, (len(scores), 1)) - 1
+        drawn = (scores + signs * residuals).reshape(-1)
+        yield np.bincount(cells, drawn, scored.num_cells + 1)[:-1]
+
+
 def calibrated_sums(
     examples: _examples.Examples,
     spec: CalibrationSpec,
@@ -148,10 +165,16 @@ def calibrated_sums(
 ) -> Iterator[np.ndarray]:
     """Yields outcome sums [groups, bins] of labels that are drawn from the forecasts.
 
-    The scores, and with them the bins, do not change.
+    The scores, and with them the bins, do not change. The forecasts do not tell the
+    distribution of outcomes between 0 and 1: there the signs of (outcome - score) are
+    drawn, for each example.
     """
     scored = entries(examples, spec, statistics)
     shape = statistics.counts.shape
+    if examples.shares is not None:
+        for sums in _flipped_sums(scored, examples.weights, num_resamples, rng):
+            yield sums.reshape(shape)
+        return
     # Blocks of resamples bound the memory if there are many cells.
     block = max(1, _BLOCK // (scored.num_cells + 1))
     for start in range(0, num_resamples, block):
@@ -191,7 +214,7 @@ def consistency_band(
     """Returns central intervals of the accuracies of a calibrated model.
 
     Consistency resampling (Broecker and Smith, 2007): the scores do not change, and
-    labels are drawn from the forecasts.
+    labels are drawn from the forecasts, or signs of outcomes between 0 and 1.
 
     Returns:
       Lower and upper ends, float64 [groups, bins]; NaN in empty bins.
@@ -199,7 +222,8 @@ def consistency_band(
     rng = _inputs.generator(seed)
     statistics = _binning.bin_statistics(examples, spec)
     sums = calibrated_sums(examples, spec, statistics, num_resamples, rng)
-    return interval(_accuracies(np.stack(list(sums)), statistics.counts), level)
+    drawn = np.clip(_accuracies(np.stack(list(sums)), statistics.counts), 0.0, 1.0)
+    return interval(drawn, level)
 
 
 def effective_sizes(

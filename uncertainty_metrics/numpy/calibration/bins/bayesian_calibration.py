@@ -241,6 +241,8 @@ def bayesian_expected_calibration_error(
                 confidences=confidences,
             ),
             spec,
+            grades="the posterior is one of counts; `calibration_error_interval` takes "
+            "numbers in [0, 1]",
         )
         statistics = _binning.bin_statistics(examples, spec)
     return posterior(statistics, prior, num_samples, rng)

@@ -109,6 +109,7 @@ def bin_statistics(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -132,8 +133,10 @@ def bin_statistics(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -170,6 +173,7 @@ def bin_statistics(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         spec,
     )
@@ -197,6 +201,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -221,6 +226,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -272,6 +278,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -296,6 +303,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -346,6 +354,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -390,8 +399,10 @@ def general_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -432,6 +443,7 @@ def general_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         dataclasses.replace(
             _BASE,

@@ -28,7 +28,7 @@ __all__ = [
 
 @overload
 def static_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -40,12 +40,13 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def static_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -57,13 +58,14 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def static_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -75,6 +77,7 @@ def static_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -101,6 +104,8 @@ def static_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -132,6 +137,7 @@ def static_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            label_distributions=label_distributions,
         ),
         preset("static_calibration_error", num_bins, threshold, positive_class),
     )
@@ -139,7 +145,7 @@ def static_calibration_error(
 
 @overload
 def adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -152,12 +158,13 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -170,13 +177,14 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -189,6 +197,7 @@ def adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -215,6 +224,8 @@ def adaptive_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -246,6 +257,7 @@ def adaptive_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            label_distributions=label_distributions,
         ),
         preset(
             "adaptive_calibration_error",
@@ -259,7 +271,7 @@ def adaptive_calibration_error(
 
 @overload
 def thresholded_adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -272,12 +284,13 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def thresholded_adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -290,13 +303,14 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def thresholded_adaptive_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -309,6 +323,7 @@ def thresholded_adaptive_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -333,6 +348,8 @@ def thresholded_adaptive_calibration_error(
       positive_class: of two classes, whether to score P(class 1) alone; None means
         False.
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -364,6 +381,7 @@ def thresholded_adaptive_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            label_distributions=label_distributions,
         ),
         preset(
             "thresholded_adaptive_calibration_error",

@@ -41,6 +41,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -60,6 +61,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -100,6 +102,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
     per_image: bool = False,
@@ -138,8 +141,10 @@ def expected_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -178,6 +183,7 @@ def expected_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset("expected_calibration_error", num_bins, threshold, positive_class),
     )
@@ -199,6 +205,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -218,6 +225,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -238,6 +246,7 @@ def maximum_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -263,8 +272,10 @@ def maximum_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -299,6 +310,7 @@ def maximum_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset("maximum_calibration_error", num_bins, threshold, positive_class),
     )
@@ -321,6 +333,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -341,6 +354,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int | None = None,
 ) -> GroupValues: ...
@@ -362,6 +376,7 @@ def root_mean_squared_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -389,8 +404,10 @@ def root_mean_squared_calibration_error(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
       multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
@@ -424,6 +441,7 @@ def root_mean_squared_calibration_error(
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         preset(
             "root_mean_squared_calibration_error",

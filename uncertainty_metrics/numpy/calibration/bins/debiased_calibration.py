@@ -63,6 +63,9 @@ def debiased_calibration_error(
       squared = sum_b w_b [(acc_b - conf_b)^2 - acc_b (1 - acc_b) / (n_b - 1)]
       w_b = n_b / sum(n)
 
+    Outcomes between 0 and 1 have, instead of acc_b (1 - acc_b), the variance (divisor
+    n_b) of outcome less score in the bin.
+
     A bin of one example has no estimate of its variance, and counts 0. Over the groups
     of `class_conditional=True` the squared errors are averaged; a class without scores
     counts 0. The error is the root of the squared error, or 0 if that is negative.
@@ -109,7 +112,7 @@ def debiased_calibration_error(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
       squared: whether to return the squared error, which may be negative.
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
@@ -163,7 +166,14 @@ def debiased_calibration_error(
     examples = examples.without_copies()
     statistics = _binning.bin_statistics(examples, spec)
     if examples.clusters is None:
-        square = _binning.debiased_square(statistics, _unit(examples.weights))
+        squares = None
+        if examples.shares is not None:
+            # The same bins, with squared residuals in place of the outcomes.
+            residuals = examples.shares - examples.probabilities
+            of_squares = dataclasses.replace(examples, shares=residuals**2)
+            squares = _binning.bin_statistics(of_squares, spec).outcome_sums
+        unit = _unit(examples.weights)
+        square = _binning.debiased_square(statistics, unit, squares)
     else:
         square = _clustered_error.debiased_square(
             examples, examples.clusters, spec, statistics
@@ -201,6 +211,8 @@ def calibration_error_interval(
 
     with m_b clipped at 0, and mean and Var_b over bins weighted by n_b / n. T below 0
     counts as 0.
+
+    For outcomes between 0 and 1, U^2 takes the place of p (1 - p) in v_b below.
 
     The upper end is the root of the theta >= T with (theta - T)^2 = z^2 V(theta, r).
     Here r_b^2 is s_b^2 after adding z^2 examples with the variance of the forecasts,
@@ -256,7 +268,7 @@ def calibration_error_interval(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.

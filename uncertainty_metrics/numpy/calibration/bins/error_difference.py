@@ -107,7 +107,7 @@ def calibration_error_difference(
       second: the predictions of the second model for the same examples, in the same
         order.
       labels: integer class labels in [0, K), shape [...].
-      correct: instead of labels, whether each answer is right: booleans, or 0 and 1,
+      correct: instead of labels, whether each answer is right, or numbers in [0, 1],
         shape [...], the same answers for both models.
       level: share of data sets for which the interval holds the truth, in (0, 1).
       binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
@@ -284,10 +284,8 @@ def _binned(
         bins = np.empty(len(scores), np.int64)
         bins[order] = np.repeat(np.arange(spec.num_bins), np.diff(starts))
     scores = scores.astype(np.float64)
-    return _paired_errors.Binned(
-        bins,
-        spec.num_bins,
-        outcomes - scores,
-        outcomes.astype(bool),
-        scores * (1 - scores),
-    )
+    residuals = outcomes - scores
+    # Only the data tell the variance of outcomes between 0 and 1.
+    is_binary = examples.shares is None
+    variances = scores * (1 - scores) if is_binary else residuals**2
+    return _paired_errors.Binned(bins, spec.num_bins, residuals, outcomes, variances)

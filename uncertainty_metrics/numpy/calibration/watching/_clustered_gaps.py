@@ -45,7 +45,11 @@ def design_effect(scored: Scored) -> float:
 
 
 def intervals_and_p_values(
-    index: np.ndarray, scored: Scored, tested: np.ndarray, level: float
+    index: np.ndarray,
+    scored: Scored,
+    tested: np.ndarray,
+    level: float,
+    are_binary: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the ends of the intervals of the gaps, and the p-values, [groups].
 
@@ -54,6 +58,7 @@ def intervals_and_p_values(
       scored: examples in clusters.
       tested: boolean [groups]: the others have NaN as p-value.
       level: level of the intervals, in (0, 1).
+      are_binary: whether the outcomes are 0 and 1.
     """
     from scipy import special
 
@@ -98,10 +103,16 @@ def intervals_and_p_values(
     worth = kish / np.maximum(effect, 1.0)
     score = np.bincount(index, weights * scored.scores, number) / mass
     outcome = np.clip(score + excess / mass, 0.0, 1.0)
+    if not are_binary:
+        squares = np.bincount(index, residuals**2 / weights, number) / mass
+        variance = np.maximum(squares - (excess / mass) ** 2, 0.0)
+        worth = _wilson.size_of_grades(outcome, variance, worth)
     low, high = _wilson.interval(outcome, worth, level)
     lower = np.maximum(np.minimum(lower, low - score), -score)
     upper = np.minimum(np.maximum(upper, high - score), 1 - score)
 
+    if not are_binary:
+        return lower, upper, p_values
     variance = np.bincount(index, weights * scored.scores * (1 - scored.scores), number)
     exact = ~np.isnan(p_values) & (variance > 0)
     exact &= worth * variance / mass < EXACT_BELOW

@@ -180,12 +180,16 @@ def table_of(
     statistic: Statistic,
     adjust: Adjustment,
     rng: np.random.Generator,
+    are_binary: bool = True,
 ) -> CalibrationByGroup:
     """Returns the calibration of the groups of some partitions.
 
     `clusters` are those of the caller's examples; `scored` has none if they are single.
+    `are_binary` says whether all outcomes are 0 or 1.
     """
-    parts = [_rows(part, scored, min_examples, level) for part in partitions]
+    parts = [
+        _rows(part, scored, min_examples, level, are_binary) for part in partitions
+    ]
     tested = [np.array([row.p_value == row.p_value for row in rows]) for rows in parts]
     rows = [row for part in parts for row in part]
     walks = _group_walks.Walks.of(
@@ -201,14 +205,20 @@ def table_of(
         level,
         min_examples,
         None if clusters is None else clusters.number,
-        None if scored.clusters is None else _clustered_gaps.design_effect(scored),
+        None
+        if clusters is None or scored.clusters is None
+        else _clustered_gaps.design_effect(scored),
         statistic,
         adjust,
     )
 
 
 def _rows(
-    part: Partition, scored: Scored, min_examples: int, level: float
+    part: Partition,
+    scored: Scored,
+    min_examples: int,
+    level: float,
+    are_binary: bool,
 ) -> list[GroupCalibration]:
     """Returns the groups of a partition, whose p-values are not adjusted yet."""
     index, number = part.codes, len(part.names)
@@ -224,7 +234,7 @@ def _rows(
         p_values = _p_values(index, scored, outcome - score, tested)
     else:
         lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
-            index, scored, tested, level
+            index, scored, tested, level, are_binary
         )
     numbers = (effective, score, outcome, outcome - score, lower, upper, p_values)
     columns = [column.tolist() for column in numbers]

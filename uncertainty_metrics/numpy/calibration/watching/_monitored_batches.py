@@ -80,7 +80,12 @@ def read(data: ClassifierData, pit: Any, positive_class: bool | None) -> Monitor
             names,
         )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.read(
+        data,
+        spec,
+        grades="bets are on such outcomes; `calibration_test` takes numbers in [0, 1], "
+        "for data of a fixed size",
+    )
     ((scores, outcomes, _),) = _scores.scores_of_groups(examples, spec)
     return Monitored(
         "outcomes",

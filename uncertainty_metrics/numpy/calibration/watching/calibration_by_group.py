@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _clusters, _inputs
+from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
@@ -86,6 +87,10 @@ def calibration_by_group(
     of errors is discrete: at 5%, from 0.5% to 5.7% of calibrated groups are rejected
     for most expected numbers of errors, and 8.3% where just 3 are expected.
 
+    Where outcomes are between 0 and 1, only the data tell their variance: each example
+    is then treated as a cluster of its own (below), without the exact p-value, and n is
+    the number of outcomes 0 and 1 whose mean has the same variance.
+
     The intervals and p-values need independent examples, or `clusters=`. With the sums
     S_c of (y - p) over the n_c examples of cluster c in the group, and C such clusters,
     t with C - 1 degrees of freedom then tests the gap by the variance
@@ -148,7 +153,7 @@ def calibration_by_group(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
@@ -208,6 +213,10 @@ def calibration_by_group(
     columns = _columns(groups, examples.counted, num_intervals)
     if examples.clusters is not None:
         columns, scored = _without_copies(columns, scored)
+    if examples.shares is not None and scored.clusters is None:
+        # Their variance is that of the data: each example is a cluster of its own.
+        size = len(scored.scores)
+        scored = scored._replace(clusters=Clusters(np.arange(size), size))
     partitions = [
         _partition({name: columns[name] for name in names})
         for size in range(1, depth + 1)
@@ -222,6 +231,7 @@ def calibration_by_group(
         statistic,
         adjust,
         rng,
+        are_binary=examples.shares is None,
     )
     if examples.clusters is None or scored.clusters is not None:
         return table

@@ -1,4 +1,5 @@
-"""Outcomes of calibrated examples in clusters, for tests by resampling.
+"""Outcomes of calibrated examples in clusters, for tests by resampling; also of
+independent examples whose outcomes are between 0 and 1, each a cluster of its own.
 
 U = y - p of an example has the mean 0 if the model is calibrated, and the sums of U of
 different clusters are independent. So the signs of whole clusters may be flipped: the
@@ -43,7 +44,7 @@ class ClusteredOutcomes:
 
     Attributes:
       scores: float64 [N, K].
-      outcomes: boolean [N, K].
+      outcomes: boolean [N, K], or shares, float64 [N, K].
       clusters: the cluster of each example.
       cells: integers [N, K]; `num_cells` for a score that is in no cell.
       score_sums: sums of the scores in each cell, float64 of the shape of the cells.
@@ -61,6 +62,8 @@ class ClusteredOutcomes:
         """Returns iterators over outcome sums of calibrated examples, of the shape of
         the cells: a test takes the largest p-value of them.
         """
+        if self.outcomes.dtype != bool:  # Draws of 0 and 1 would vary too much.
+            return [self._flipped(num_draws, rng)]
         # Few of the rarer outcomes are skewed.
         variance = np.sum(self.scores * (1 - self.scores)) / self.scores.shape[1]
         if variance < _FEW_BELOW * max(self.design_effect, 1.0):

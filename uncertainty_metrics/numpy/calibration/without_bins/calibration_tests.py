@@ -22,6 +22,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy import _clusters, _examples, _inputs
+from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _simulated_bins,
@@ -72,6 +73,16 @@ def _check_rows(examples: _examples.Examples) -> None:
             f"sum {_inputs.first(bad, sums)}",
             verb="hold",
         )
+
+
+def _check_grades(statistic: Statistic, method: Method) -> None:
+    """Raises ValueError for what needs outcomes 0 and 1."""
+    if statistic == "spiegelhalter":
+        expected = "'kuiper' or another for outcomes between 0 and 1"
+        raise _checks.error("statistic", expected, repr(statistic))
+    if method == "asymptotic":
+        expected = "'resampling' for outcomes between 0 and 1"
+        raise _checks.error("method", expected, repr(method))
 
 
 def _one_group(examples: _examples.Examples, spec: CalibrationSpec) -> Cells:
@@ -137,6 +148,10 @@ def calibration_test(
     rarer outcomes are few, p is the larger of this and of a p for outcomes that are
     drawn from the forecasts, as dependent in clusters as the data are.
 
+    Outcomes between 0 and 1 have no distribution that the forecasts tell, so the signs
+    of (y - p) are flipped there, too. That is exact if the distribution of (y - p) is
+    symmetric for each p, and close in large samples (`studies/grades_level.py`).
+
     The method "asymptotic" takes the limit of many examples instead of draws. There the
     sums of (y - p) up to a score are a Brownian motion B on [0, 1], whose time is the
     sum of p (1 - p), scaled to [0, 1]:
@@ -162,7 +177,7 @@ def calibration_test(
         bins, of decisions or of class 1: the calibration errors "ks", "kuiper", "smece"
         and "atb", or "spiegelhalter" (abs(z) of `spiegelhalter_test`).
       method: "resampling", or for "ks", "kuiper" and "spiegelhalter" of independent
-        examples "asymptotic".
+        examples with outcomes 0 and 1 "asymptotic".
       binning_scheme: Only for "gce": "even" (bins of equal width) or "adaptive" (of
         equal mass).
       max_prob: True to score the probability of the decided class, False to score the
@@ -182,7 +197,7 @@ def calibration_test(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
       progress: whether to show a progress bar on stderr (needs tqdm).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
@@ -249,6 +264,12 @@ def calibration_test(
     if of_examples is not None:
         design_effect = _clusters.examples_each(of_examples, None)
     examples = examples.without_copies()
+    if examples.shares is not None:
+        _check_grades(statistic, method)
+        if examples.clusters is None:  # The draws flip the signs of (y - p), too.
+            size = len(examples.labels)
+            each = Clusters(np.arange(size), size)
+            examples = dataclasses.replace(examples, clusters=each)
     if examples.clusters is not None and method == "asymptotic":
         expected = "'resampling' with `clusters`: the limit is of independent examples"
         raise _checks.error("method", expected, "'asymptotic'")

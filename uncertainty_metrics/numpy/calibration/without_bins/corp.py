@@ -38,7 +38,7 @@ def corp_decomposition(
 ) -> CORPDecomposition:
     """Decomposition of a mean score by isotonic regression (CORP).
 
-    For forecasts p_i in [0, 1] with outcomes y_i in {0, 1}, with S(q) the mean score of
+    For forecasts p_i in [0, 1] with outcomes y_i in [0, 1], with S(q) the mean score of
     forecasts q_i, phat the isotonic regression of y on p and ybar the mean outcome,
 
       miscalibration = S(p) - S(phat)
@@ -64,7 +64,7 @@ def corp_decomposition(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:

@@ -28,6 +28,12 @@ __all__ = [
 ]
 
 
+_ONLY_BINARY = (
+    "z divides by p (1 - p), the variance of such outcomes; `calibration_test` with "
+    "statistic='kuiper' takes numbers in [0, 1]"
+)
+
+
 def cells(examples: _examples.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
     """Returns the cells of the one group of scores that there is."""
     (pooled,) = _pooled_scores.of_examples(examples, spec)
@@ -77,7 +83,7 @@ def kolmogorov_smirnov_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
@@ -151,7 +157,7 @@ def kuiper_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
@@ -234,7 +240,7 @@ def averaged_two_bin_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
 
     Returns:
@@ -374,7 +380,7 @@ def spiegelhalter_test(
         confidences=confidences,
         clusters=clusters,
     )
-    examples, spec = _binning.read(data, spec)
+    examples, spec = _binning.read(data, spec, grades=_ONLY_BINARY)
     if examples.clusters is None:
         test = SpiegelhalterTest(*_pooled_errors.spiegelhalter(cells(examples, spec)))
     else:
