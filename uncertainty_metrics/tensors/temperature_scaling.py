@@ -61,7 +61,7 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
 
     def _optimum(
         self,
-        labels: TensorLike,
+        labels: Any,
         logits: TensorLike | None,
         probabilities: TensorLike | None,
         **options: Any,

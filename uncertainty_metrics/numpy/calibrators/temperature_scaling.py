@@ -260,7 +260,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
 
     def _optimum(
         self,
-        labels: ArrayLike | None,
+        labels: Any,
         logits: ArrayLike | None,
         probabilities: ArrayLike | None,
         **options: Any,

@@ -83,9 +83,8 @@ def scored_rows(
         return scores[:, None], outcomes[:, None], groups[:, None]
     scores = checked(examples, spec)
     classes = np.arange(scores.shape[1])
-    outcomes = examples.shares
-    if outcomes is None:
-        outcomes = classes == examples.labels[:, None]
+    shares = examples.shares
+    outcomes = classes == examples.labels[:, None] if shares is None else shares
     groups = classes if spec.class_conditional else np.zeros_like(classes)
     return scores, outcomes, np.broadcast_to(groups, scores.shape)
 
@@ -125,6 +124,7 @@ def scores_of_groups(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yields the scores, outcomes and weights of each group."""
     labels, weights = examples.labels, examples.weights
+    outcomes: Any
 
     def weights_at(rows: Any) -> np.ndarray | None:
         return None if weights is None else weights[rows]
@@ -141,7 +141,7 @@ def scores_of_groups(
     probabilities = checked(examples, spec)
     n, classes = probabilities.shape
     if not spec.class_conditional:
-        outcomes: Any = examples.shares
+        outcomes = examples.shares
         if outcomes is None:
             outcomes = np.zeros(probabilities.shape, bool)
             outcomes[np.arange(n), labels] = True
