@@ -288,8 +288,8 @@ class ClusteredTotals:
         number = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
         if number:
             raise _checks.plain_error(
-                "All examples of a cluster must be in one part of the data. "
-                + self._advice,
+                "All examples of a cluster must be in one part of the data."
+                + f" {self._advice}",
                 f"clusters in two parts: {number}",
             )
         return self._sketches.sum(total[0], more[0]), hashes
