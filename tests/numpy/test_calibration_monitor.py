@@ -404,7 +404,7 @@ def test_bad_batches_leave_the_monitor_as_it_was(bad):
         ({"labels": [1], "confidences": [1.0]}, "Either .*`confidences` and `labels`"),
         (
             {"correct": [2], "confidences": [0.5]},
-            "`correct` must be booleans, or 0 and",
+            "`correct` must be booleans, or numbers in",
         ),
         ({"correct": [1], "confidences": [90]}, r"in \[0, 1\]; divide percent by 100"),
         ({"correct": [1, 1], "confidences": [0.9, 1.1]}, "`confidences` must be in"),
