@@ -52,9 +52,10 @@ def with_links(text: str) -> str:
 def with_values(function: griffe.Function) -> None:
     """Replaces the names of constants among the defaults of a function by values."""
     for parameter in function.parameters:
-        if isinstance(parameter.default, griffe.ExprName):
-            module = importlib.import_module(function.module.path)
-            value = getattr(module, parameter.default.name, None)
+        if isinstance(parameter.default, griffe.ExprName | griffe.ExprAttribute):
+            value = importlib.import_module(function.module.path)
+            for name in str(parameter.default).split("."):
+                value = getattr(value, name, None)
             if isinstance(value, int | float | str):
                 parameter.default = repr(value)
 
@@ -65,7 +66,11 @@ def one_form(forms: list[griffe.Function]) -> griffe.Function:
     """
     shown = forms[-1]
     for parameter in shown.parameters:
-        if not all(parameter.name in form.parameters for form in forms):
+        having = [form for form in forms if parameter.name in form.parameters]
+        kinds = {str(form.parameters[parameter.name].annotation) for form in having}
+        if kinds == {"Literal[False]", "Literal[True]"}:
+            parameter.annotation, parameter.default = "bool", "False"
+        elif len(having) < len(forms):
             parameter.annotation, parameter.default = (
                 f"{parameter.annotation} | None",
                 "None",
