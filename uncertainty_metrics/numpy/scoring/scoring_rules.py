@@ -19,6 +19,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy import _examples, _image_blocks, _row_math, _threads
+from uncertainty_metrics.numpy.scoring._cross_entropies import cross_entropies
 
 __all__ = [
     "brier_score",
@@ -384,31 +385,10 @@ def negative_log_likelihood(
     )
 
 
-def _cross_entropies(examples: _examples.Examples, shares: np.ndarray) -> np.ndarray:
-    """Returns -sum_k s_k log p_k of each example, [N]; a class without a share counts
-    0, whatever its probability.
-    """
-    out = np.empty(len(shares))
-
-    def score(rows: slice) -> np.ndarray:
-        if examples.name == "logits":
-            z = _row_math.below_maximum(examples.predictions[rows])
-            surprises = np.log(np.exp(z).sum(axis=1))[:, None] - z
-        else:
-            with np.errstate(divide="ignore"):
-                surprises = -np.log(examples.predictions[rows].astype(np.float64))
-        of_rows = shares[rows]
-        # A product of 0 and infinity would be NaN.
-        surprises = np.where(of_rows > 0, surprises, 0.0)
-        return 0.0 + _row_math.dot(of_rows, surprises)  # No -0.0.
-
-    return _threads.fill_rows(out, score, examples.num_classes)
-
-
 def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
     """Returns -log p_y of each example, [N], or its mean over the labels' shares."""
     if examples.shares is not None:
-        return _cross_entropies(examples.checked(), examples.shares)
+        return cross_entropies(examples.checked(), examples.shares)
     if examples.name != "logits":
         p = at_label(examples.checked().predictions, examples.labels)
         with np.errstate(divide="ignore"):
