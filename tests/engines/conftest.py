@@ -81,6 +81,8 @@ class Spark:
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.sql.execution.arrow.maxRecordsPerBatch", 2**16)
             .config("spark.sql.shuffle.partitions", 2)
+            # Else the union of single partitions is a single partition.
+            .config("spark.sql.unionOutputPartitioning", "false")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .getOrCreate()
