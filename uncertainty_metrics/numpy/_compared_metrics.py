@@ -220,8 +220,22 @@ def _scores_of_examples(
         return um_np.accuracy(**arguments, groups=own, num_groups=own.size).values
     if "aggregate" in metric.parameters():
         arguments = {**arguments, "aggregate": False}
+    one_brier = (
+        metric.function is um_np.brier_score and "zero_based" not in metric.options
+    )
+    if one_brier:
+        arguments = {**arguments, "zero_based": True}
     scores = np.asarray(metric.function(**arguments), np.float64)
+    if one_brier and _is_one_column(arguments):
+        scores = scores / 2  # (y - p)^2 of the event, not the sum over both classes.
     return scores.reshape(-1)
+
+
+def _is_one_column(arguments: Mapping[str, Any]) -> bool:
+    """Says if a model gives one probability or logit for each example."""
+    name = "probabilities" if arguments.get("probabilities") is not None else "logits"
+    shape, given = np.shape(arguments.get("labels")), np.shape(arguments.get(name))
+    return given in (shape, (*shape, 1)) and not arguments.get("multilabel")
 
 
 class _Scores:
