@@ -115,7 +115,7 @@ def test_options_go_to_the_metrics_that_have_them(iris):
     again = pickle.loads(pickle.dumps(scorers["neg_ece"]))
     assert again(fitted, x, y) == scorers["neg_ece"](fitted, x, y)
     for wrong in ("bins", "sample_weight", "labels"):
-        with pytest.raises(ValueError, match="`options` must be one of .*'num_bins'"):
+        with pytest.raises(ValueError, match=r"`options` must be one of .*'num_bins'"):
             um.make_scorers("ece", **{wrong: 20})
 
 

@@ -226,16 +226,17 @@ def _scores_of_examples(
     if one_brier:
         arguments = {**arguments, "zero_based": True}
     scores = np.asarray(metric.function(**arguments), np.float64)
-    if one_brier and _is_one_column(arguments):
-        scores = scores / 2  # (y - p)^2 of the event, not the sum over both classes.
+    if one_brier and _is_of_two_classes(arguments):
+        scores = scores / 2  # (y - p)^2, not the sum over both classes.
     return scores.reshape(-1)
 
 
-def _is_one_column(arguments: Mapping[str, Any]) -> bool:
-    """Says if a model gives one probability or logit for each example."""
-    name = "probabilities" if arguments.get("probabilities") is not None else "logits"
-    shape, given = np.shape(arguments.get("labels")), np.shape(arguments.get(name))
-    return given in (shape, (*shape, 1)) and not arguments.get("multilabel")
+def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
+    """Says if a model gives one or two columns of probabilities or logits."""
+    name = "logits" if arguments.get("probabilities") is None else "probabilities"
+    shape, given = np.shape(arguments["labels"]), np.shape(arguments[name])
+    of_two = (shape, (*shape, 1), (*shape, 2))
+    return given in of_two and not arguments.get("multilabel")
 
 
 class _Scores:
