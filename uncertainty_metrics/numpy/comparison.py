@@ -348,7 +348,7 @@ def compare(
       >>> found.best("brier_score"), found.may_be_best("brier_score")
       ('a', ('a',))
       >>> [round(x, 3) for x in found[1][2:6]]
-      [0.202, 0.186, 0.218, 0.072]
+      [0.202, 0.186, 0.218, 0.036]
 
     References:
       Diebold and Mariano (1995), Comparing Predictive Accuracy. Harvey, Leybourne and
