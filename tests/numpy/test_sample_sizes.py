@@ -7,6 +7,12 @@ import pytest
 from scipy import special, stats
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy.calibration.bins._detectable_error import (
+    ClusterTable,
+    clustered_bins,
+    intraclass_correlation,
+)
 
 
 def test_the_needed_examples_show_the_error():
@@ -102,6 +108,126 @@ def test_the_auroc_needs_the_variance_of_hanley_and_mcneil(rng):
     assert um.examples_needed(p, auroc_width=0.05) > 3 * n
 
 
+def clustered(rng, number=60, correlation=0.5, shared=False, sizes=(1, 15)):
+    """Returns outcomes, calibrated scores and clusters of different sizes."""
+    ids = np.repeat(np.arange(number), rng.integers(*sizes, number))
+    p = (
+        rng.uniform(0.3, 0.9, number)[ids]
+        if shared
+        else rng.uniform(0.3, 0.9, len(ids))
+    )
+    z = correlation**0.5 * rng.normal(size=number)[ids]
+    z += (1 - correlation) ** 0.5 * rng.normal(size=len(ids))
+    return (stats.norm.cdf(z) < p).astype(int), p, ids
+
+
+def test_the_moments_of_clusters_are_those_of_a_loop_over_pairs(rng):
+    labels, p, ids = clustered(rng, 12)
+    rho, bins = 0.3, (p * 4).astype(int)
+    table = ClusterTable(Clusters(ids, 12), bins, 4)
+    found = clustered_bins(table, p, rho)
+    total, squares = np.zeros((2, 4, 4))
+    for c in range(12):
+        own = np.zeros((4, 4))
+        for i in np.flatnonzero(ids == c):
+            for j in np.flatnonzero(ids == c):
+                spread = math.sqrt(p[i] * (1 - p[i]) * p[j] * (1 - p[j]))
+                own[bins[i], bins[j]] += spread * (1.0 if i == j else rho)
+        total, squares = total + own, squares + own**2
+    np.testing.assert_allclose(found.covariance, total)
+    np.testing.assert_allclose(found.own_squares, squares)
+    # The intraclass correlation, from pairs of examples.
+    products, numbers, apart, others = np.zeros((4, 4, 4))
+    possible = 0.0
+    u = labels - p
+    for i in range(len(p)):
+        for j in range(len(p)):
+            where = bins[i], bins[j]
+            if ids[i] != ids[j]:
+                apart[where] += u[i] * u[j]
+                others[where] += 1
+            elif i != j:
+                products[where] += u[i] * u[j]
+                numbers[where] += 1
+                possible += math.sqrt(p[i] * (1 - p[i]) * p[j] * (1 - p[j]))
+    gaps = apart / np.maximum(others, 1)
+    expected = np.sum(products - numbers * gaps) / possible
+    assert intraclass_correlation(table, p, labels) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_more_correlation_hides_larger_errors(rng, shared):
+    labels, p, ids = clustered(rng, shared=shared)
+
+    def smallest(rho):
+        given = {"clusters": ids, "intraclass_correlation": rho}
+        return um.smallest_detectable_error(p, **given)
+
+    errors = [smallest(rho) for rho in (0.0, 0.1, 0.5, 1.0)]
+    assert sorted(errors) == errors
+    assert errors[-1] > 1.3 * um.smallest_detectable_error(p)
+    assert errors[0] > 0.99 * um.smallest_detectable_error(p)
+    # From labels, the correlation is estimated.
+    found = um.smallest_detectable_error(p, clusters=ids, labels=labels)
+    assert errors[0] <= found <= errors[-1]
+    given = {"confidences": p, "clusters": ids, "correct": labels}
+    assert um.smallest_detectable_error(**given) == found
+
+
+def test_clusters_of_one_example_are_independent_examples(rng):
+    p = rng.uniform(size=200)
+    given = {"clusters": rng.permutation(200), "intraclass_correlation": 0.7}
+    assert um.smallest_detectable_error(p, **given) == um.smallest_detectable_error(p)
+    for aim in ({"error": 0.1}, {"ratio_width": 0.2}, {"slope_width": 0.5}):
+        expected = um.examples_needed(p, **aim)
+        assert um.examples_needed(p, **aim, **given) == expected
+
+
+def test_as_many_clusters_as_are_needed_show_the_error(rng):
+    _, p, ids = clustered(rng, 100)
+    design = {"clusters": ids, "intraclass_correlation": 0.4}
+    error = um.smallest_detectable_error(p, **design)
+    n = um.examples_needed(p, error=error, **design)
+    assert n == pytest.approx(len(p), abs=2)
+    one_example = {"clusters": [0, 0, 1], "intraclass_correlation": 0.4}
+    with pytest.warns(UserWarning, match="2 clusters"):
+        found = um.smallest_detectable_error([0.2, 0.2, 0.6], **one_example)
+    assert found == math.inf
+
+
+@pytest.mark.parametrize("aim", ["ratio_width", "slope_width", "auroc_width"])
+def test_copies_in_a_cluster_count_once(rng, aim):
+    p = special.expit(rng.normal(-1, 1.5, 100))
+    three = {"clusters": np.arange(300) // 3, "intraclass_correlation": 1.0}
+    n = um.examples_needed(np.repeat(p, 3), **{aim: 0.2}, **three)
+    assert n == pytest.approx(3 * um.examples_needed(p, **{aim: 0.2}), rel=0.01)
+
+
+def test_the_design_effect_is_that_of_an_interval(rng):
+    labels, p, ids = clustered(rng, 3000, correlation=0.6, shared=True)
+    alone = um.examples_needed(p, ratio_width=0.1)
+    n = um.examples_needed(p, ratio_width=0.1, clusters=ids, labels=labels)
+    interval = um.observed_expected_ratio(labels, p, clusters=ids)
+    assert n / alone == pytest.approx(interval.design_effect, rel=0.2)
+    alone = um.examples_needed(p, auroc_width=0.1)
+    n = um.examples_needed(p, auroc_width=0.1, clusters=ids, labels=labels)
+    interval = um.auroc_interval(labels, p, clusters=ids)
+    assert n / alone == pytest.approx(interval.design_effect, rel=0.2)
+
+
+def test_the_power_is_that_of_simulated_intervals_of_clusters(rng):
+    shown, draws = 0, 200
+    for _ in range(draws):
+        labels, p, ids = clustered(rng, 150)
+        error = um.smallest_detectable_error(p, clusters=ids, labels=labels)
+        z = 0.5**0.5 * (rng.normal(size=150)[ids] + rng.normal(size=len(ids)))
+        came = stats.norm.cdf(z) < p - error
+        data = {"positive_class": True, "clusters": ids}
+        shown += um.calibration_error_interval(came, p, **data).lower > 0
+    low, high = (stats.binom.ppf(q, draws, 0.8) for q in (1e-6, 1 - 1e-6))
+    assert low - 0.08 * draws <= shown <= high + 0.08 * draws
+
+
 BAD = {
     "no forecasts": (um.smallest_detectable_error, {}, "`probabilities`, `logits`"),
     "two": (
@@ -133,6 +259,37 @@ BAD = {
         um.examples_needed,
         {"probabilities": [1.0, 1.0], "ratio_width": 1},
         "neither all 0 nor all 1",
+    ),
+    "no correlation": (
+        um.smallest_detectable_error,
+        {"confidences": [0.5, 0.5], "clusters": [0, 1]},
+        "With `clusters`, exactly one of `intraclass_correlation`",
+    ),
+    "two correlations": (
+        um.examples_needed,
+        {
+            "error": 0.1,
+            "confidences": [0.5, 0.5],
+            "clusters": [0, 1],
+            "correct": [0, 1],
+            "intraclass_correlation": 0.1,
+        },
+        "Received: `intraclass_correlation` and `correct`",
+    ),
+    "no clusters": (
+        um.smallest_detectable_error,
+        {"confidences": [0.5], "correct": [1]},
+        "`correct` is for `clusters`",
+    ),
+    "correlation": (
+        um.smallest_detectable_error,
+        {"confidences": [0.5], "clusters": [0], "intraclass_correlation": 1.5},
+        "`intraclass_correlation` must be in",
+    ),
+    "clusters alone": (
+        um.examples_needed,
+        {"error": 0.1, "clusters": [0, 1], "intraclass_correlation": 0.1},
+        "Exactly one of `prob",
     ),
     "none": (um.examples_needed, {"auroc_width": 0.1}, "Exactly one of `prob"),
 }

@@ -38,7 +38,7 @@ TAKE_NONE = (
     *("ScoreSketch", "Summary", "calibration_drift"),
     *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
-    *("conformal.AdaptiveConformal", "examples_needed", "smallest_detectable_error"),
+    "conformal.AdaptiveConformal",
 )
 # `fit` of these classes takes the clusters.
 CLASSES = "conformal.ConformalClassifier", "conformal.ConformalRegressor"

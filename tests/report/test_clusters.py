@@ -140,7 +140,13 @@ def test_the_command_takes_a_column_of_clusters(rng, capsys):
     assert "name the column with --cluster" not in out
     assert "All examples of a cluster are in one fold." in out
     assert "clusters 50 of question_id" in out
-    assert numbers()["calibration"].get("smallest_detectable_error") is None
+    given = {"confidences": p, "clusters": ids, "correct": right}
+    expected = um.smallest_detectable_error(**given)
+    found = numbers()["calibration"]["smallest_detectable_error"]
+    assert found == pytest.approx(expected)
+    assert expected > um.smallest_detectable_error(confidences=p)
+    if "go unnoticed" in out:
+        assert "go unnoticed in these 200 answers of 50 clusters" in out
     assert "column `patient`" in fails(capsys, "a.csv", "--cluster", "patient")
     write_csv("b.csv", ["patient", "label", "p"], zip(ids, right * 1, p, strict=True))
     out = words(run("b.csv", "--cluster", "patient"))

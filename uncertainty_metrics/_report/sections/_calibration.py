@@ -160,7 +160,8 @@ class Calibration(Section):
       all_metrics: the errors of a classifier for every option.
       diagram: the reliability diagram.
       smallest_detectable_error: the l2 error that would show in such data in 80% of
-        samples, or inf; None for weighted examples, clusters and streams.
+        samples, or inf; None for weighted examples and streams. With clusters it is for
+        the intraclass correlation that the data show.
     """
 
     name = "calibration"
@@ -295,13 +296,17 @@ class Calibration(Section):
 
 def _smallest_detectable_error(model: Decided, num_bins: int) -> float | None:
     """Returns the l2 error that a sample like this would show; None if unknown."""
-    if isinstance(model, Stream) or clusters_of(model) is not None:
+    if isinstance(model, Stream):
         return None
-    judged = judged_of(model)
+    judged, clusters = judged_of(model), clusters_of(model)
     if judged.weights is not None:
         return None
     return um.smallest_detectable_error(
-        confidences=judged.confidences, num_bins=num_bins, level=INTERVAL_LEVEL
+        confidences=judged.confidences,
+        num_bins=num_bins,
+        level=INTERVAL_LEVEL,
+        clusters=clusters,
+        correct=None if clusters is None else judged.correct,
     )
 
 

@@ -16,7 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     remembered,
 )
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._row_clusters import clusters_of, num_clusters
 from uncertainty_metrics._report.data._sample_sizes import num_examples
 from uncertainty_metrics._report.sections._blocks import Block, Text, Tile, number
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
@@ -187,8 +187,10 @@ class Posterior(Section):
         smallest = report[Calibration].smallest_detectable_error
         if smallest is None or is_clear(self.p_value):
             return ""
-        of_answers = is_of_answers(report.model)
+        of_answers, clusters = is_of_answers(report.model), num_clusters(report.model)
         size = f"{num_examples(report.model):,} {'answers' * of_answers or 'examples'}"
+        if clusters is not None:
+            size += f" of {clusters:,} clusters"
         if smallest > 1:
             return f" No error would be noticed in these {size}."
         digits = decimals(smallest / 100) - 1

@@ -382,11 +382,9 @@ def risk_of(model: Predictions | Stream) -> Risk:
     }
     # Risks that are all the same have no slope; then the intercept alone is tested.
     clearer = min(p_values, key=lambda key: p_values[key])
-    if clusters is not None:  # The smaller of two, by Bonferroni.
+    p = if_defined(risk_calibration.joint_p_value, **data.arguments, clusters=clusters)
+    if p is None:  # The smaller of two, by Bonferroni.
         p = min(len(p_values) * p_values[clearer], 1.0)
-    else:
-        joint = if_defined(risk_calibration.joint_p_value, **data.arguments)
-        p = p_values[clearer] if joint is None else joint
     event, words = name_of_event(model), None
     if not is_too_few(data.smaller_class):
         words = finding(clearer, float(intervals[clearer].estimate))

@@ -52,6 +52,11 @@ def check_bins(num_bins: int) -> None:
         raise _checks.error("num_bins", expected, num_bins)
 
 
+def has_several(effective: np.ndarray) -> np.ndarray:
+    """Says which bins have several clusters, given their effective numbers [bins]."""
+    return effective > _SEVERAL
+
+
 def debiased_square(
     examples: _examples.Examples,
     clusters: Clusters,
@@ -205,7 +210,7 @@ def moments(
     all_masses, all_residuals, all_squares, all_forecasts = all_sums
     # So many clusters of equal size would give the mean of a bin the same variance.
     effective = all_masses**2 / own_masses
-    several = effective > _SEVERAL
+    several = has_several(effective)
     if not np.any(several):
         return None, all_sums
     chosen = slice(None) if np.all(several) else several  # A slice copies nothing.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
 from uncertainty_metrics.numpy._clusters import cluster_sums
 from uncertainty_metrics.numpy.calibration.risk import _likelihood_intervals
@@ -26,6 +27,8 @@ _MAX_DOUBLINGS = 40
 # The last step of a search, relative to the first.
 _LAST_STEP = 1e-8
 _BLOCK = 2**13
+# A matrix with a larger condition number has no inverse.
+_SINGULAR = 1e12
 
 
 def intercept(cells: Cells, rows: Rows, level: float) -> TestedInterval:
@@ -58,6 +61,45 @@ def slope(cells: Cells, rows: Rows, level: float) -> TestedInterval:
     scaled = TestedInterval(lower / unit, best / unit, upper / unit, p_value)
     scaled.design_effect = interval.design_effect
     return scaled
+
+
+def joint_p_value(rows: Rows) -> float:
+    """Returns the p-value of a = 0 and b = 1 together in logit q = a + b logit p, by
+    Hotelling's test of the clusters' scores of both.
+
+    At least two rows must have different log-odds.
+
+    Raises:
+      ValueError: there are fewer than three clusters, or both scores of all clusters
+        have the same ratio.
+    """
+    number = rows.clusters.number
+    x = _likelihood_intervals.log_odds(rows.scores)
+    own = rows.weights * rows.scores * (1 - rows.scores)
+    if own.sum() > 0:
+        x = x - float(own @ x) / float(own.sum())
+    # Functions of the log-odds whose scores have the model's variance 1 each.
+    masses = np.array([own.sum(), own @ x**2])
+    functions = np.stack([np.ones_like(x), x])
+    functions /= np.sqrt(np.where(masses > 0, masses, 1.0))[:, None]
+    scores = (rows.outcomes - rows.scores) * functions
+    sums = np.stack([rows.sums(score) for score in scores], axis=1)
+    together = sums.T @ sums
+    if number < 3 or not np.linalg.cond(together) < _SINGULAR:
+        expected = "at least three clusters whose scores of intercept and slope differ"
+        raise _checks.error("clusters", expected, f"{number} clusters", verb="hold")
+    total = sums.sum(axis=0)
+    statistic = float(total @ np.linalg.solve(together, total)) * (number - 1) / number
+    squares = (rows.weights * scores) @ scores.T
+    if np.linalg.cond(squares) < _SINGULAR:
+        # The variance is at least that of the model, times the ratio of the squares of
+        # clusters and of examples, as in `Score`.
+        values, vectors = np.linalg.eigh(squares)
+        total = vectors @ (np.sqrt(values) * (vectors.T @ total))
+        by_model = float(total @ np.linalg.solve(together, total))
+        statistic = min(statistic, by_model)
+    freedom = number - 2
+    return float(special.fdtrc(2, freedom, statistic * freedom / (2 * (number - 1))))
 
 
 def ratio(rows: Rows, level: float) -> ConfidenceInterval:

@@ -294,14 +294,20 @@ def calibration_slope(
 
 
 def joint_p_value(
-    labels: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> float:
     """Returns the p-value of an intercept of 0 and a slope of 1 together, by the
-    likelihood ratio; raises ValueError where `calibration_slope` does.
+    likelihood ratio, or with clusters by their scores; raises ValueError where
+    `calibration_slope` does, and for fewer than three clusters.
     """
-    cells = _read(labels, probabilities, None, None, sample_weight, None).cells
-    _check_slope(cells)
-    return _likelihood_intervals.joint_p_value(cells)
+    risks = _read(labels, probabilities, None, None, sample_weight, None, clusters)
+    _check_slope(risks.cells)
+    if risks.rows is not None:
+        return _clustered_risks.joint_p_value(risks.rows)
+    return _likelihood_intervals.joint_p_value(risks.cells)
 
 
 def slope_of_cells(cells: Cells, level: float) -> TestedInterval:
