@@ -21,9 +21,19 @@ def looped_range(scores, residuals):
     return max(sums) - min(sums)
 
 
+def sizes(walks):
+    """Returns the statistics of groups, not divided by anything."""
+    steps = _group_walks.steps_of(walks.scored.residuals[:, None])
+    return walks.sizes_of_walks(steps)[0]
+
+
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_walks_equal_a_loop_over_groups_and_scores(rng, tied, weighted):
+@pytest.mark.parametrize("pieces", [512, 3])
+def test_walks_equal_a_loop_over_groups_and_scores(
+    rng, tied, weighted, pieces, monkeypatch
+):
+    monkeypatch.setattr(_group_walks, "_PIECES", pieces)
     n = 300
     scores = rng.random(n).round(1) if tied else rng.random(n)
     outcomes = (rng.random(n) < scores).astype(float)
@@ -35,17 +45,52 @@ def test_walks_equal_a_loop_over_groups_and_scores(rng, tied, weighted):
     masks = [first == i for i in range(3)] + [second == i for i in (0, 2, 3)]
     walks = _group_walks.Walks.of(scored, "kuiper", partitions)
     expected = [looped_range(scores[m], scored.residuals[m]) for m in masks]
-    actual = walks.sizes_of_walks(scored.residuals[None])[0]
+    actual = sizes(walks)
     np.testing.assert_allclose(actual, expected, atol=1e-12)
     some = walks._only(np.array([False, True, True, False, True, False]))
-    actual = some.sizes_of_walks(scored.residuals[None])[0]
+    actual = sizes(some)
     np.testing.assert_allclose(actual, np.array(expected)[[1, 2, 4]], atol=1e-12)
     ends = _group_walks.Walks.of(scored, "gap", partitions)
     expected = [abs(scored.residuals[m].sum()) for m in masks]
-    actual = ends.sizes_of_walks(scored.residuals[None])[0]
+    actual = sizes(ends)
     np.testing.assert_allclose(actual, expected, atol=1e-12)
     variances = [np.sum(weights[m] ** 2 * scores[m] * (1 - scores[m])) for m in masks]
     np.testing.assert_allclose(ends.variances, variances)
+
+
+@pytest.mark.parametrize("statistic", ["gap", "kuiper"])
+@pytest.mark.parametrize("block", [8, 64])
+def test_redrawn_walks_have_the_law_of_a_loop(rng, statistic, block, monkeypatch):
+    monkeypatch.setattr(_group_walks, "_MOST_AT_ONCE", block)
+    n, draws = 90, 1000
+    scores, groups = np.append(rng.random(60), [0.01] * 30), np.arange(n) % 2
+    weights = rng.exponential(size=n)
+    scored = Scored(scores, np.zeros(n), weights, None)
+    walks = _group_walks.Walks.of(scored, statistic, [(groups, np.ones(2, bool))])
+    drawn = np.concatenate(list(walks._drawn(rng, draws)))
+    assert drawn.shape == (draws, 2)
+    expected = np.empty((draws, 2))
+    for draw in range(draws):
+        residuals = weights * ((rng.random(n) < scores) - scores)
+        for i in range(2):
+            inside = groups == i
+            expected[draw, i] = abs(residuals[inside].sum())
+            if statistic == "kuiper":
+                expected[draw, i] = looped_range(scores[inside], residuals[inside])
+    expected = walks._standardized(expected, np.sqrt(walks.variances))
+    for i in range(2):
+        assert stats.ks_2samp(drawn[:, i], expected[:, i]).pvalue > 1e-5
+
+
+def test_outcomes_come_with_their_probabilities(rng):
+    # Some of them are far below the step of 16 bits.
+    scores = np.array([0.0, 1e-6, 0.3 / 2**16, 1.7 / 2**16, 0.3, 1 - 1e-6, 1.0])
+    draws = 2**20
+    counts = _group_walks._outcomes(rng, scores, draws).sum(axis=1)
+    assert counts[0] == 0
+    assert counts[-1] == draws
+    for score, count in zip(scores, counts, strict=True):
+        assert stats.binomtest(int(count), draws, score).pvalue > 1e-6
 
 
 def test_variances_of_clusters_equal_a_loop(rng):

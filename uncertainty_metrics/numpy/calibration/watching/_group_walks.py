@@ -9,6 +9,7 @@ and too low for others.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -26,8 +27,10 @@ _MOST_DRAWS = 10_000
 # The walk is near its limit from this variance, in units of one outcome, and this
 # number of equal steps on, and up to this skewness.
 _LEAST_VARIANCE, _LEAST_STEPS, _MOST_SKEW = 25.0, 100.0, 0.1
-# The size of the largest temporary arrays.
-_BLOCK = 2**22
+# Redrawn data sets are walked side by side: so many outcomes, or this many data sets.
+_BLOCK, _LEAST_DRAWS, _MOST_AT_ONCE = 2**21, 8, 64
+# The walks are cut into at least so many pieces.
+_PIECES = 512
 # Equal statistics of different data sets differ by rounding.
 _ROUNDING = 1e-9
 
@@ -46,6 +49,24 @@ class Found(NamedTuple):
     of_largest: tuple[np.ndarray, float] | None
 
 
+class _Pieces(NamedTuple):
+    """Pieces of walks, of equal length, so that all of them take a step at a time.
+
+    Attributes:
+      rows: the example of each step of each piece, integers [length, pieces]; N where
+        the group has no example left.
+      is_end: whether the walk is looked at after the step, [length, pieces]; None if
+        always.
+      starts: the first piece of each group, [groups].
+      of_group: number of pieces of each group, [groups].
+    """
+
+    rows: np.ndarray
+    is_end: np.ndarray | None
+    starts: np.ndarray
+    of_group: np.ndarray
+
+
 @dataclasses.dataclass(frozen=True)
 class Walks:
     """The walks of groups, which may overlap.
@@ -56,16 +77,14 @@ class Walks:
       rows: the examples of each group by ascending score, group after group, integers
         [M].
       starts: where each group starts in `rows`, [groups].
-      ends: the places in `rows` of the last example of each score in a group, [E].
-      first_ends: where each group starts in `ends`, [groups].
+      is_end: whether an example is the last of its score in its group, boolean [M].
     """
 
     scored: Scored
     statistic: Statistic
     rows: np.ndarray
     starts: np.ndarray
-    ends: np.ndarray
-    first_ends: np.ndarray
+    is_end: np.ndarray
 
     @classmethod
     def of(
@@ -98,10 +117,30 @@ class Walks:
         scores = scored.scores[every]
         is_end = np.append(scores[1:] != scores[:-1], True)
         is_end[starts[1:] - 1] = True
-        ends = np.flatnonzero(is_end)
-        return cls(
-            scored, statistic, every, starts, ends, np.searchsorted(ends, starts)
-        )
+        return cls(scored, statistic, every, starts, is_end)
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        """The number of examples of each group, integers [groups]."""
+        return np.diff(self.starts, append=len(self.rows))
+
+    @functools.cached_property
+    def _pieces(self) -> _Pieces:
+        sizes = self._sizes
+        # Groups of the mean size have no piece that is mostly empty.
+        length = max(1, len(self.rows) // max(_PIECES, len(sizes)))
+        of_group = -(-sizes // length)
+        starts = np.cumsum(of_group) - of_group
+        group = np.repeat(np.arange(len(sizes)), of_group)
+        first = self.starts[group] + length * (np.arange(len(group)) - starts[group])
+        places = first + np.arange(length)[:, None]
+        is_inside = places < (self.starts + sizes)[group]
+        places = np.where(is_inside, places, 0)
+        rows = np.where(is_inside, self.rows[places], len(self.scored.scores))
+        is_end = None
+        if self.statistic == "kuiper" and not np.all(self.is_end):
+            is_end = is_inside & self.is_end[places]
+        return _Pieces(rows, is_end, starts, of_group)
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
         """Returns the sums over groups of values [N], float64 [groups]."""
@@ -109,20 +148,29 @@ class Walks:
             return np.zeros(0)
         return np.add.reduceat(values[self.rows], self.starts)
 
-    def sizes_of_walks(self, residuals: np.ndarray) -> np.ndarray:
+    def sizes_of_walks(self, steps: np.ndarray) -> np.ndarray:
         """Returns the statistic of each group, not divided by anything, [draws, groups]
-        for residuals [draws, N].
+        for the steps of `steps_of`.
         """
-        steps = residuals[:, self.rows]
+        rows, is_end, starts, of_group = self._pieces
+        shape = rows.shape[1], steps.shape[1]
+        walk, step = np.zeros(shape), np.empty(shape)
+        highest, lowest = np.full(shape, -np.inf), np.full(shape, np.inf)
+        # One sum after another takes far longer than the same step of many walks.
+        for place, of_pieces in enumerate(rows):
+            np.take(steps, of_pieces, axis=0, out=step, mode="clip")
+            walk += step
+            if self.statistic == "kuiper":
+                where = True if is_end is None else is_end[place, :, None]
+                np.maximum(highest, walk, out=highest, where=where)
+                np.minimum(lowest, walk, out=lowest, where=where)
         if self.statistic == "gap":
-            return np.abs(np.add.reduceat(steps, self.starts, axis=1))
-        walk = np.cumsum(steps, axis=1, out=steps)
-        before = np.zeros((len(walk), len(self.starts)))
-        before[:, 1:] = walk[:, self.starts[1:] - 1]
-        at_ends = walk if len(self.ends) == len(self.rows) else walk[:, self.ends]
-        highest = np.maximum.reduceat(at_ends, self.first_ends, axis=1) - before
-        lowest = np.minimum.reduceat(at_ends, self.first_ends, axis=1) - before
-        return np.maximum(highest, 0.0) - np.minimum(lowest, 0.0)
+            return np.abs(np.add.reduceat(walk, starts, axis=0)).T
+        before = np.cumsum(walk, axis=0) - walk
+        before -= np.repeat(before[starts], of_group, axis=0)
+        highest = np.maximum.reduceat(highest + before, starts, axis=0)
+        lowest = np.minimum.reduceat(lowest + before, starts, axis=0)
+        return (np.maximum(highest, 0.0) - np.minimum(lowest, 0.0)).T
 
     @property
     def mass(self) -> np.ndarray:
@@ -148,9 +196,7 @@ class Walks:
         clusters = self.scored.clusters
         if clusters is None:
             return np.zeros(len(self.starts))
-        group = np.repeat(
-            np.arange(len(self.starts)), np.diff(self.starts, append=len(self.rows))
-        )
+        group = np.repeat(np.arange(len(self.starts)), self._sizes)
         parts, of_part = np.unique(
             group * clusters.number + clusters.codes[self.rows], return_inverse=True
         )
@@ -173,7 +219,7 @@ class Walks:
         if number == 0:
             empty = np.zeros(0)
             return Found(empty, (empty, np.nan))
-        observed = self.sizes_of_walks(self.scored.residuals[None])[0]
+        observed = self.sizes_of_walks(steps_of(self.scored.residuals[:, None]))[0]
         deviations = np.sqrt(self.variances)
         p_values, is_known = np.ones(number), np.zeros(number, bool)
         if self.statistic == "kuiper" and self.scored.clusters is None:
@@ -234,20 +280,22 @@ class Walks:
         )
 
     def _only(self, chosen: np.ndarray) -> Walks:
-        """Returns the walks of some groups."""
-        sizes = np.diff(self.starts, append=len(self.rows))
-        index = np.repeat(np.arange(len(sizes)), sizes)
-        is_end = np.zeros(len(self.rows), bool)
-        is_end[self.ends] = True
-        kept = chosen[index]
-        starts = np.cumsum(sizes[chosen]) - sizes[chosen]
-        ends = np.flatnonzero(is_end[kept])
+        """Returns the walks of some groups, of their examples alone."""
+        sizes = self._sizes
+        kept = np.repeat(chosen, sizes)
+        scores, outcomes, weights, clusters = self.scored
+        is_used = np.zeros(len(scores), bool)
+        is_used[self.rows[kept]] = True
+        if clusters is not None:
+            clusters = clusters._replace(codes=clusters.codes[is_used])
         return dataclasses.replace(
             self,
-            rows=self.rows[kept],
-            starts=starts,
-            ends=ends,
-            first_ends=np.searchsorted(ends, starts),
+            scored=Scored(
+                scores[is_used], outcomes[is_used], weights[is_used], clusters
+            ),
+            rows=(np.cumsum(is_used) - 1)[self.rows[kept]],
+            starts=np.cumsum(sizes[chosen]) - sizes[chosen],
+            is_end=self.is_end[kept],
         )
 
     def _drawn(self, rng: np.random.Generator, num_draws: int) -> Iterator[np.ndarray]:
@@ -256,24 +304,50 @@ class Walks:
         the signs of (outcome - score) of whole clusters are flipped.
         """
         scores, _, weights, clusters = self.scored
-        block = max(1, _BLOCK // max(len(self.rows), len(scores)))
+        block = int(np.clip(_BLOCK // len(scores), _LEAST_DRAWS, _MOST_AT_ONCE))
         if clusters is None:
             deviations = np.sqrt(self._variances_of_outcomes)
             for start in range(0, num_draws, block):
-                size = min(block, num_draws - start)
-                outcomes = rng.random((size, len(scores))) < scores
-                walks = self.sizes_of_walks(weights * (outcomes - scores))
-                yield self._standardized(walks, deviations)
+                outcomes = _outcomes(rng, scores, min(block, num_draws - start))
+                steps = steps_of(outcomes, -scores)
+                steps[:-1] *= weights[:, None]
+                yield self._standardized(self.sizes_of_walks(steps), deviations)
             return
         # Signs do not change the squares of sums of clusters.
         deviations = np.sqrt(self._variances_of_clusters)
-        residuals = self.scored.residuals
+        residuals = self.scored.residuals[:, None]
         for signs in flipped_signs(rng, clusters.number, num_draws):
             for start in range(0, len(signs), block):
-                some = signs[start : start + block, clusters.codes]
-                yield self._standardized(
-                    self.sizes_of_walks(some * residuals), deviations
-                )
+                some = np.ascontiguousarray(signs[start : start + block].T)
+                steps = steps_of(some[clusters.codes])
+                steps[:-1] *= residuals
+                yield self._standardized(self.sizes_of_walks(steps), deviations)
+
+
+def steps_of(values: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+    """Returns values + shift for values [N, draws] and a shift [N], and a last row of 0
+    for pieces whose group has no example left, float64 [N + 1, draws].
+    """
+    steps = np.zeros((len(values) + 1, values.shape[1]))
+    np.add(values, np.reshape(shift, (-1, 1)), out=steps[:-1])
+    return steps
+
+
+def _outcomes(rng: np.random.Generator, scores: np.ndarray, draws: int) -> np.ndarray:
+    """Returns outcomes that come with these probabilities, boolean [N, draws].
+
+    16 random bits decide all outcomes but one in 65,536, for which more are drawn.
+    """
+    shape = len(scores), draws
+    words = rng.integers(2**64, size=-(-len(scores) * draws // 4), dtype=np.uint64)
+    bits = words.view(np.uint16)[: len(scores) * draws].reshape(shape)
+    scaled = 2**16 * scores
+    whole = np.minimum(scaled, 2**16 - 1).astype(np.uint16)
+    outcomes = bits < whole[:, None]
+    undecided = np.flatnonzero(bits == whole[:, None])
+    left = (scaled - whole)[undecided // draws]
+    outcomes.reshape(-1)[undecided] = rng.random(len(undecided)) < left
+    return outcomes
 
 
 def _shares(drawn: np.ndarray, observed: np.ndarray) -> np.ndarray:
