@@ -93,6 +93,10 @@ def test_a_sketch_takes_the_votes_for_classes(max_prob, rng):
         bins = {"binning_scheme": scheme, "num_bins": 5}
         found = sketch.gce(norm="l1", **bins)
         assert found == pytest.approx(um.gce(norm="l1", **bins, **options, **data))
+        squared = {**bins, "squared": True}
+        expected = um.debiased_calibration_error(**squared, **options, **data)
+        found = sketch.debiased_calibration_error(**squared)
+        assert found == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
