@@ -2,6 +2,7 @@
 
 import fractions
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -269,6 +270,18 @@ def test_states_and_limits_that_need_right_or_wrong_say_so(rng):
         um.calibration_test(**data, statistic="spiegelhalter")
     with pytest.raises(ValueError, match="`method` must be 'resampling' for outcomes"):
         um.calibration_test(**data, statistic="ks", method="asymptotic")
+
+
+def test_swapped_grades_and_confidences_warn(rng):
+    said = np.round(rng.random(30), 1)
+    came = rng.random(30) < said
+    with pytest.warns(UserWarning, match="are the two arguments swapped"):
+        um.ece(correct=said, confidences=came * 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        um.ece(correct=said, confidences=np.ones(30))
+        um.ece(correct=np.round(2 * said) / 2, confidences=came * 1.0)
+        um.ece(correct=came, confidences=said)
 
 
 @pytest.mark.parametrize(
