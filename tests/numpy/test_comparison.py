@@ -290,6 +290,8 @@ def test_grades_are_compared_by_what_takes_them(rng):
     for name, p in given.items():
         for metric in scores:
             expected = getattr(um, metric)(label_distributions=shares, probabilities=p)
+            if metric == "brier_score":
+                expected = (1 + expected) / 2  # The mean of (y - p)^2 over the votes.
             assert rows_of(found, metric)[name].value == pytest.approx(expected)
         interval = um.calibration_error_interval(correct=grades, confidences=p)
         row = rows_of(found, "debiased_calibration_error")[name]

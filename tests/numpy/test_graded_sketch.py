@@ -1,4 +1,4 @@
-"""Sketches of grades between right and wrong, and of votes for classes."""
+"""Sketches and summaries of grades between right and wrong, and of votes."""
 
 import functools
 import io
@@ -180,3 +180,80 @@ def test_copies_of_grades_in_clusters_change_nothing(rng):
     assert two.debiased_calibration_error(**options) == pytest.approx(
         one.debiased_calibration_error(**options), abs=1e-6
     )
+
+
+def summary_of(*batches):
+    summary = um.Summary()
+    for batch in batches:
+        summary.update(**batch)
+    return summary
+
+
+def part(data, rows):
+    return {name: values[rows] for name, values in data.items()}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_means_of_a_summary_of_grades_are_those_of_all_rows(weighted, rng):
+    data = graded(rng)
+    data["correct"][:60] = rng.integers(0, 2, 60)  # A batch of right and wrong.
+    w = rng.uniform(0.5, 2, 300) if weighted else np.ones(300)
+    if weighted:
+        data["sample_weight"] = w
+    summary = summary_of(part(data, slice(60)), part(data, slice(60, None)))
+    y, p = data["correct"], data["confidences"].astype(float)
+    brier = y * (1 - p) ** 2 + (1 - y) * p**2
+    scores = {
+        "gap": y - p,
+        "brier_score": brier,
+        "negative_log_likelihood": -y * np.log(p) - (1 - y) * np.log1p(-p),
+    }
+
+    def moments(values):
+        mean = np.average(values, weights=w)
+        return mean, np.sqrt(np.sum(w**2 * (values - mean) ** 2)) / w.sum()
+
+    found = summary.means()
+    for name, values in scores.items():
+        np.testing.assert_allclose(found[name], moments(values), rtol=1e-6)
+    mean = np.average(y, weights=w)
+    variance = np.average((y - mean) ** 2, weights=w)
+    error = np.sqrt(variance * np.sum(w**2)) / w.sum()
+    np.testing.assert_allclose(found["accuracy"], (mean, error), rtol=1e-6)
+    gain, constant = summary.brier_gain()
+    of_shares = y * (1 - mean) ** 2 + (1 - y) * mean**2
+    np.testing.assert_allclose(gain, moments(of_shares - brier), rtol=1e-6)
+    assert constant == pytest.approx(np.average(of_shares, weights=w))
+    assert summary.num_examples == 300
+    np.testing.assert_allclose(summary.shares, [1 - mean, mean])
+
+
+def test_summaries_of_grades_add_up_and_have_the_sketch_of_the_answers(rng):
+    data = graded(rng)
+    parts = [summary_of(part(data, rows)) for rows in np.arange(300).reshape(3, 100)]
+    both = parts[2] + parts[0] + parts[1]
+    assert both.decisions == sketch_of(data, positive_class=False)
+    assert both.means()["gap"] == pytest.approx(summary_of(data).means()["gap"])
+    interval = both.decisions.calibration_error_interval()
+    expected = um.calibration_error_interval(**data)
+    np.testing.assert_allclose(interval, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_summary_of_grades_says_what_it_cannot_do(rng, tmp_path):
+    summary = summary_of(graded(rng))
+    with pytest.raises(ValueError, match="Save its `decisions`, a `ScoreSketch`"):
+        summary.save(tmp_path / "summary.npz")
+    for ask in (summary.decision_cells, lambda: um.calibration_drift(summary, summary)):
+        with pytest.raises(ValueError, match="needs outcomes that are 0 or 1"):
+            ask()
+
+
+def test_grades_in_clusters_have_a_standard_error_of_the_gap(rng):
+    data = graded(rng)
+    clusters = np.repeat(np.arange(100), 3)
+    summary = um.Summary()
+    summary.update(**data, clusters=clusters)
+    sums = np.bincount(clusters, data["correct"] - data["confidences"])
+    gap = sums.sum() / 300
+    error = np.sqrt(np.sum((sums - 3 * gap) ** 2) * 100 / 99) / 300
+    np.testing.assert_allclose(summary.means()["gap"], (gap, error), rtol=1e-5)

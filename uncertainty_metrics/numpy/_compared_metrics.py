@@ -280,7 +280,11 @@ def _scores_of_examples(
 def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
     """Says if a model gives one or two columns of probabilities or logits."""
     name = "logits" if arguments.get("probabilities") is None else "probabilities"
-    shape, given = np.shape(arguments["labels"]), np.shape(arguments[name])
+    if arguments.get("label_distributions") is not None:
+        shape = np.shape(arguments["label_distributions"])[:-1]
+    else:
+        shape = np.shape(arguments["labels"])
+    given = np.shape(arguments[name])
     of_two = (shape, (*shape, 1), (*shape, 2))
     return given in of_two and not arguments.get("multilabel")
 
