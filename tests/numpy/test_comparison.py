@@ -274,6 +274,72 @@ def test_answers_are_read_as_classes(rng):
         )
 
 
+def graded(rng):
+    """Makes grades of answers, and two models, of which the first knows more."""
+    p = rng.uniform(0.1, 0.9, N)
+    grades = rng.binomial(5, p) / 5
+    return grades, {"a": p, "b": np.full(N, grades.mean())}
+
+
+def test_grades_are_compared_by_what_takes_them(rng):
+    grades, given = graded(rng)
+    found = um.compare(correct=grades, predictions=given, num_resamples=20, seed=0)
+    scores = "negative_log_likelihood", "brier_score"
+    assert found.metrics == (*scores, "aurc", "debiased_calibration_error")
+    shares = np.stack([1 - grades, grades], axis=1)
+    for name, p in given.items():
+        for metric in scores:
+            expected = getattr(um, metric)(label_distributions=shares, probabilities=p)
+            if metric == "brier_score":
+                expected = (1 + expected) / 2  # The mean of (y - p)^2 over the votes.
+            assert rows_of(found, metric)[name].value == pytest.approx(expected)
+        interval = um.calibration_error_interval(correct=grades, confidences=p)
+        row = rows_of(found, "debiased_calibration_error")[name]
+        assert (row.lower, row.value, row.upper) == tuple(interval)
+        expected = um.aurc(losses=1 - grades, confidences=p)
+        assert rows_of(found, "aurc")[name].value == pytest.approx(expected)
+    assert found.best("brier_score") == "a"
+    metrics = "accuracy", "ece", "smece", "kuiper_calibration_error"
+    found = um.compare(
+        correct=grades, predictions=given, metrics=metrics, num_resamples=20, seed=0
+    )
+    for name, p in given.items():
+        for metric in metrics[1:]:
+            expected = getattr(um, metric)(correct=grades, confidences=p)
+            assert rows_of(found, metric)[name].value == pytest.approx(expected)
+        assert rows_of(found, "accuracy")[name].value == pytest.approx(grades.mean())
+
+
+def test_paired_differences_of_grades_have_their_level(rng):
+    draws, wrong = 60, 0
+    for _ in range(draws):
+        p = rng.uniform(0.1, 0.9, 100)
+        noise = rng.normal(0, 0.05, (2, 100))  # Two models that are equally good.
+        first, second = np.clip(p + noise, 0.01, 0.99)
+        found = um.compare(
+            correct=rng.binomial(5, p) / 5,
+            predictions={"a": first, "b": second},
+            metrics="brier_score",
+        )
+        wrong += len(found.may_be_best("brier_score")) == 1
+    assert wrong / draws < 0.05 + 5 * np.sqrt(0.05 * 0.95 / draws)
+
+
+@pytest.mark.parametrize("metric", ["auroc", "scaled_brier_score"])
+def test_metrics_of_right_and_wrong_name_what_to_do_with_grades(metric, rng):
+    grades, given = graded(rng)
+    with pytest.raises(ValueError, match="0 or 1; give it correct=grades >= threshold"):
+        um.compare(correct=grades, predictions=given, metrics=metric)
+
+
+def test_metrics_that_read_answers_say_what_takes_grades(rng):
+    grades, given = graded(rng)
+    with pytest.raises(ValueError, match="of grades functions with `losses` take"):
+        um.compare(correct=grades, predictions=given, metrics="augrc")
+    with pytest.raises(ValueError, match=r"`correct` must be in \[0, 1\]"):
+        um.compare(correct=3 * grades, predictions=given, metrics="accuracy")
+
+
 def test_logits_and_functions_and_names_are_understood(rng):
     labels = rng.integers(2, size=N)
     logits = {name: rng.normal(size=(N, 2)) for name in "ab"}

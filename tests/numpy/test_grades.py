@@ -1,6 +1,8 @@
 """Outcomes between 0 and 1: grades of answers, and shares of votes."""
 
+import fractions
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -261,13 +263,24 @@ def test_what_needs_right_or_wrong_names_the_alternative(name, rng):
 def test_states_and_limits_that_need_right_or_wrong_say_so(rng):
     grades, confidences, _ = graded(rng)
     data = {"correct": grades, "confidences": confidences}
-    for state in (um.ScoreSketch(), um.Summary(), um.CalibrationMonitor()):
-        with pytest.raises(ValueError, match=r"0 and 1 here: .* takes numbers in"):
-            state.update(**data)
+    with pytest.raises(ValueError, match=r"0 and 1 here: .* takes numbers in"):
+        um.CalibrationMonitor().update(**data)
     with pytest.raises(ValueError, match="`statistic` must be 'kuiper' or another"):
         um.calibration_test(**data, statistic="spiegelhalter")
     with pytest.raises(ValueError, match="`method` must be 'resampling' for outcomes"):
         um.calibration_test(**data, statistic="ks", method="asymptotic")
+
+
+def test_swapped_grades_and_confidences_warn(rng):
+    said = np.round(rng.random(30), 1)
+    came = rng.random(30) < said
+    with pytest.warns(UserWarning, match="are the two arguments swapped"):
+        um.ece(correct=said, confidences=came * 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        um.ece(correct=said, confidences=np.ones(30))
+        um.ece(correct=np.round(2 * said) / 2, confidences=came * 1.0)
+        um.ece(correct=came, confidences=said)
 
 
 @pytest.mark.parametrize(
@@ -361,6 +374,101 @@ def test_bins_of_classes_are_the_mean_over_the_votes(options, more, rng):
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-6)
     mean = np.mean([one.outcome_sums for one in each], axis=0)
     np.testing.assert_allclose(found.outcome_sums, mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", BINS, ids=lambda options: str([*options.values()]))
+def test_bins_are_exactly_the_mean_over_all_ways_to_ask_one_annotator(options, rng):
+    n, classes, num_votes = 4, 3, 4
+    p = rng.dirichlet(np.ones(classes), n)
+    votes = rng.integers(0, classes, (n, num_votes))
+    shares = np.eye(classes)[votes].mean(axis=1)  # Quarters, without rounding.
+    data = {"probabilities": p, "num_bins": 2, **options}
+    found = um.bin_statistics(label_distributions=shares, **data).outcome_sums
+    total = [[fractions.Fraction(0)] * found.shape[1] for _ in found]
+    for choice in itertools.product(range(num_votes), repeat=n):
+        asked = votes[np.arange(n), list(choice)]
+        sums = um.bin_statistics(asked, **data).outcome_sums
+        total = [
+            [a + fractions.Fraction(b) for a, b in zip(row, more, strict=True)]
+            for row, more in zip(total, sums.tolist(), strict=True)
+        ]
+    mean = [[value / num_votes**n for value in row] for row in total]
+    assert [[fractions.Fraction(value) for value in row] for row in found] == mean
+
+
+# Functions that are those of every vote as an example, and their options.
+OF_EVERY_VOTE = {
+    "ks_calibration_error": {},
+    "kuiper_calibration_error": {},
+    "smece": {},
+    "atb": {},
+    "corp_decomposition": {"score": "log"},
+    "brier_decomposition": {},
+    "brier_decomposition_exact": {},
+}
+
+
+@pytest.mark.parametrize("name", OF_EVERY_VOTE)
+@pytest.mark.parametrize("form", ["classes", "one column", "weights", "logits"])
+def test_shares_count_like_every_vote_as_an_example(name, form, rng):
+    votes, shares, p = voted(rng, classes=2 if form == "one column" else 3)
+    if form == "one column":
+        p = p[:, 1]
+    given = {"logits": np.log(p)} if form == "logits" else {"probabilities": p}
+    options = dict(OF_EVERY_VOTE[name])
+    weights = rng.integers(0, 3, len(p)) if form == "weights" else np.ones(len(p))
+    function = getattr(um, name)
+    found = function(
+        label_distributions=shares, sample_weight=weights, **given, **options
+    )
+    repeated = {name: np.concatenate([value] * 3) for name, value in given.items()}
+    each = function(
+        votes.T.reshape(-1), sample_weight=np.tile(weights, 3), **repeated, **options
+    )
+    np.testing.assert_allclose(found, each, rtol=1e-6, atol=1e-9)
+
+
+ABOUT_DECISIONS = {
+    "debiased_calibration_error": {"num_bins": 5, "squared": True},
+    "calibration_error_interval": {"num_bins": 5},
+    "calibration_test": {"seed": 1, "num_resamples": 99},
+    "calibration_by_group": {"min_examples": 5, "seed": 1},
+}
+
+
+@pytest.mark.parametrize("name", ABOUT_DECISIONS)
+def test_shares_of_the_decision_are_the_grades_of_an_answer(name, rng):
+    _, shares, p = voted(rng, n=90)
+    decided = np.argmax(p, axis=1)
+    grades, confidences = (x[np.arange(90), decided] for x in (shares, p))
+    options = dict(ABOUT_DECISIONS[name])
+    if name == "calibration_by_group":
+        options["groups"] = rng.integers(0, 3, 90)
+    function = getattr(um, name)
+    found = function(label_distributions=shares, probabilities=p, **options)
+    expected = function(correct=grades, confidences=confidences, **options)
+    assert str(found) == str(expected)
+    one_hot = np.eye(4)[np.argmax(shares, axis=1)]
+    found = function(label_distributions=one_hot, probabilities=p, **options)
+    assert str(found) == str(function(np.argmax(shares, axis=1), p, **options))
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_the_test_of_all_classes_keeps_its_level_for_votes(by_class, rng):
+    draws, rejected = 150, 0
+    options = {"max_prob": False, "class_conditional": by_class, "norm": "l2"}
+    for _ in range(draws):
+        _, shares, p = voted(rng, n=60, classes=3)
+        test = um.calibration_test(
+            label_distributions=shares,
+            probabilities=p,
+            num_bins=3,
+            num_resamples=39,
+            seed=rng,
+            **options,
+        )
+        rejected += test.p_value <= 0.1
+    assert rejected / draws < 0.1 + 5 * np.sqrt(0.1 * 0.9 / draws)
 
 
 @pytest.mark.parametrize("name", ["ece", "mce", "rmsce", "sce", "ace", "tace"])

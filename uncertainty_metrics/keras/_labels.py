@@ -64,6 +64,47 @@ def integer_labels(
     return xp.where(right, labels, xp.fill(xp.shape(labels), WRONG_LABEL)), True
 
 
+@once
+def shared_labels(
+    y_true: xp.Tensor, y_pred: xp.Tensor, sparse_labels: bool | None
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the labels with the largest shares, the shares of the classes [N, K], and
+    `y_true` with a last axis.
+
+    A label becomes `WRONG_LABEL`, and its shares 0, where `y_true` holds no grade in
+    [0, 1], or no distribution over the classes.
+
+    Args:
+      y_true: shares [..., K] of the classes; or grades, the shares of class 1 of two,
+        [...] or [..., 1].
+      y_pred: predictions [..., K], or [...] or [..., 1] for class 1 of two.
+      sparse_labels: whether `y_true` holds grades; None if the shapes tell.
+
+    Raises:
+      ValueError: the shapes do not tell, or do not fit.
+    """
+    if not _inputs.is_floating(y_true):
+        y_true = xp.cast(y_true, xp.float32)
+    if sparse_labels is None:
+        sparse_labels = not _is_one_hot(y_true.shape, y_pred.shape)
+    if not sparse_labels:
+        labels, _ = integer_labels(y_true, y_pred, False)
+        rows = xp.reshape(y_true, [-1, y_true.shape[-1]])
+        right = xp.reshape(labels, [-1])[:, None] != WRONG_LABEL
+        return labels, xp.where(right, rows, xp.zeros_like(rows)), y_true
+    classes = _checks.layout(y_true.shape, y_pred.shape, "y_pred", "y_true")
+    if classes not in (None, 2):
+        raise _checks.error(
+            "y_true",
+            f"shares of shape [..., {classes}] for y_pred of shape {y_pred.shape}",
+            f"shape {y_true.shape}",
+        )
+    right = (y_true >= 0) & (y_true <= 1)
+    labels = xp.where(right, xp.cast(y_true >= 0.5, xp.int32), WRONG_LABEL)
+    grades = xp.reshape(xp.where(right, y_true, xp.zeros_like(y_true)), [-1])
+    return labels, xp.stack([1 - grades, grades], axis=1), y_true[..., None]
+
+
 def _is_one_hot(labels: Sequence[Any], predictions: Sequence[Any]) -> bool:
     """Returns whether the shapes are those of one-hot labels and their predictions."""
     if not len(labels) == len(predictions) > 1 or labels[-1] == 1:
@@ -85,11 +126,13 @@ class ClassRows(NamedTuple):
       predictions: [N, columns], with 1 column for P(class 1).
       weights: float32 [N], or None for ones.
       classes: number of classes.
-      one_hot: `y_true` if it is one-hot, else None.
+      one_hot: `y_true`, with a last axis, if it is one-hot or holds shares; else None.
       groups: [N], or None.
       shapes: the shapes of the integer labels and of the predictions before that.
       one_column: whether `y_pred` is one column: P(class 1), or its logit, of two
         classes. The static shapes tell; of an unknown last size, the rank does.
+      shares: the distribution of each label over the classes, [N, K]; None if each
+        example has one label.
 
     For L labels that are each 0 or 1, all arrays are [N, L], and the number of classes
     is L.
@@ -103,12 +146,14 @@ class ClassRows(NamedTuple):
     groups: xp.Tensor | None
     shapes: tuple[Sequence[int | None], Sequence[int | None]]
     one_column: bool
+    shares: xp.Tensor | None = None
 
     @property
     def data(self) -> tuple[xp.Tensor | None, ...]:
-        """The data arguments of `examples`."""
+        """The data arguments of `examples`, of which the shares are the last."""
         data = self.labels, self.predictions, self.weights
-        return data if self.groups is None else (*data, self.groups)
+        more = self.groups, self.shares
+        return *data, *(each for each in more if each is not None)
 
     def explain(
         self,
@@ -126,9 +171,10 @@ class ClassRows(NamedTuple):
         if self.one_hot is not None:
             labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
+        data = self.data if self.shares is None else self.data[:-1]
         # In the shapes that were passed, so that the error names the right place.
         shape, shape_of_predictions = self.shapes
-        labels, rows, *others = as_arrays(*self.data)
+        labels, rows, *others = as_arrays(*data)
         weights, *groups = (x if x is None else x.reshape(shape) for x in others)
         with keras_names(predictions):
             numpy_function(
@@ -188,12 +234,18 @@ def class_rows(
     sparse_labels: bool | None,
     groups: Any = None,
     multilabel: bool = False,
+    label_distributions: bool = False,
 ) -> ClassRows:
     """Returns a batch of `update_state` as rows; raises ValueError for wrong shapes."""
     mask = _family.mask_of(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     y_pred = _inputs.as_tensor("y_pred", y_pred)
-    rows = flat_rows(y_true, y_pred, sparse_labels, multilabel)
+    shares = None
+    if label_distributions:
+        labels, shares, y_true = shared_labels(y_true, y_pred, sparse_labels)
+        rows = flat_rows(labels, y_pred, True)._replace(one_hot=True)
+    else:
+        rows = flat_rows(y_true, y_pred, sparse_labels, multilabel)
     shape = [-1, rows.classes] if multilabel else [-1]
     weights = flat_weights(sample_weight, mask, rows.shaped_labels)
     if groups is not None:
@@ -208,6 +260,7 @@ def class_rows(
         groups,
         (tuple(rows.shaped_labels.shape), tuple(y_pred.shape)),
         rows.classes is None,
+        shares,
     )
 
 
@@ -217,7 +270,8 @@ def examples(
     labels: xp.Tensor,
     y_pred: xp.Tensor,
     sample_weight: xp.Tensor | None,
-    groups: xp.Tensor | None = None,
+    *others: xp.Tensor,
+    has_shares: bool = False,
     **options: Any,
 ) -> _inputs.Examples:
     """Returns the examples of `ClassRows`.
@@ -228,17 +282,21 @@ def examples(
       labels: as in `ClassRows`.
       y_pred: the predictions of `ClassRows`.
       sample_weight: the weights of `ClassRows`.
-      groups: as in `ClassRows`.
+      *others: the groups and the shares of `ClassRows`, if it has them.
+      has_shares: whether the last of these are shares.
       **options: other arguments of `examples` in `ops`.
     """
-    return _inputs.examples(
+    found = _inputs.examples(
         labels,
         **{predictions: y_pred},
         sample_weight=sample_weight,
         ignore_index=ignore_index,
-        groups=groups,
+        groups=others[0] if len(others) > has_shares else None,
         **options,
     )
+    if not has_shares:
+        return found
+    return _inputs.with_shares(found, xp.cast(others[-1], found.dtype))
 
 
 def as_arrays(*tensors: xp.Tensor | None) -> list[Any]:
@@ -251,6 +309,8 @@ def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
     bad = to_numpy(labels).astype(np.float64) == WRONG_LABEL
     if np.any(bad):
         row = to_numpy(y_true)[bad][0]
+        if len(row) == 1:
+            raise _checks.error("y_true", "grades in [0, 1]", row[0], verb="hold")
         raise _checks.error(
             "y_true", "one-hot, or a distribution over the classes, in each row", row
         )

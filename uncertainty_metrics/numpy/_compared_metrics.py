@@ -65,7 +65,9 @@ class Metric(NamedTuple):
         """
         parameters = self.parameters()
         data = dict(model)
-        if "correct" in data and "correct" not in parameters:
+        if has_grades(data):
+            data = self._of_grades(data)
+        elif "correct" in data and "correct" not in parameters:
             data["labels"] = data.pop("correct")
             data["probabilities"] = data.pop("confidences")
             if "positive_class" in parameters:
@@ -89,6 +91,45 @@ class Metric(NamedTuple):
                 verb="hold",
             )
         return known
+
+    def _of_grades(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the arguments of answers with grades y between 0 and 1: the losses 1
+        - y, or the distribution (1 - y, y) of two labels.
+
+        Raises:
+          ValueError: the metric needs right or wrong.
+        """
+        parameters, data = self.parameters(), dict(model)
+        grades = np.asarray(data["correct"])
+        if "losses" in parameters:
+            del data["correct"]
+            return {**data, "losses": 1 - grades}
+        if "correct" in parameters:
+            return data
+        data["probabilities"] = data.pop("confidences")
+        if self.function is um_np.accuracy:  # It is read off the model.
+            return {**data, "labels": data.pop("correct")}
+        if "label_distributions" not in parameters:
+            raise _checks.error(
+                "metrics",
+                f"metrics that take grades: {self.name!r} needs outcomes that are 0 or "
+                "1; give it correct=grades >= threshold",
+                "grades between 0 and 1",
+                verb="hold",
+            )
+        del data["correct"]
+        data["label_distributions"] = np.stack([1 - grades, grades], axis=-1)
+        if "positive_class" in parameters:
+            data["positive_class"] = True
+        return data
+
+
+def has_grades(model: Mapping[str, Any]) -> bool:
+    """Says if a model has answers with grades between right and wrong."""
+    if "correct" not in model:
+        return False
+    correct = np.asarray(model["correct"])
+    return bool(np.any((correct > 0) & (correct < 1)))
 
 
 def _event_scores(name: str, data: Mapping[str, Any]) -> np.ndarray:
@@ -213,7 +254,12 @@ def _scores_of_examples(
     """Returns the score of each example, [n]."""
     if metric.function is um_np.accuracy:
         if "correct" in model:
-            return np.asarray(model["correct"], np.float64).reshape(-1)
+            correct = np.asarray(model["correct"], np.float64).reshape(-1)
+            bad = ~((correct >= 0) & (correct <= 1))
+            if np.any(bad):
+                received = correct[bad][0]
+                raise _checks.error("correct", "in [0, 1]", received)
+            return correct
         # Each example is a group of its own.
         shape = np.shape(arguments["labels"])
         own = np.arange(math.prod(shape)).reshape(shape)
@@ -234,7 +280,11 @@ def _scores_of_examples(
 def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
     """Says if a model gives one or two columns of probabilities or logits."""
     name = "logits" if arguments.get("probabilities") is None else "probabilities"
-    shape, given = np.shape(arguments["labels"]), np.shape(arguments[name])
+    if arguments.get("label_distributions") is not None:
+        shape = np.shape(arguments["label_distributions"])[:-1]
+    else:
+        shape = np.shape(arguments["labels"])
+    given = np.shape(arguments[name])
     of_two = (shape, (*shape, 1), (*shape, 2))
     return given in of_two and not arguments.get("multilabel")
 

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _clusters, _inputs, _row_math, _threads
 from uncertainty_metrics.numpy._group_columns import group_column
+
+# Confidences have at least this many distinct values, as a rule.
+_SEVERAL = 4
 
 
 class Partition(NamedTuple):
@@ -453,6 +456,7 @@ def _read(data: ClassifierData, allow_none: bool) -> Examples:
         )
         if np.all((correct == 0) | (correct == 1)):
             return read
+        _warn_if_swapped(read, correct)
         grades = correct[read.counted].astype(np.float64)
         return dataclasses.replace(read, shares=np.stack([1 - grades, grades], axis=1))
     if isinstance(data.labels, Examples):
@@ -474,6 +478,21 @@ def _read(data: ClassifierData, allow_none: bool) -> Examples:
         allow_none=allow_none,
         clusters=data.clusters,
         per_image=data.per_image,
+    )
+
+
+def _warn_if_swapped(read: Examples, correct: np.ndarray) -> None:
+    """Warns of confidences that are all 0 or 1, and grades of several values between:
+    the two arguments may be swapped.
+    """
+    confidences = read.predictions[:, 1]
+    if not np.all((confidences == 0) | (confidences == 1)):
+        return
+    if np.ptp(confidences) == 0 or len(np.unique(correct[read.counted])) < _SEVERAL:
+        return
+    _user_warnings.warn(
+        "All `confidences` are 0 or 1, and `correct` has grades between: are the two "
+        "arguments swapped? `correct` is what came, `confidences` what was said before."
     )
 
 

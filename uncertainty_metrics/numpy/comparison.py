@@ -311,10 +311,12 @@ def compare(
       metrics: names of metrics of the package, or the functions; options are bound by
         `functools.partial`. A mapping gives them other names. By default, for classes
         `negative_log_likelihood`, `brier_score`, `accuracy` (of one column P(class 1)
-        `auroc`) and `debiased_calibration_error`; `crps_normal_score` for means, and
-        `crps_score` for samples.
-      correct: instead of labels, whether each answer is right: booleans, or 0 and 1,
-        shape [...], the same answers for all models.
+        `auroc`, of grades `aurc`) and `debiased_calibration_error`;
+        `crps_normal_score` for means, and `crps_score` for samples.
+      correct: instead of labels, right (1), wrong (0) or a grade between, shape [...],
+        the same answers for all models. Of grades y, scores are those of the
+        distribution (1 - y, y), and selective prediction has the losses 1 - y; what
+        needs right or wrong, such as `auroc`, says so.
       clusters: id of the cluster of each example, integers or strings of the shape of
         the labels: examples of a cluster may depend on each other in any way. Without
         them, all intervals and tests are for independent examples.
@@ -474,7 +476,8 @@ def _default_metrics(model: Mapping[str, Any]) -> tuple[str, ...]:
         return ("crps_score",)
     scores = "negative_log_likelihood", "brier_score"
     if "correct" in model:
-        return (*scores, "auroc", "debiased_calibration_error")
+        ranks = "aurc" if _compared_metrics.has_grades(model) else "auroc"
+        return (*scores, ranks, "debiased_calibration_error")
     found = [np.shape(model[name]) for name in _OF_CLASSES if name in model]
     if not found:
         raise _checks.error(

@@ -348,7 +348,11 @@ def decomposition_sums(
     valid = examples.valid & _validity.counted_are_right(right, weights)
     p = xp.cast(examples.probabilities, dtype)
     scores = xp.cast(scores, dtype)
-    hits = xp.cast(decisions == labels, dtype)
+    if examples.shares is None:
+        at_label = _inputs.take(p, labels) - xp.cast(decisions == labels, dtype)
+    else:
+        shares = xp.cast(examples.shares, dtype)
+        at_label = xp.reduce_sum(p * shares, axis=1) - _inputs.take(shares, decisions)
     places, n = xp.range(classes), decisions.shape[0]
     if classes > _MOST_CLASSES and not (occurring and (n or classes) < classes):
         expected = f"at most {_MOST_CLASSES}, for sums of all their pairs"
@@ -370,14 +374,18 @@ def decomposition_sums(
             xp.ones_like(scores),
             scores - 1,
             squares - 2 * scores + 1,
-            _inputs.take(p, labels) - hits,
+            at_label,
         ],
         axis=1,
     )
     if weights is not None:
         columns = xp.where(counted, columns * weights[:, None], xp.zeros_like(columns))
-    cells = decisions * classes + labels
-    outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
+    if examples.shares is None:
+        cells = decisions * classes + labels
+        outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
+    else:
+        pair = _sums.segment_pair(columns[:, :1] * shares, decisions, n)
+        outcomes = tuple(xp.transpose(part) for part in pair)
     moments = _sums.segment_pair(columns[:, 1:], decisions, n)
     hi, lo = (
         xp.concat(

@@ -474,7 +474,7 @@ def _graded(
     )
     grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
     grades = xp.cast(grades, read.dtype)
-    return _with_shares(read, xp.stack([1 - grades, grades], axis=1))
+    return with_shares(read, xp.stack([1 - grades, grades], axis=1))
 
 
 def _of_distributions(data: ClassifierData) -> Examples:
@@ -503,10 +503,10 @@ def _of_distributions(data: ClassifierData) -> Examples:
     _checks.distributions_fit(shares.shape[-1], read.num_classes)
     shares = xp.where(right[..., None], shares, xp.zeros_like(shares))
     shares = xp.cast(xp.reshape(shares, [-1, read.num_classes]), read.dtype)
-    return _with_shares(read, shares)
+    return with_shares(read, shares)
 
 
-def _with_shares(examples: Examples, shares: xp.Tensor) -> Examples:
+def with_shares(examples: Examples, shares: xp.Tensor) -> Examples:
     """Returns the examples with shares [N, K]; a graph may find other sizes, which are
     wrong: `examples` holds that.
     """

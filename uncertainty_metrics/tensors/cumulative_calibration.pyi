@@ -18,6 +18,7 @@ def averaged_two_bin_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -50,6 +51,8 @@ def averaged_two_bin_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -84,6 +87,7 @@ def kolmogorov_smirnov_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -110,6 +114,8 @@ def kolmogorov_smirnov_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -145,6 +151,7 @@ def kuiper_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -169,6 +176,8 @@ def kuiper_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels

@@ -22,6 +22,7 @@ def calibration_error_interval(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     clusters: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -97,6 +98,8 @@ def calibration_error_interval(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -146,6 +149,7 @@ def debiased_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     clusters: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -209,6 +213,8 @@ def debiased_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];

@@ -7,12 +7,13 @@ from uncertainty_metrics.ops._typing import Tensor, TensorLike
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues, ImageMean
 
 def brier_decomposition(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> BrierParts:
     """Uncertainty, resolution and reliability: three parts of the Brier score.
 
@@ -35,6 +36,8 @@ def brier_decomposition(
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
@@ -58,12 +61,13 @@ def brier_decomposition(
     """
 
 def brier_decomposition_exact(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> ExactBrierParts:
     """Five parts that sum to the Brier score, for any data.
 
@@ -83,6 +87,8 @@ def brier_decomposition_exact(
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,

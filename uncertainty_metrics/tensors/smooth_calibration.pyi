@@ -18,6 +18,7 @@ def smooth_calibration_error(
     positive_class: bool | None = None,
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> Tensor:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -56,6 +57,8 @@ def smooth_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for

@@ -37,13 +37,16 @@ def bin_sums(
     sketch_bits: tuple[int, ...] | None,
     totals: bool,
     groups: int | None,
+    has_shares: bool,
     predictions: str,
     ignore_index: int | None,
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of a batch in all cells, and whether the batch is valid."""
     options: Any = {"num_groups": groups, "multilabel": spec.multilabel}
-    examples = _labels.examples(predictions, ignore_index, *data, **options)
+    examples = _labels.examples(
+        *(predictions, ignore_index, *data), has_shares=has_shares, **options
+    )
     spec = spec.settled(examples.one_column)
     scored = _binning.score(examples, spec)
     num_groups = _binning.num_groups(examples, spec)

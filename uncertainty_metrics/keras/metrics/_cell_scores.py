@@ -24,6 +24,7 @@ class CellMetric(GeneralCalibrationError):
         positive_class: bool | None,
         sparse_labels: bool | None,
         sketch_bits: int | None,
+        label_distributions: bool,
     ) -> None:
         super().__init__(
             binning_scheme="adaptive",  # The state has the same sums.
@@ -38,6 +39,7 @@ class CellMetric(GeneralCalibrationError):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            label_distributions=label_distributions,
         )
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:

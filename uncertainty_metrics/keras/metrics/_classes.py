@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The options on which the sums depend, besides the arguments in `_first_options`.
 _OF_SUMS = (
     *("from_logits", "ignore_index", "sparse_labels"),
-    *("num_classes", "sketch_bits", "validate_args"),
+    *("num_classes", "sketch_bits", "validate_args", "label_distributions"),
 )
 
 
@@ -28,6 +28,7 @@ class ClassMetric(_base.SumsMetric):
     _batch_sums: _variables.BatchSums
     _explain: Callable[..., object]
     multilabel = False
+    label_distributions = False
 
     def __init__(
         self,
@@ -88,7 +89,8 @@ class ClassMetric(_base.SumsMetric):
         sample_weight: Any,
     ) -> _batches.Reading:
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
-        reading = self.sparse_labels, groups, self.multilabel
+        of_rows = self.multilabel, self.label_distributions
+        reading = self.sparse_labels, groups, *of_rows
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)
         self._check_form(rows.one_column)

@@ -22,7 +22,8 @@ class Sketched:
 
         Raises:
           ValueError: the state is not a sketch of probabilities, because the metric has
-            even bins or takes logits; or a batch was wrong.
+            even bins, takes logits, or has `label_distributions`, whose variance it
+            does not know; or a batch was wrong.
         """
         # Imported here, because it imports SciPy, which takes time.
         from uncertainty_metrics.numpy.sketch import score_sketch

@@ -79,6 +79,10 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for
@@ -138,6 +142,7 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             name=name or self._function,
@@ -166,6 +171,14 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         self.max_prob, self.class_conditional = spec.max_prob, spec.class_conditional
         self.num_bins, self.threshold = spec.num_bins, spec.threshold
         self.positive_class, self.multilabel = spec.positive_class, spec.multilabel
+        _checks.boolean("label_distributions", label_distributions)
+        self.label_distributions = label_distributions
+        if label_distributions and (multilabel or ignore_index is not None):
+            raise _checks.plain_error(
+                "With `label_distributions`, `ignore_index` must be None and "
+                "`multilabel` False.",
+                f"{ignore_index} and {multilabel}",
+            )
         # The options on which the sums depend. The norm, and the number of adaptive
         # bins, matter only in `result`.
         waits = self._by_form and spec.positive_class is None
@@ -233,7 +246,8 @@ class GeneralCalibrationError(Sketched, ClassMetric):
 
     def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
         bits = self._bits(self._groups_of(classes, one_column))
-        return self._spec_of_sums, bits, self._totals, self.num_groups
+        options = self._spec_of_sums, bits, self._totals, self.num_groups
+        return *options, self.label_distributions
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The checks of NumPy are the same, and their errors name the value.
@@ -415,6 +429,10 @@ class CalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       TypeError: `num_classes` is not an integer for the multiclass task.
@@ -451,6 +469,7 @@ class CalibrationError(GeneralCalibrationError):
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         _checks.one_of("task", task, get_args(Task))
         _checks.boolean("adaptive", adaptive)
@@ -481,6 +500,7 @@ class CalibrationError(GeneralCalibrationError):
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
         self.task, self.adaptive, self.validate_args = task, adaptive, validate_args
 

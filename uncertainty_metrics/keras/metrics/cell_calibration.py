@@ -49,6 +49,10 @@ class SmoothCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -83,6 +87,7 @@ class SmoothCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             num_classes=num_classes,
@@ -93,6 +98,7 @@ class SmoothCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            label_distributions=label_distributions,
         )
         self.bandwidth = checked_bandwidth(bandwidth)
 
@@ -125,6 +131,10 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -157,6 +167,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             num_classes=num_classes,
@@ -167,6 +178,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            label_distributions=label_distributions,
         )
 
     def _value(self, residuals: _pooled_errors.Residuals) -> xp.Tensor:
@@ -198,6 +210,10 @@ class KuiperCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -231,6 +247,7 @@ class KuiperCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             num_classes=num_classes,
@@ -241,6 +258,7 @@ class KuiperCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            label_distributions=label_distributions,
         )
 
     def _value(self, residuals: _pooled_errors.Residuals) -> xp.Tensor:
@@ -270,6 +288,10 @@ class AveragedTwoBinCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -302,6 +324,7 @@ class AveragedTwoBinCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             num_classes=num_classes,
@@ -312,6 +335,7 @@ class AveragedTwoBinCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            label_distributions=label_distributions,
         )
 
     def _value(self, residuals: _pooled_errors.Residuals) -> xp.Tensor:

@@ -52,6 +52,10 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -87,6 +91,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="even",
@@ -105,6 +110,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
 
 
@@ -143,6 +149,10 @@ class MaximumCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -178,6 +188,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="even",
@@ -196,6 +207,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
 
 
@@ -234,6 +246,10 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -268,6 +284,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="adaptive",
@@ -286,6 +303,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
 
 
@@ -324,6 +342,10 @@ class StaticCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -358,6 +380,7 @@ class StaticCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="even",
@@ -376,6 +399,7 @@ class StaticCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
 
 
@@ -414,6 +438,10 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -448,6 +476,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="adaptive",
@@ -466,6 +495,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )
 
 
@@ -504,6 +534,10 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
+        those of the classes in the votes for each example, [..., K]; or for one column
+        of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
+        is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -538,6 +572,7 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        label_distributions: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="adaptive",
@@ -556,4 +591,5 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            label_distributions=label_distributions,
         )

@@ -28,9 +28,16 @@ def by_decision(
 def frequencies(
     examples: _examples.Examples, weights: np.ndarray, decisions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
+    """Returns the label frequencies of each decision, [D, K], and its weight, [D]; a
+    share of a label is such a weight of it.
+    """
     shape = decisions.max() + 1, examples.num_classes
-    cells = decisions * shape[1] + examples.labels
+    labels = examples.labels
+    if examples.shares is not None:
+        rows, labels = np.nonzero(examples.shares)
+        weights = weights[rows] * examples.shares[rows, labels]
+        decisions = decisions[rows]
+    cells = decisions * shape[1] + labels
     sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
     shares = sums.sum(axis=1)
     return sums / shares[:, None], shares

@@ -15,12 +15,13 @@ __all__ = ["brier_decomposition", "brier_decomposition_exact"]
 
 
 def brier_decomposition(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> BrierParts:
     """Uncertainty, resolution and reliability: three parts of the Brier score.
 
@@ -43,6 +44,8 @@ def brier_decomposition(
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
@@ -70,6 +73,7 @@ def brier_decomposition(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
         )
     )
     examples, weights, decisions = _frequencies_by_decision.by_decision(examples)
@@ -88,12 +92,13 @@ def brier_decomposition(
 
 
 def brier_decomposition_exact(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> ExactBrierParts:
     """Five parts that sum to the Brier score, for any data.
 
@@ -113,6 +118,8 @@ def brier_decomposition_exact(
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
@@ -143,6 +150,7 @@ def brier_decomposition_exact(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
         )
     )
     examples, weights, decisions = _frequencies_by_decision.by_decision(examples)
@@ -153,7 +161,10 @@ def brier_decomposition_exact(
     def deviations(p: np.ndarray, block: slice) -> np.ndarray:
         p -= fbar.take(decisions[block], axis=0)
         # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
-        products = at_label(p, examples.labels[block])
+        if examples.shares is None:
+            products = at_label(p, examples.labels[block])
+        else:
+            products = _row_math.dot(p, examples.shares[block])
         return np.stack([_row_math.dot(p, p), products], axis=1)
 
     squares, products = examples.in_blocks(deviations, 2).T

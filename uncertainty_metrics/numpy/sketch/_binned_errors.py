@@ -324,15 +324,27 @@ class AnswersInBins(_stored_sketch.SketchState):
           Decomposition of the Empirical Score.
         """
         _checks.boolean("squared", squared)
-        statistics = self._statistics(
+        spec = dataclasses.replace(
+            self._spec,
             binning_scheme=binning_scheme,
             num_bins=num_bins,
             threshold=threshold,
             datapoints_per_bin=datapoints_per_bin,
         )
+        statistics = _bins_and_ranks.bin_statistics(self._groups(), spec)
         clusters = self._sums_of_clusters("debiased_calibration_error")
         if clusters is None:
-            square = _binning.debiased_square(statistics, self._unit())
+            squares = None
+            if self._has_grades:
+                # The same bins, with squared residuals in place of the outcomes.
+                of_squares = [
+                    dataclasses.replace(
+                        cells, outcome_sums=_error_interval.of_cells(cells)[2]
+                    )
+                    for cells in self._groups()
+                ]
+                squares = _bins_and_ranks.bin_statistics(of_squares, spec).outcome_sums
+            square = _binning.debiased_square(statistics, self._unit(), squares)
         else:
             if threshold > 0 or datapoints_per_bin is not None:
                 names = "`threshold` and `datapoints_per_bin`"

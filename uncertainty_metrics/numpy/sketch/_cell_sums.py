@@ -20,6 +20,7 @@ _BLOCK, _LARGEST_BLOCK = 2**16, 2**20
 # Scores are rounded to multiples of 2^-160, as all float32 are.
 _PLACES = 160
 ROWS = ("weights", "score_sums", "outcome_sums")
+SPREADS = "spread_sums"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,14 +30,18 @@ class SketchSums:
     Attributes:
       weights: total weight of each cell.
       score_sums: weighted sum of the scores of each cell.
-      outcome_sums: total weight of the true outcomes of each cell.
+      outcome_sums: weighted sum of the outcomes y of each cell.
       count: number of scores of positive weight; None if it is not known.
+      spread_sums: weighted sum of y (1 - y) of each cell; None if all outcomes are 0
+        and 1. With it the sum of (y - p)^2 is known, which is linear in y and y (1 -
+        y).
     """
 
     weights: ExactSums
     score_sums: ExactSums
     outcome_sums: ExactSums
     count: int | None
+    spread_sums: ExactSums | None = None
 
     def __post_init__(self) -> None:
         total = self.weights.values.sum()
@@ -46,18 +51,25 @@ class SketchSums:
 
     @property
     def rows(self) -> dict[str, ExactSums]:
-        return {name: getattr(self, name) for name in ROWS}
+        rows = {name: getattr(self, name) for name in ROWS}
+        if self.spread_sums is not None:
+            rows[SPREADS] = self.spread_sums
+        return rows
 
     def __add__(self, other: SketchSums) -> SketchSums:
         counts = (self.count, other.count)
         count = None if None in counts else sum(filter(None, counts))
         rows = [self.rows[name] + other.rows[name] for name in ROWS]
-        return of_rows(rows, count)
+        spreads = self.spread_sums or other.spread_sums
+        if self.spread_sums is not None and other.spread_sums is not None:
+            spreads = self.spread_sums + other.spread_sums
+        return SketchSums(*rows, count, spreads)
 
     def equals(self, other: SketchSums) -> bool:
         """Says if all sums are the same, to the bit."""
-        return self.count == other.count and all(
-            self.rows[name].equals(other.rows[name]) for name in ROWS
+        ours, theirs = self.rows, other.rows
+        return (self.count, ours.keys()) == (other.count, theirs.keys()) and all(
+            row.equals(theirs[name]) for name, row in ours.items()
         )
 
     def cells(self, num_groups: int, bits: tuple[int, ...]) -> list[Cells]:
@@ -68,21 +80,25 @@ class SketchSums:
         least, largest = _grid.rounded_limits(*bits)
         score_sums = np.clip(score_sums, least * weights, largest * weights)
         outcome_sums = np.minimum(outcome_sums, weights)
+        spread_sums = None
+        if self.spread_sums is not None:
+            spread_sums = self.spread_sums.values.reshape(num_groups, -1)
         return [
             Cells(
                 weights[group, filled],
                 score_sums[group, filled],
                 outcome_sums[group, filled],
                 places=np.flatnonzero(filled),
+                spread_sums=None if spread_sums is None else spread_sums[group, filled],
             )
             for group, filled in enumerate(weights > 0)
         ]
 
 
 def of_rows(rows: list[ExactSums], count: int | None) -> SketchSums:
-    """Returns the sums of rows in the order of `ROWS`."""
-    weights, score_sums, outcome_sums = rows
-    return SketchSums(weights, score_sums, outcome_sums, count)
+    """Returns the sums of rows in the order of `ROWS`; the last may be `SPREADS`."""
+    weights, score_sums, outcome_sums, *spreads = rows
+    return SketchSums(weights, score_sums, outcome_sums, count, *spreads)
 
 
 def of_examples(
@@ -109,7 +125,7 @@ def of_scores(
 
     Args:
       scores: in [0, 1], C for each example, [N, C].
-      outcomes: boolean [N, C].
+      outcomes: boolean [N, C], or numbers in [0, 1].
       groups: the group of each score, integers [N, C]; unused if there is one group.
       weights: the weight of each example, [N]; or None.
       num_groups: number of groups.
@@ -117,8 +133,9 @@ def of_scores(
     """
     cells = _grid.num_cells(*bits)
     size = num_groups * cells
-    totals = [Total(ExactSums.zeros(size)) for _ in ROWS]
-    weight_sums, score_sums, outcome_sums = totals
+    totals = [Total(ExactSums.zeros(size)) for _ in (*ROWS, SPREADS)]
+    weight_sums, score_sums, outcome_sums, spread_sums = totals
+    are_grades = outcomes.dtype != bool
     block_size = min(max(size, _BLOCK), _LARGEST_BLOCK)
     rows = max(1, block_size // scores.shape[1])
     for start in range(0, len(scores), rows):
@@ -128,7 +145,17 @@ def of_scores(
         if groups is not None and num_groups > 1:
             cell += groups[block].reshape(-1) * cells
         score = _rounded(score)
-        if weights is None:
+        if are_grades:
+            grade = _rounded(outcome)
+            weight = 1.0
+            if weights is not None:
+                weight = np.repeat(weights[block], scores.shape[1])
+            ones = np.broadcast_to(weight, score.shape)
+            weight_sums.add(ones, cell)
+            score_sums.add(weight * score, cell)
+            outcome_sums.add(weight * grade, cell)
+            spread_sums.add(weight * _rounded(grade * (1 - grade)), cell)
+        elif weights is None:
             counts = np.bincount(cell + size * outcome, minlength=2 * size)
             weight_sums.add_counts(counts[:size] + counts[size:])
             score_sums.add(score, cell)
@@ -139,12 +166,13 @@ def of_scores(
             score_sums.add(weight * score, cell)
             hit = np.flatnonzero(outcome)
             outcome_sums.add(weight[hit], cell[hit])
-    return of_rows([total.sums() for total in totals], scores.size)
+    *sums, spreads = [total.sums() for total in totals]
+    return SketchSums(*sums, scores.size, spreads if len(spreads.digits) else None)
 
 
 def _rounded(scores: np.ndarray) -> np.ndarray:
-    """Returns a float64 copy of scores, rounded to 2^-160, which limits the number of
-    their digits.
+    """Returns a float64 copy of scores or grades, rounded to 2^-160, which limits the
+    number of their digits.
     """
     rounded = scores.astype(np.float64)
     small = np.flatnonzero(rounded < 2.0**-100)

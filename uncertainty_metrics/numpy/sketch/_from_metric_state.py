@@ -59,7 +59,7 @@ def parts_of_sketch(
     config = state.config
     if spec.binning_scheme == "even":
         raise _error(state, "with even bins")
-    for name in ("num_groups", "multilabel"):
+    for name in ("num_groups", "multilabel", "label_distributions"):
         if config.get(name):
             raise _error(state, f"with {name}={config[name]}")
     if config.get("threshold", spec.threshold):

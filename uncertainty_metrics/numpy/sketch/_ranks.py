@@ -34,7 +34,8 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
         return _bins_and_ranks.ranking(cells, self._unit())
 
     def accuracy(self) -> float:
-        """Accuracy: the share of right decisions, also with `positive_class`.
+        """Accuracy: the share of right decisions, also with `positive_class`; of grades
+        their mean.
 
         Returns:
           A share in [0, 1]. Larger is better.
@@ -61,12 +62,14 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           A number in [0, 1]; 1/2 if scores tell nothing. Larger is better.
 
         Raises:
-          ValueError: all outcomes are the same, or every class is a group of its own.
+          ValueError: all outcomes are the same, or every class is a group of its own,
+            or there are grades.
 
         References:
           Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
           Operating Characteristic (ROC) Curve.
         """
+        self._check_binary("auroc")
         groups = _bins_and_ranks.ranking(self._one_group("auroc"), self._unit())
         hits, misses = groups.hits, groups.misses
         if hits[-1] == 0 or misses[-1] == 0:
@@ -80,6 +83,8 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
 
     def area_under_risk_coverage_curve(self) -> float:
         """Area under the risk-coverage curve, of decisions. Alias `aurc`.
+
+        A grade y between 0 and 1 counts as the loss 1 - y.
 
         Returns:
           A number in [0, 1]. Smaller is better; the error rate if confidence tells
@@ -103,16 +108,20 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           confident than every wrong decision.
 
         Raises:
-          ValueError: an argument is not as described.
+          ValueError: an argument is not as described, or there are grades: a sketch
+            does not know their best order.
 
         References:
           Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
           Deep Neural Classifiers.
         """
+        self._check_binary("excess_aurc")
         return _selective_risks.excess_risk(self._ranked_decisions("excess_aurc"))
 
     def area_under_generalized_risk_coverage_curve(self) -> float:
         """Area under the generalized risk-coverage curve. Alias `augrc`.
+
+        A grade y between 0 and 1 counts as the loss 1 - y.
 
         Returns:
           A number in [0, 1/2], the probability that a random example is wrong and more
@@ -144,12 +153,13 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
           The quantile in [0, 1], or +inf: see `conformal.conformal_quantile`.
 
         Raises:
-          ValueError: `alpha` is not as described; or the scores are those of decided
-            classes, which do not tell the probability of the label. Make the sketch
-            with `max_prob=False` or `positive_class=True`.
+          ValueError: `alpha` is not as described; there are grades; or the scores are
+            those of decided classes, which do not tell the probability of the label.
+            Make the sketch with `max_prob=False` or `positive_class=True`.
         """
         alpha = _checks.open_unit("alpha", alpha)
         self._check_independent("conformal_quantile")
+        self._check_binary("conformal_quantile")
         if self._spec.uses_decision:
             expected = (
                 "made with max_prob=False or positive_class=True for "

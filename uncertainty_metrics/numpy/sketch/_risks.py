@@ -43,13 +43,14 @@ class AnswersAboutRisks(_stored_sketch.SketchState):
           estimate and the upper end are inf.
 
         Raises:
-          ValueError: an argument is not as described, or there are clusters.
+          ValueError: an argument is not as described, or there are clusters or grades.
 
         References:
           Cox (1958), Two Further Applications of a Model for Binary Regression. Van
           Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
         """
         self._check_independent("calibration_intercept")
+        self._check_binary("calibration_intercept")
         level = _checks.open_unit("level", level)
         cells = self._events("calibration_intercept")
         return _likelihood_intervals.intercept(cells, level)
@@ -67,15 +68,17 @@ class AnswersAboutRisks(_stored_sketch.SketchState):
           lower risks, the estimate and the lower end are -inf.
 
         Raises:
-          ValueError: an argument is not as described; there are clusters; all risks are
-            in one cell; one of the labels is absent; or the ratio of two weights is so
-            large, in the millions, that rounding hides the maximum of the likelihood.
+          ValueError: an argument is not as described; there are clusters or grades; all
+            risks are in one cell; one of the labels is absent; or the ratio of two
+            weights is so large, in the millions, that rounding hides the maximum of the
+            likelihood.
 
         References:
           Cox (1958), Two Further Applications of a Model for Binary Regression. Van
           Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
         """
         self._check_independent("calibration_slope")
+        self._check_binary("calibration_slope")
         level = _checks.open_unit("level", level)
         cells = self._events("calibration_slope")
         return risk_calibration.slope_of_cells(cells, level)
@@ -90,14 +93,15 @@ class AnswersAboutRisks(_stored_sketch.SketchState):
           `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
 
         Raises:
-          ValueError: an argument is not as described, there are clusters, or P(class 1)
-            is 0 for all examples, so that no event is expected.
+          ValueError: an argument is not as described, there are clusters or grades, or
+            P(class 1) is 0 for all examples, so that no event is expected.
 
         References:
           Debray et al. (2017), A Guide to Systematic Review and Meta-Analysis of
           Prediction Model Performance.
         """
         self._check_independent("observed_expected_ratio")
+        self._check_binary("observed_expected_ratio")
         level = _checks.open_unit("level", level)
         cells = self._events("observed_expected_ratio")
         return risk_calibration.ratio_of_cells(cells, level)

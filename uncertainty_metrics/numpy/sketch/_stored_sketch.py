@@ -24,7 +24,7 @@ from uncertainty_metrics.numpy import (
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _cell_sums, _cluster_sums, _grid
-from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
+from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SPREADS, SketchSums
 from uncertainty_metrics.numpy.sketch._cluster_sums import ClusterSums
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class SketchState:
         correct: ArrayLike | None = None,
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
+        label_distributions: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -166,13 +167,16 @@ class SketchState:
           probs: another name for `probabilities`.
           labels_predicted: decided class of each example [...]; by default the argmax.
           sample_weight: weight of each example, >= 0, broadcastable to the labels.
-          correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+          correct: right (1), wrong (0) or a grade between, [...]
+            (conventions.md#answers).
           confidences: with `correct`, P(right) in [0, 1], [...]
             (conventions.md#answers).
           clusters: cluster of each example, integers or strings
             (conventions.md#clusters). All examples of a cluster must come in one batch:
             an id in another batch is another cluster, and is not noticed. Either all
             batches have `clusters` or none.
+          label_distributions: instead of `labels`, the share of each class in the votes
+            for an example, [..., K].
 
         Raises:
           ValueError: an argument is not as described.
@@ -187,13 +191,9 @@ class SketchState:
             ignore_index=None if labels is None else self.ignore_index,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         )
-        examples, spec = _binning.read(
-            data,
-            self._given,
-            allow_none=True,
-            grades="a sketch counts them; `bin_statistics` takes numbers in [0, 1]",
-        )
+        examples, spec = _binning.read(data, self._given, allow_none=True)
         if clusters is not None:
             shape, counted = examples.counted.shape, examples.counted
             codes = _clusters.codes_of_batch(clusters, shape, counted)
@@ -298,6 +298,21 @@ class SketchState:
                 f"A `{type(self).__name__}` has the `{question}` of independent "
                 "examples alone. Call the function of that name with `clusters`.",
                 f"{self._clusters.number} clusters",
+            )
+
+    @property
+    def _has_grades(self) -> bool:
+        """Whether an outcome is between 0 and 1."""
+        sums = self._content.sums
+        return sums is not None and sums.spread_sums is not None
+
+    def _check_binary(self, question: str) -> None:
+        """Raises ValueError if an outcome is between 0 and 1."""
+        if self._has_grades:
+            raise _checks.plain_error(
+                f"`{question}` needs outcomes that are 0 or 1: give a sketch "
+                "`correct=grades >= threshold` for it.",
+                "a sketch with grades between 0 and 1",
             )
 
     def _unit(self) -> float:
@@ -510,6 +525,7 @@ def _loads(cls: type[SketchState], data: bytes, given: bool | None) -> SketchSta
 
 def _check_names(names: Collection[str]) -> None:
     rest = [[], ["least"], [*_OF_CLUSTERS], ["least", *_OF_CLUSTERS]]
+    rest += [[SPREADS, *more] for more in rest]
     if list(names) not in ([], *([*ROWS, *more] for more in rest)):
         raise _checks.error(
             "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
@@ -546,9 +562,9 @@ def _loaded_sums(
         count = _checks.positive_integer("count", count)
         if count > _MAX_COUNT:
             raise _checks.error("count", "at most 2^62", reprlib.repr(count))
-    if not isinstance(places, dict) or set(places) != set(ROWS):
+    if not isinstance(places, dict) or set(places) != set(arrays):
         raise _checks.error(
-            "lowest", ", ".join(ROWS), reprlib.repr(places), verb="hold"
+            "lowest", ", ".join(arrays), reprlib.repr(places), verb="hold"
         )
     rows = {}
     for name, digits in arrays.items():
@@ -560,4 +576,11 @@ def _loaded_sums(
     for name in ROWS[1:]:
         if np.any(rows[name].values > weights * (1 + _ROUNDING)):
             raise _checks.error(name, "at most the weights", "larger ones")
+    if sums.spread_sums is not None:
+        hits, spreads = sums.outcome_sums.values, sums.spread_sums.values
+        # Most where all outcomes of a cell are equal.
+        most = hits * (1 - hits / np.where(weights > 0, weights, 1.0))
+        if not np.any(spreads) or np.any(spreads > most + _ROUNDING * weights):
+            expected = "sums of y (1 - y) that fit the outcomes y"
+            raise _checks.error(SPREADS, expected, "other sums", verb="hold")
     return sums

@@ -101,13 +101,14 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
 
         Raises:
           ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own,
-            or there are clusters.
+            or there are clusters or grades.
 
         References:
           Spiegelhalter (1986), Probabilistic Prediction in Patient Management and
           Clinical Trials.
         """
         self._check_independent("spiegelhalter_test")
+        self._check_binary("spiegelhalter_test")
         z, p_value = _pooled_errors.spiegelhalter(self._one_group("spiegelhalter_test"))
         if math.isnan(z):
             expected = "a score other than 0, 1/2 and 1 for this test"

@@ -36,8 +36,8 @@ class ScoreSketch(
     wider: for 10 classes 2^-11 below 1/2 and 2^-9 above it, and 8 for each halving. The
     sums are exact integers. So the sum `a + b` of the sketches of two parts of the data
     is the sketch of the whole, with the same bits in any order and grouping, weights
-    included; `sum(sketches)` adds many. Sketches are equal by content, and pickle as
-    compactly as they are saved.
+    and grades included; `sum(sketches)` adds many. Sketches are equal by content, and
+    pickle as compactly as they are saved.
 
     A sketch treats the scores in a cell like equal scores. If no cell has two distinct
     scores, all values are exact except for rounding. Else let c be the width of the
@@ -74,6 +74,12 @@ class ScoreSketch(
     scores (`studies/sketch_accuracy.py`) they were at most 1e-4 for ks, kuiper, smece
     and corp, 3e-4 for the ECE, 1e-3 for rmsce and the debiased error, and 1e-5 for
     aurc: less than the values change if half of the data are left out.
+
+    Grades between right and wrong, or `label_distributions`, change no formula that is
+    linear in the outcome y. For the debiased error and the interval, whose variance is
+    that of y - p, a sketch also keeps the sums of y (1 - y). What needs 0 and 1 is
+    refused: `auroc`, `excess_aurc`, `spiegelhalter_test`, `conformal_quantile`, the
+    intervals of risks, and `calibration_drift`.
 
     Examples that depend on each other have `clusters` in `update`, which must come
     whole in one batch. A sketch of one score of each example, such as of decisions, has

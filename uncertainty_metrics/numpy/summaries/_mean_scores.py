@@ -28,11 +28,12 @@ class Moments(NamedTuple):
         return self.mean - half, self.mean, self.mean + half
 
 
-def means(rows: Mapping[str, np.ndarray]) -> dict[str, Moments]:
+def means(rows: Mapping[str, np.ndarray], spread: float = 0.0) -> dict[str, Moments]:
     """Returns the means of independent examples by the names of `Summary.means`.
 
     Args:
       rows: the sums by class, by their names (`_sums_by_class`).
+      spread: the weighted sum of y (1 - y), which is 0 if all outcomes y are 0 and 1.
     """
     total = {name: float(row.sum()) for name, row in rows.items()}
     w, ww = total["w"], total["ww"]
@@ -46,8 +47,9 @@ def means(rows: Mapping[str, np.ndarray]) -> dict[str, Moments]:
     likelihood = moments("w_l", "ww_l", "ww_l_l")
     if round(total["impossible"]):
         likelihood = Moments(math.inf, math.nan)
+    variance = max(accuracy * (1 - accuracy) - spread / w, 0.0)
     return {
-        "accuracy": Moments(accuracy, math.sqrt(accuracy * (1 - accuracy) * ww) / w),
+        "accuracy": Moments(accuracy, math.sqrt(variance * ww) / w),
         "mean_confidence": Moments(total["confidence"] / w, math.nan),
         "gap": moments("w_gap", "ww_gap", "ww_gap_gap"),
         "brier_score": moments("w_b", "ww_b", "ww_b_b"),
@@ -72,10 +74,15 @@ def with_clusters(
 
 
 def brier_gain(
-    rows: Mapping[str, np.ndarray], of_answers: bool
+    rows: Mapping[str, np.ndarray], of_answers: bool, spread: float = 0.0
 ) -> tuple[Moments, float]:
     """Returns by how much the Brier score of independent examples is less than that of
     forecasting the shares of the labels for each, and the Brier score of these shares.
+
+    Args:
+      rows: as for `means`.
+      of_answers: whether the Brier score is that of one of the two classes.
+      spread: the sum of y (1 - y) by squared weights, for grades y of answers.
     """
     w = float(rows["w"].sum())
     shares = rows["w"] / w
@@ -85,5 +92,7 @@ def brier_gain(
     mean = float(shares @ constant)
     gain = mean - float(rows["w_b"].sum()) / w
     rest = constant - gain
-    spread = rest**2 @ rows["ww"] - 2 * rest @ rows["ww_b"] + rows["ww_b_b"].sum()
-    return Moments(gain, math.sqrt(max(float(spread), 0.0)) / w), mean
+    square = rest**2 @ rows["ww"] - 2 * rest @ rows["ww_b"] + rows["ww_b_b"].sum()
+    if spread:  # A grade between has the mean of both classes, not one or the other.
+        square -= (rest[1] - rest[0]) ** 2 * spread
+    return Moments(gain, math.sqrt(max(float(square), 0.0)) / w), mean

@@ -66,7 +66,15 @@ def sums_of(
     confidences: np.ndarray,
     of_answers: bool,
 ) -> np.ndarray:
-    """Returns the sums of a batch, float64 [sums, classes]."""
+    """Returns the sums of a batch, float64 [sums, classes]. An example whose label has
+    shares of several classes is divided among them, but for the number of examples.
+
+    Args:
+      examples: of at least one example.
+      right: whether each decision is right, or its grade in [0, 1], [N].
+      confidences: of the decisions, [N].
+      of_answers: whether the Brier score is that of one of the two classes.
+    """
     given: Any = examples.weighted(None)
     b = np.asarray(brier_score(given, zero_based=True, aggregate=False), np.float64)
     if of_answers:
@@ -77,8 +85,10 @@ def sums_of(
     sure = confidences.astype(np.float64)
     gap = right - sure
     labels, size, weights = examples.labels, examples.num_classes, examples.weights
-    total = _TotalsByClass(labels, size)
+    total = _TotalsByClass(labels, size, examples.shares)
     impossibles = np.bincount(labels[impossible], None, size)
+    if weights is None and examples.shares is not None:
+        weights = np.ones(len(labels))
     if weights is None:  # Then w and w^2 are 1.
         # A count is faster than a sum of booleans: of wrong decisions, then of right.
         by_outcome = np.bincount(labels + size * right, minlength=2 * size)
@@ -114,12 +124,17 @@ class _TotalsByClass:
     Args:
       labels: the class of each example, integers [N].
       size: number of classes.
+      shares: the distribution of the label of each example, [N, K], if it has no single
+        one.
     """
 
-    def __init__(self, labels: np.ndarray, size: int):
+    def __init__(self, labels: np.ndarray, size: int, shares: np.ndarray | None):
+        self._shares = shares
         self._size, self._parts = size, 8 if size <= 100 else 1
         self._places = labels + size * (np.arange(len(labels)) & (self._parts - 1))
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
+        if self._shares is not None:
+            return values @ self._shares
         sums = np.bincount(self._places, values, self._parts * self._size)
         return sums.reshape(self._parts, self._size).sum(axis=0)

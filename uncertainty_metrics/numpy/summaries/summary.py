@@ -54,6 +54,10 @@ class Summary:
     independent examples alone is refused: other intervals and tests, and `um.report`.
     Files have no sums over clusters, and their drift is refused, too.
 
+    Answers may have grades between right and wrong. Then the accuracy is the mean
+    grade, a Brier score or likelihood that of one vote, drawn at random, and standard
+    errors are those of grades. `save`, and what needs right and wrong, refuses them.
+
     Args:
       class_names: names of the K classes, for the report; or none.
 
@@ -171,7 +175,8 @@ class Summary:
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
           sample_weight: weight of each example, >= 0, broadcastable to the labels.
-          correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+          correct: right (1), wrong (0) or a grade between, [...]
+            (conventions.md#answers).
           confidences: with `correct`, P(right) in [0, 1], [...]
             (conventions.md#answers).
           clusters: cluster of each example, integers or strings
@@ -191,10 +196,7 @@ class Summary:
             correct=correct,
             confidences=confidences,
         )
-        examples = _examples.examples_of(
-            data,
-            grades="a summary counts them; `bin_statistics` takes numbers in [0, 1]",
-        )
+        examples = _examples.examples_of(data)
         if clusters is not None:
             shape, counted = examples.counted.shape, examples.counted
             codes = _clusters.codes_of_batch(clusters, shape, counted)
@@ -279,7 +281,8 @@ class Summary:
         the mean confidence is not known, nor that of an infinite mean: they are NaN.
         So are all standard errors with clusters, but for that of the gap.
         """
-        found = _mean_scores.means(self._rows)
+        spread, _ = self._spreads
+        found = _mean_scores.means(self._rows, spread)
         clusters = self._decisions._clusters
         if clusters is None:
             return found
@@ -290,15 +293,34 @@ class Summary:
         shares of the labels for every example, and the Brier score of these shares. The
         standard error is NaN with clusters.
         """
-        gain, constant = _mean_scores.brier_gain(self._rows, bool(self.of_answers))
+        of_answers, (_, spread) = bool(self.of_answers), self._spreads
+        gain, constant = _mean_scores.brier_gain(self._rows, of_answers, spread)
         if self.num_clusters is not None:
             gain = Moments(gain.mean, math.nan)
         return gain, constant
 
+    @property
+    def _spreads(self) -> tuple[float, float]:
+        """The sums of y (1 - y) over the examples, by their weights and by the squares
+        of their weights; 0 if all outcomes y are 0 and 1.
+        """
+        squares = self._squares
+        sketches = [self._decisions, squares.decisions if squares else self._decisions]
+        sums = [sketch._content.sums for sketch in sketches]
+        spread, of_squares = (
+            float(each.spread_sums.values.sum()) if each and each.spread_sums else 0.0
+            for each in sums
+        )
+        return spread, of_squares
+
     def decision_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the mean score of each cell of `decisions`, and the weights of its
         wrong and of its right decisions, float64 [cells].
+
+        Raises:
+          ValueError: there are grades between right and wrong.
         """
+        self._decisions._check_binary("decision_cells")
         (cells,) = self.decisions._groups()
         return cells.scores, cells.weights - cells.outcome_sums, cells.outcome_sums
 
@@ -398,10 +420,16 @@ class Summary:
 
         Raises:
           ValueError: there are fewer than 50 examples, or almost all weight is on a few
-            of them; or `private` is not as described, and needs examples without
-            weights and clusters that do not come from a file: its guarantee is for a
-            single example.
+            of them; there are grades between right and wrong; or `private` is not as
+            described, and needs examples without weights and clusters that do not come
+            from a file: its guarantee is for a single example.
         """
+        if self._decisions._has_grades:
+            raise _checks.plain_error(
+                "A file of a `Summary` has sums of right and wrong answers alone. Save "
+                "its `decisions`, a `ScoreSketch`, which keeps grades.",
+                "grades between 0 and 1",
+            )
         if private is not None:
             content = self._noised(_private_counts.checked_epsilon(private))
         else:
@@ -495,7 +523,7 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     """
     if of_answers:
         decided, confidences = None, examples.checked().probabilities[:, 1]
-        right = examples.labels == 1
+        right = examples.came(1)
     else:
         decided, confidences = examples.decided
         right = decided == examples.labels

@@ -75,14 +75,12 @@ def of_scores(
 def of_cells(cells: Cells) -> np.ndarray:
     """Returns the sums [4, J] of cells, as if all scores of a cell were their mean."""
     weights, hits, scores = cells.weights, cells.outcome_sums, cells.scores
-    return np.stack(
-        [
-            weights,
-            hits - cells.score_sums,
-            hits * (1 - scores) ** 2 + (weights - hits) * scores**2,
-            weights * scores * (1 - scores),
-        ]
-    )
+    squares = hits * (1 - scores) ** 2 + (weights - hits) * scores**2
+    of_forecasts = weights * scores * (1 - scores)
+    if cells.spread_sums is not None:
+        squares = np.maximum(squares - cells.spread_sums, 0.0)
+        of_forecasts = squares
+    return np.stack([weights, hits - cells.score_sums, squares, of_forecasts])
 
 
 def grouped(sums: np.ndarray, num_bins: int) -> np.ndarray:

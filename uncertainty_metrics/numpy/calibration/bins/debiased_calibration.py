@@ -53,6 +53,7 @@ def debiased_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -116,6 +117,8 @@ def debiased_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];
@@ -160,6 +163,7 @@ def debiased_calibration_error(
             correct=correct,
             confidences=confidences,
             clusters=clusters,
+            label_distributions=label_distributions,
         ),
         spec,
     )
@@ -197,6 +201,7 @@ def calibration_error_interval(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -272,6 +277,8 @@ def calibration_error_interval(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
         For NumPy functions; tensors take None.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -317,6 +324,7 @@ def calibration_error_interval(
             correct=correct,
             confidences=confidences,
             clusters=clusters,
+            label_distributions=label_distributions,
         ),
         spec,
     )

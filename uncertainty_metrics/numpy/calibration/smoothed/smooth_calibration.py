@@ -44,6 +44,7 @@ def smooth_calibration_error(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -82,6 +83,8 @@ def smooth_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -116,6 +119,7 @@ def smooth_calibration_error(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         spec,
     )

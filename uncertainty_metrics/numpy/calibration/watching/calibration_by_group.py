@@ -48,6 +48,7 @@ def calibration_by_group(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> CalibrationByGroup:
     """Calibration of each group of examples, and which gaps are more than chance.
 
@@ -156,6 +157,8 @@ def calibration_by_group(
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A `CalibrationByGroup`, a sequence of a `GroupCalibration` for each group, sorted
@@ -200,6 +203,7 @@ def calibration_by_group(
         correct=correct,
         confidences=confidences,
         clusters=clusters,
+        label_distributions=label_distributions,
     )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)

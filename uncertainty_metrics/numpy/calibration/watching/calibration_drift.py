@@ -223,7 +223,8 @@ def calibration_drift(
       TypeError: `first` and `second` are neither both `BinStatistics` nor both sketches
         nor both summaries.
       ValueError: an argument is not as described, a period has fewer than 5 examples,
-        only one of them has clusters, or it comes from a file without their sums.
+        only one of them has clusters, or it comes from a file without their sums, or
+        has grades between 0 and 1.
 
     Example:
       >>> import numpy as np
@@ -282,6 +283,8 @@ def _of_sketches(
     if spec.num_groups(2) > 1 or not spec.has_one_score:
         expected = "a sketch of decisions or of P(class 1)"
         raise _checks.error("first", expected, repr(first).partition("\n")[0])
+    for sketch in (first, second):
+        sketch._check_binary("calibration_drift")
     periods = []
     of_both = [sketch._content.clusters for sketch in (first, second)]
     if of_both.count(None) == 1:

@@ -34,10 +34,12 @@ class Cells:
     Attributes:
       weights: total weight of each cell, > 0, float64 [J]; J is 0 for an empty group.
       score_sums: weighted sum of the scores, float64 [J].
-      outcome_sums: total weight of the true outcomes, float64 [J].
+      outcome_sums: weighted sum of the outcomes y, float64 [J].
       own_scores: the score of each cell, float64 [J]; None if the scores of a cell may
         differ.
       places: index of each cell in the grid of a sketch, integers [J], or None.
+      spread_sums: weighted sum of y (1 - y), float64 [J]; None if all outcomes are 0
+        and 1, or if nobody asks for it.
     """
 
     weights: np.ndarray
@@ -45,6 +47,7 @@ class Cells:
     outcome_sums: np.ndarray
     own_scores: np.ndarray | None = None
     places: np.ndarray | None = None
+    spread_sums: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:

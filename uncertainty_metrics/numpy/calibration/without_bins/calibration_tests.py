@@ -123,6 +123,7 @@ def calibration_test(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> CalibrationTest:
     """Test of the hypothesis that a model is calibrated.
 
@@ -200,6 +201,8 @@ def calibration_test(
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
@@ -257,6 +260,7 @@ def calibration_test(
             correct=correct,
             confidences=confidences,
             clusters=clusters,
+            label_distributions=label_distributions,
         ),
         spec,
     )

@@ -35,6 +35,7 @@ def corp_decomposition(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> CORPDecomposition:
     """Decomposition of a mean score by isotonic regression (CORP).
 
@@ -66,6 +67,8 @@ def corp_decomposition(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
@@ -100,6 +103,7 @@ def corp_decomposition(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         ),
         spec,
     )

@@ -59,6 +59,7 @@ def kolmogorov_smirnov_calibration_error(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -85,6 +86,8 @@ def kolmogorov_smirnov_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -117,6 +120,7 @@ def kolmogorov_smirnov_calibration_error(
                 ignore_index=ignore_index,
                 correct=correct,
                 confidences=confidences,
+                label_distributions=label_distributions,
             ),
             positive_class,
         )
@@ -135,6 +139,7 @@ def kuiper_calibration_error(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -159,6 +164,8 @@ def kuiper_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -192,6 +199,7 @@ def kuiper_calibration_error(
                 ignore_index=ignore_index,
                 correct=correct,
                 confidences=confidences,
+                label_distributions=label_distributions,
             ),
             positive_class,
         )
@@ -210,6 +218,7 @@ def averaged_two_bin_calibration_error(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -242,6 +251,8 @@ def averaged_two_bin_calibration_error(
         decision. None means True for one column (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -273,6 +284,7 @@ def averaged_two_bin_calibration_error(
                 ignore_index=ignore_index,
                 correct=correct,
                 confidences=confidences,
+                label_distributions=label_distributions,
             ),
             positive_class,
         )
