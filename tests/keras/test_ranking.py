@@ -349,5 +349,129 @@ def test_scores_with_a_class_axis_raise():
         um.AUROC().update_state([0, 1], [[0.1, 0.9], [0.2, 0.8]])
 
 
+def columns_of(kind, rng, n=20000, columns=4):
+    """Returns labels of classes, or 0 and 1 [n, columns], and float32 scores."""
+    labels = rng.integers(0, columns, n)
+    logits = rng.normal(size=[n, columns]) + 2 * np.eye(columns)[labels]
+    if kind == "saturated":
+        logits *= 8
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return labels, p, (rng.random([n, columns]) < p).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["usual", "saturated"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_the_auroc_of_columns_is_that_of_scikit_learn(kind, weighted, multilabel, rng):
+    classes, p, labels = columns_of(kind, rng)
+    y_true = labels if multilabel else classes
+    weights = rng.uniform(0, 3, len(p)).astype(np.float32) if weighted else None
+    given = (y_true, p) if weights is None else (y_true, p, weights)
+    options = {"multilabel": multilabel}
+    expected = sklearn.metrics.roc_auc_score(
+        y_true,
+        p,
+        sample_weight=weights,
+        average=None,
+        multi_class="raise" if multilabel else "ovr",
+    )
+    metric = um.AUROC(num_classes=4, **options)
+    mean = stream(metric, *given, batch=7000)
+    assert abs(mean - np.mean(expected)) <= min(float(metric.error_bound), 2e-4)
+    each = um.AUROC(num_classes=4, average=None, **options)
+    each.merge_state([])
+    each.update_state(*given)
+    found = {name: float(value) for name, value in each.result().items()}
+    areas = np.array([found[f"auroc_{k}"] for k in range(4)])
+    bounds = np.asarray(each.error_bound)
+    assert np.all(np.abs(areas - expected) <= bounds + 1e-6)
+    assert np.all(np.abs(areas - expected) < 5e-4)
+    assert found["auroc_worst"] == areas.min()
+    # One-hot, with more axes, in two graphs.
+    if not multilabel:
+        y_true = np.eye(4)[classes]
+    shaped = um.AUROC(num_classes=4, **options)
+    tensors = [tf.constant(x.reshape(100, 200, *x.shape[1:])) for x in (y_true, p)]
+    if weighted:
+        tensors.append(tf.constant(weights.reshape(100, 200)))
+    tf.function(shaped.update_state)(*tensors)
+    assert float(tf.function(shaped.result)()) == pytest.approx(mean, abs=1e-6)
+
+
+def test_the_auroc_of_labels_follows_that_of_keras_in_fit(rng):
+    _, p, labels = columns_of("usual", rng, 600)
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(4, "sigmoid")])
+    ours = um.AUROC(multilabel=True)
+    theirs = keras.metrics.AUC(multi_label=True, num_labels=4, num_thresholds=5000)
+    model.compile("sgd", "binary_crossentropy", metrics=[ours, theirs])
+    history = model.fit(p, labels, batch_size=100, epochs=2, verbose=0).history
+    names = [name for name in history if name.startswith("au")]
+    np.testing.assert_allclose(*(history[name] for name in names), atol=1e-3)
+    expected = um_np.auroc(labels, model.predict(p, verbose=0), multilabel=True)
+    values = model.evaluate(p, labels, verbose=0, return_dict=True)
+    assert values["auroc"] == pytest.approx(expected, abs=2e-4)
+
+
+def test_unknown_labels_of_an_example_are_left_out(rng):
+    _, p, labels = columns_of("usual", rng, 500)
+    unknown = rng.random(labels.shape) < 0.3
+    labels = np.where(unknown, -1, labels)
+    options = {"multilabel": True, "ignore_index": -1}
+    expected = um_np.auroc(labels, p, average=None, **options)
+    metric = um.AUROC(num_classes=4, average=None, **options)
+    metric.update_state(labels[:200], p[:200])
+    other = um.AUROC(num_classes=4, average=None, **options)
+    other.update_state(labels[200:], np.where(unknown, np.nan, p)[200:])
+    metric.merge_state([other])
+    found = [float(metric.result()[f"auroc_{k}"]) for k in range(4)]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    restored = um.AUROC.from_config(metric.get_config())
+    restored.set_state(metric.get_state())
+    assert float(restored.result()["auroc_3"]) == found[3]
+    assert "auroc_worst" in repr(restored)
+
+
+def test_columns_without_both_outcomes_have_no_value():
+    metric = um.AUROC(multilabel=True)
+    assert float(metric.result()) == float(metric.error_bound) == 0.0
+    metric.update_state([[0, 1], [1, 1]], [[0.1, 0.2], [0.3, 0.4]])
+    with pytest.warns(RuntimeWarning, match="NaN: it needs positive and negative exam"):
+        assert np.isnan(float(metric.result()))
+    metric.update_state([[0, 0]], [[0.0, 0.4]])
+    assert float(metric.result()) == (1 + 0.25) / 2
+    metric.reset_state()
+    assert float(metric.result()) == 0.0
+    each = um.AUROC(num_classes=3, average=None)
+    each.update_state([0, 1], [[0.9, 0.1, 0.0], [0.5, 0.5, 0.0]])
+    found = [float(value) for value in each.result().values()]
+    np.testing.assert_array_equal(found, [1, 1, 1, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"num_classes": 2}, None, "at least 3; for two classes pass scores of class"),
+        ({"average": None}, None, "`average=None` needs `num_classes`"),
+        ({"average": "micro"}, None, "`average` must be one of"),
+        ({"num_classes": 3}, ([0], [[0.1] * 4]), "must have 3 classes"),
+        ({"num_classes": 3}, ([0], [0.1]), "must have 3 classes"),
+        ({"num_classes": 3}, ([3], [[0.1] * 3]), r"integers in \[0, 3\).* 3 at \[0\]"),
+        ({"num_classes": 3}, ([[0, 1, 1]], [[0.1] * 3]), "one-hot"),
+        ({"num_classes": 3}, ([0], [[0.1, np.nan, 0]]), "`y_pred` must be finite"),
+        ({"multilabel": True}, ([[0, 2]], [[0.1] * 2]), r"`y_true` must be 0 or 1"),
+        ({"multilabel": True}, ([0, 1], [0.1, 0.2]), "for `multilabel`"),
+        ({}, ([0], [[0.1] * 3]), "of the shape of `y_true`"),
+    ],
+)
+def test_wrong_columns_are_refused(options, data, message):
+    with pytest.raises(ValueError, match=message):
+        um.AUROC(**options).update_state(*(data or ([0], [0.5])))
+    if data and len(np.shape(data[1])) == len(np.shape(data[0])) == 2:
+        compiled = um.AUROC(**options)
+        tf.function(compiled.update_state)(*map(tf.constant, data))
+        with pytest.warns(RuntimeWarning, match="a compiled update refused 1 batch"):
+            assert np.isnan(float(compiled.result()))
+
+
 def test_auc_is_the_metric_of_keras():
     assert um.AUC is keras.metrics.AUC

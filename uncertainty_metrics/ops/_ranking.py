@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class Ranking(NamedTuple):
     """Groups of equal scores: a group with a better score is before the others.
 
+    Rankings of several columns of scores have one more axis, [columns, G], and totals
+    of the shape [columns, 1].
+
     Weights count examples. With losses, an example is a miss to the part that its loss
     is of `unit`, and a hit to the rest.
 
@@ -92,10 +95,10 @@ def _from_integers(
     """Returns the ranking of the masses of groups.
 
     Args:
-      masses: int64 [2, G], the masses of groups and of their hits.
+      masses: int64 [2, G], the masses of groups and of their hits; or [2, columns, G].
       unit: float scalar, the weight of a mass of 1.
-      examples: the number of examples of positive weight. If all the weight is less, it
-        is scaled to this number.
+      examples: the number of examples of positive weight, of each column [columns, 1].
+        If all the weight is less, it is scaled to this number.
       worst_first: whether a group with a worse score is before the others, both in
         `masses` and in the result.
     """
@@ -103,8 +106,9 @@ def _from_integers(
     # part is computed by itself, so that graphs omit the parts that a metric ignores.
     mass, hits = xp.unstack(masses)
     rows = hits, mass - hits
-    totals = [xp.reduce_sum(row) for row in rows]
-    up_to = [xp.cumsum(row) for row in rows]
+    columns = len(masses.shape) > 2
+    totals = [xp.reduce_sum(row, axis=-1, keepdims=columns) for row in rows]
+    up_to = [xp.cumsum(row, axis=-1) for row in rows]
     pairs = zip(up_to, totals if worst_first else rows, strict=True)
     before = [
         last - running if worst_first else running - last for running, last in pairs
@@ -132,18 +136,43 @@ def from_sums(
       dtype: of the ranking.
       turned: whether to take misses for hits, and the first cell for the best.
     """
+    units, unit = _integers(sums, cells, dtype)
+    if turned:
+        units = _turned(units)
+    return _from_integers(units, unit, examples, worst_first=not turned)
+
+
+def from_column_sums(sums: _sums.Sums, columns: int, dtype: xp.DType) -> Ranking:
+    """Returns the rankings of several columns, each of which has a sketch.
+
+    Args:
+      sums: the weights of cells and of their hits, [2, columns * (cells + 1)]: the
+        cells of each column, the worst first, and at the end the number of examples of
+        positive weight of each.
+      columns: the number of columns.
+      dtype: of the rankings.
+    """
+    counts = _sums.totals(_sums.of_cells(sums, slice(-columns, None)), dtype)
+    units, unit = _integers(sums, slice(-columns), dtype)
+    units = xp.reshape(units, [2, columns, -1])
+    return _from_integers(units, unit, counts[0][:, None], worst_first=True)
+
+
+def _integers(
+    sums: _sums.Sums, cells: slice, dtype: xp.DType
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the weights of some of the cells, and of their hits, as int64 multiples
+    [2, cells] of a unit; and the unit.
+    """
 
     def weighted() -> tuple[xp.Tensor, xp.Tensor]:
         return _sums.integers(_sums.totals(_sums.of_cells(sums, cells), dtype), 1)
 
-    units, unit = xp.cond(
+    return xp.cond(
         _sums.has_pair(sums),
         weighted,
         lambda: (sums.units[:, cells], xp.ones([], dtype)),
     )
-    if turned:
-        units = _turned(units)
-    return _from_integers(units, unit, examples, worst_first=not turned)
 
 
 def _turned(masses: xp.Tensor) -> xp.Tensor:
@@ -296,21 +325,18 @@ def ranked_columns(
     *,
     columns: int,
     multilabel: bool,
-) -> list[Ranked]:
+) -> Ranked:
     """Returns the examples of each class of scores [..., K], whose other classes are
-    negative; or of each label of labels [..., L].
+    negative; or of each label of labels [..., L]. All but `valid` have the shape [N,
+    columns].
     """
     if multilabel:
         every = ranked(labels, scores, sample_weight, ignore_index)
-        return [
-            Ranked(
-                every.scores[i::columns],
-                every.hits[i::columns],
-                None if every.weights is None else every.weights[i::columns],
-                every.valid,
-            )
-            for i in range(columns)
-        ]
+        parts = every.scores, every.hits, every.weights
+        return Ranked(
+            *(x if x is None else xp.reshape(x, [-1, columns]) for x in parts),
+            every.valid,
+        )
     classes = _inputs.as_tensor("labels", labels)
     values = _floating(_inputs.as_tensor("scores", scores))
     dtype = _inputs.sum_dtype(values)
@@ -323,7 +349,16 @@ def ranked_columns(
     values, finite = _finite(values, dtype)
     right = right & xp.reduce_all(finite, axis=-1)
     valid = usable & same & _validity.counted_are_right(right, weights)
-    return [Ranked(values[:, k], classes == k, weights, valid) for k in range(columns)]
+    if weights is not None:
+        weights = xp.broadcast_to(weights[:, None], xp.shape(values))
+    hits = classes[:, None] == xp.range(columns)
+    return Ranked(values, hits, weights, valid)
+
+
+def of_column(every: Ranked, column: int) -> Ranked:
+    """Returns the examples of one column of `ranked_columns`."""
+    weights = None if every.weights is None else every.weights[:, column]
+    return Ranked(every.scores[:, column], every.hits[:, column], weights, every.valid)
 
 
 def ranked_losses(
@@ -439,7 +474,13 @@ _ROW = 1024
 
 
 def _total(values: xp.Tensor) -> xp.Tensor:
-    """Returns the sum of [G], in rows: one long float32 sum would drift."""
+    """Returns the sum of [G], or the sums of [columns, G], in rows: one long float32
+    sum would drift.
+    """
+    if len(values.shape) > 1:
+        values = xp.pad(values, [[0, 0], [0, -values.shape[1] % _ROW]])
+        rows = xp.reshape(values, [values.shape[0], -1, _ROW])
+        return xp.reduce_sum(xp.reduce_sum(rows, axis=2), axis=1)
     values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
     return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
 

@@ -337,14 +337,20 @@ def _rows_of(units: xp.Tensor | None) -> int | None:
 
 def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:
     """Returns units [rows, cells] with one more cell, given its scalar in each row."""
+    return append_cells(cells, num_cells, 1, *(value[None] for value in column))
+
+
+def append_cells(cells: Any, num_cells: int, more: int, *rows: xp.Tensor) -> Any:
+    """Returns units [rows, cells] with more cells, given these of each row, [more]."""
     if isinstance(cells, Scattered):
-        place = xp.constant([num_cells])
-        rows = ((place, row[None]) for row in column)
-        last = scattered(num_cells + 1, *rows, complete=len(column))
+        places = xp.range(num_cells, num_cells + more)
+        last = scattered(
+            num_cells + more, *((places, row) for row in rows), complete=len(rows)
+        )
         return Scattered(
             *(xp.concat(pair, axis=0) for pair in zip(cells, last, strict=True))
         )
-    return xp.concat([cells, xp.stack(column)[:, None]], axis=1)
+    return xp.concat([cells, xp.stack(rows)], axis=1)
 
 
 def cell_sums(

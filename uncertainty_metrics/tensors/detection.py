@@ -34,7 +34,7 @@ def auroc(data, multilabel, average):
         ranking, valid = _ranking_of(data)
         return _ranking.roc_area(ranking), valid & _ranking.has_both(ranking)
     np_detection.is_turned(data.positive)
-    batches = _ranking.ranked_columns(
+    every = _ranking.ranked_columns(
         data.labels,
         data.scores,
         data.sample_weight,
@@ -43,7 +43,8 @@ def auroc(data, multilabel, average):
         multilabel=multilabel,
     )
     areas, right = [], []
-    for batch in batches:
+    for column in range(columns):
+        batch = _ranking.of_column(every, column)
         ranking = batch.ranking()
         areas.append(_ranking.roc_area(ranking))
         right.append(batch.valid & _ranking.has_both(ranking))

@@ -65,6 +65,49 @@ def cell_sums(
     return _sums.Sums(None, hi, lo), batch.valid
 
 
+def column_sums(
+    bits: tuple[int, ...],
+    columns: int,
+    multilabel: bool,
+    ignore_index: int | None,
+    labels: xp.Tensor,
+    y_pred: xp.Tensor,
+    sample_weight: xp.Tensor | None,
+) -> tuple[_sums.Sums, xp.Tensor]:
+    """Returns weight and hits of a batch in the cells of each column of real scores,
+    and whether the batch is valid.
+
+    Behind the cells of all columns are the numbers of examples of positive weight.
+    """
+    batch = _ranking.ranked_columns(
+        labels,
+        y_pred,
+        sample_weight,
+        ignore_index,
+        columns=columns,
+        multilabel=multilabel,
+    )
+    of_one = _num_cells(bits, real=True)
+    num_cells = columns * of_one
+    cells = _sketch.real_index(batch.scores, *bits) + of_one * xp.range(columns)
+    cells, hits = (xp.reshape(x, [-1]) for x in (cells, batch.hits))
+    if batch.weights is None:
+        sparse = num_cells + columns if IS_TENSORFLOW else 0
+        sums = _sums.outcome_sums(cells, hits, None, num_cells, sparse)
+        n = xp.cast(xp.shape(batch.scores)[0], xp.int64)
+        counts = n + xp.zeros([columns], xp.int64)
+        nothing = xp.zeros_like(counts)
+        units = _sums.append_cells(sums.units, num_cells, columns, counts, nothing)
+        return _sums.Sums(units, None, None), batch.valid
+    weights = xp.cast(batch.weights, xp.float32)
+    sums = _sums.outcome_sums(cells, hits, xp.reshape(weights, [-1]), num_cells)
+    counts = xp.reduce_sum(xp.cast(weights > 0, xp.float32), axis=0)
+    nothing = xp.zeros_like(counts)
+    hi = _sums.append_cells(sums.hi, num_cells, columns, counts, nothing)
+    lo = _sums.append_cells(sums.lo, num_cells, columns, nothing, nothing)
+    return _sums.Sums(None, hi, lo), batch.valid
+
+
 class RankingMetric(_base.SumsMetric):
     """A metric that is a function of a ranking, `_value`."""
 

@@ -48,6 +48,8 @@ REAL_LOW, REAL_HIGH = -30, 20
 # The arguments of `num_cells` for metrics that need only ranks: of scores in [0, 1],
 # and of real scores.
 RANKING_BITS = ((6, 1, 11), (7, 2, 11))
+# Those for several columns of real scores, each of which has a sketch.
+COLUMN_BITS = (5, 1, 10)
 
 
 def default_bits(num_groups: int) -> tuple[int, int, int, int]:
