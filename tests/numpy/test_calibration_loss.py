@@ -244,3 +244,48 @@ def test_folds_are_of_clusters():
     labels, p = [0, 1] * 20, np.linspace(0.1, 0.9, 40)
     with pytest.raises(ValueError, match="`folds` must be at most 20, the number of c"):
         um.calibration_loss(labels, p, clusters=np.arange(40) // 2, folds=21)
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+def test_of_a_sketch_it_is_that_of_examples_drawn_for_the_folds(rng, score):
+    labels, z = drawn(rng, 400)
+    p = np.round(special.expit(z), 1).clip(0.05, 0.95)
+    sketch = um.ScoreSketch(positive_class=True)
+    sketch.update(labels, p)
+    found = sketch.calibration_loss(
+        score=score, calibrator=um.PlattScaling, folds=3, seed=7
+    )
+    values = np.unique(p)
+    counts = [[np.sum((labels == k) & (p == v)) for v in values] for k in (0, 1)]
+    numbers = np.random.default_rng(7).multinomial(np.array(counts), np.ones(3) / 3)
+    y, cell, fold = (
+        np.repeat(each, numbers.reshape(-1))
+        for each in (axis.reshape(-1) for axis in np.indices(numbers.shape))
+    )
+    z, after = special.logit(values[cell]), np.empty(400)
+    for k in range(3):
+        a, c = platt(z[fold != k], y[fold != k])
+        after[fold == k] = special.expit(a * z[fold == k] + c)
+    of_each = {"log": log, "brier": brier}[score]
+    gains = of_each(values[cell], y) - of_each(after, y)
+    interval = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    expected = of_each(p, labels).mean(), gains.mean(), *interval
+    chosen = found.loss, found.difference, found.lower, found.upper
+    np.testing.assert_allclose(chosen, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_sketch_refuses_what_it_does_not_know(rng):
+    labels, z = drawn(rng, 100)
+    p = special.expit(z)
+    weighted = um.ScoreSketch(positive_class=True)
+    weighted.update(labels, p, sample_weight=rng.random(100))
+    with pytest.raises(ValueError, match="`sample_weight` must be of whole numbers"):
+        weighted.calibration_loss()
+    pooled = um.ScoreSketch(max_prob=False)
+    pooled.update(labels, np.stack([1 - p, p], axis=1))
+    with pytest.raises(ValueError, match="must be of one score of each example"):
+        pooled.calibration_loss()
+    clustered = um.ScoreSketch()
+    clustered.update(labels, p, clusters=np.arange(100) // 4)
+    with pytest.raises(ValueError, match="`calibration_loss` of independent examples"):
+        clustered.calibration_loss()

@@ -68,6 +68,8 @@ def cross_fitted(
     """
     after = np.empty(forecasts.shape)
     for number, (rest, held_out) in enumerate(splits(fold, folds)):
+        if not np.any(held_out):
+            continue
         given = forecasts[rest]
         data = {k: v if v is None else v[rest] for k, v in outcomes.items()}
         with _naming_the_fold(number):

@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy import _clusters, _examples, _inputs, _row_math, _wilson
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.calibrators import _calibrator, _cross_fitting
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
@@ -194,6 +195,52 @@ def calibration_loss(
     return summarized(refined, examples.weights, rows, examples.clusters, level)
 
 
+def of_cells(
+    cells: Cells,
+    score: Score,
+    calibrator: Any,
+    folds: int,
+    level: float,
+    seed: Any,
+    of_answers: bool,
+) -> CalibrationLoss:
+    """Returns `calibration_loss` of examples that are known by their scores alone.
+
+    Examples with the same score and the same outcome cannot be told apart. So it is
+    enough to know how many of them fall into each fold.
+
+    Args:
+      cells: the cells of the scores, of examples of weight 1.
+      score: "log" or "brier".
+      calibrator: as in `calibration_loss`.
+      folds: likewise.
+      level: likewise.
+      seed: likewise.
+      of_answers: whether the scores are confidences, rather than P(class 1).
+
+    Raises:
+      ValueError: an argument is not as described, or a weight is not whole.
+    """
+    _checks.one_of("score", score, SCORES)
+    level = _checks.open_unit("level", level)
+    folds, rng = _checked_folds(folds), _inputs.generator(seed)
+    make = map_maker(calibrator)
+    counts = np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
+    if np.any(counts != np.floor(counts)):
+        expected = "of whole numbers: a sum of others does not tell the examples"
+        raise _checks.error("sample_weight", expected, "fractions")
+    drawn = rng.multinomial(counts.astype(np.int64), np.full(folds, 1 / folds))
+    labels, cell, fold = np.nonzero(drawn)
+    weights = drawn[labels, cell, fold].astype(np.float64)
+    if folds > weights.sum():
+        number = f"{weights.sum():.0f}, the number of examples"
+        raise _checks.error("folds", f"at most {number}", folds)
+    examples = _examples.examples(labels, cells.scores[cell], sample_weight=weights)
+    after = _recalibrated(examples, make, fold, folds)
+    refined = _refined(examples, after, score, of_answers)
+    return summarized(refined, weights, None, None, level, are_counts=True)
+
+
 def _checked_folds(folds: Any) -> int:
     checked = _checks.positive_integer("folds", folds)
     if checked < 2:
@@ -343,6 +390,7 @@ def summarized(
     rows: _clusters.Clusters | None,
     clusters: _clusters.Clusters | None,
     level: float,
+    are_counts: bool = False,
 ) -> CalibrationLoss:
     """Returns the means over examples, and Student's interval of their difference.
 
@@ -352,6 +400,7 @@ def summarized(
       rows: the example of each label, or None if they are the same.
       clusters: the cluster of each example, or None.
       level: level of the interval.
+      are_counts: whether a weight is a number of independent examples.
     """
     before, after, lowers = refined
     if weights is None:
@@ -363,6 +412,8 @@ def summarized(
     gains = before - after
     difference = float(shares @ gains)
     terms, size = shares * (gains - difference), _wilson.effective_size(weights)
+    if are_counts:  # The same variance, of the single examples.
+        terms, size = terms / np.sqrt(weights), float(weights.sum())
     independent, number = _variance(terms, size, rows)
     variance = independent
     if clusters is not None:
