@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import interpolate, optimize, special
 
 import uncertainty_metrics.numpy as um
 
@@ -18,6 +18,8 @@ CLASSES = {
     "odir": lambda: um.MatrixScaling(regularization="odir"),
     "platt": um.PlattScaling,
     "beta": um.BetaCalibration,
+    "quadratic": um.QuadraticCalibration,
+    "spline": um.SplineCalibration,
     "isotonic": um.IsotonicCalibration,
     "histogram": um.HistogramBinning,
 }
@@ -57,6 +59,63 @@ def _logs(p):
     return np.stack([np.log(p), -np.log(1 - p)])
 
 
+def _harrell_knots(z, weights):
+    """Returns the knots of examples, of which each is repeated by its weight."""
+    repeated = np.repeat(z, weights.astype(int))
+    for percents in ([5, 27.5, 50, 72.5, 95], [5, 35, 65, 95], [10, 50, 90]):
+        knots = np.percentile(repeated, percents, method="averaged_inverted_cdf")
+        if len(set(knots)) == len(percents):
+            return knots
+    return np.array([z.min(), z.max()])
+
+
+def _natural(z, knots):
+    """Returns the natural splines [J, N] that are 1 at a knot and 0 at the others."""
+    spline = interpolate.CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    inside = np.clip(z, knots[0], knots[-1])
+    slopes = np.where((z < inside)[:, None], *spline(knots[[0, -1]], 1))
+    return (spline(inside) + (z - inside)[:, None] * slopes).T
+
+
+def _curved(curves):
+    """Solves with a penalty on the line closest to the log-odds, and on the rest.
+
+    curves: returns functions [D, N] of log-odds, given them and what `fit` gave.
+    """
+
+    def solve(p, outcomes, weights):
+        z, (kept,) = _odds(p)[0], np.nonzero(weights)
+        knots = _harrell_knots(z, weights)
+        rows, masses = curves(z, knots)[:, kept], weights[kept]
+        line = np.stack([np.ones(len(kept)), z[kept]])
+        weighted_line = line * masses
+        spread = np.sqrt(np.cov(z[kept], aweights=masses, ddof=0))
+        unit = min(spread, 1.0)
+        # The line closest to each function, [2, D].
+        closest = np.linalg.solve(weighted_line @ line.T, weighted_line @ rows.T)
+        bent = rows - closest.T @ line
+        products = (bent * masses / masses.sum()) @ bent.T
+
+        def objective(x):
+            log_odds = x @ rows
+            c, b = closest @ x
+            value = masses @ (np.logaddexp(0, log_odds) - outcomes[kept] * log_odds)
+            penalty = c**2 + unit**2 * (b - 1) ** 2 + 4 * x @ products @ x
+            slopes = rows @ (masses * (special.expit(log_odds) - outcomes[kept]))
+            of_line = closest.T @ np.array([c, unit**2 * (b - 1)])
+            return value + penalty / 2, slopes + of_line + 4 * products @ x
+
+        start = np.zeros(len(rows))
+        for _ in range(3):  # A search that starts again has forgotten its curvatures.
+            found = optimize.minimize(
+                objective, start, jac=True, method="BFGS", options={"gtol": 1e-8}
+            )
+            start = found.x
+        return lambda p: special.expit(start @ curves(_odds(p)[0], knots))
+
+    return solve
+
+
 def _isotonic(p, outcomes, weights):
     peer = pytest.importorskip("sklearn.isotonic").IsotonicRegression(
         out_of_bounds="clip"
@@ -84,6 +143,8 @@ def _binned(p, outcomes, weights):
 SOLVERS = {
     "platt": (_logistic(_odds, (None, None)), 1e-4),
     "beta": (_logistic(_logs, (0, None)), 1e-4),
+    "quadratic": (_curved(lambda z, knots: np.stack([z**0, z, z**2])), 1e-4),
+    "spline": (_curved(_natural), 1e-4),
     "isotonic": (_isotonic, 1e-12),
     "histogram": (_binned, 1e-12),
 }

@@ -101,6 +101,10 @@ from .numpy.calibrators.one_against_rest import (
     IsotonicCalibration as IsotonicCalibration,
     PlattScaling as PlattScaling,
 )
+from .numpy.calibrators.curved_scaling import (
+    QuadraticCalibration as QuadraticCalibration,
+    SplineCalibration as SplineCalibration,
+)
 from .numpy.calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 from .numpy.calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 from .keras.layers import (

@@ -422,6 +422,8 @@ CALIBRATORS = [
     um.MatrixScaling,
     um.PlattScaling,
     um.BetaCalibration,
+    um.QuadraticCalibration,
+    um.SplineCalibration,
     um.IsotonicCalibration,
     um.HistogramBinning,
 ]

@@ -235,6 +235,10 @@ from .calibrators.one_against_rest import (
     IsotonicCalibration as IsotonicCalibration,
     PlattScaling as PlattScaling,
 )
+from .calibrators.curved_scaling import (
+    QuadraticCalibration as QuadraticCalibration,
+    SplineCalibration as SplineCalibration,
+)
 from .calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 from .calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 

@@ -89,7 +89,7 @@ class _Spline:
     @classmethod
     def of(cls, z: np.ndarray, weights: np.ndarray) -> _Spline:
         """Returns the basis for examples with ascending log-odds [N]."""
-        knots, shares = _knots(z, weights), weights / weights.sum()
+        knots, shares = knots_of(z, weights), weights / weights.sum()
         functions = _functions(z, knots) if z[-1] > z[0] else np.zeros((0, len(z)))
         middle = functions @ shares
         functions = functions - middle[:, None]
@@ -198,7 +198,7 @@ def quantiles(
     return (values[np.minimum(low, last)] + values[np.minimum(high, last)]) / 2
 
 
-def _knots(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def knots_of(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns 5, 4 or 3 of Harrell's knots, as many as differ; none if no 3 differ."""
     distinct = np.count_nonzero(np.diff(z)) + 1
     for shares in PERCENTILES:
