@@ -58,8 +58,9 @@ class Calibrated(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimat
       method: the map: "quadratic", "spline", "temperature", "vector", "matrix",
         "platt", "beta", "isotonic", "venn_abers" or "histogram"; or a calibrator of
         this package with its options, such as `um.VectorScaling(ridge=0.1)`, of which a
-        new one is fitted. Maps with a penalty ("quadratic", "spline", "vector", "matrix") fit any
-        forecasts; "temperature" refuses forecasts that are never wrong.
+        new one is fitted. Maps with a penalty ("quadratic", "spline", "vector" and
+        "matrix") fit any forecasts; "temperature" refuses forecasts that are never
+        wrong.
       cv: how the out-of-fold forecasts are made: a number of folds, which are
         stratified, or a splitter of scikit-learn, such as `GroupKFold`, to which `fit`
         passes `groups` by metadata routing.
