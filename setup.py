@@ -29,6 +29,7 @@ SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
 RAY = ["ray[data]>=2.40"]
 EXCEL = ["openpyxl>=3.1"]
 PANDAS = ["pandas>=2"]
+SKLEARN = ["scikit-learn>=1.6"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
     *TENSORFLOW,
@@ -36,7 +37,7 @@ COLABS = [
     "ipykernel>=6.25",
     "nbclient>=0.9",
     "nbformat>=5.9",
-    "scikit-learn>=1.4",
+    *SKLEARN,
 ]
 DOCS = [
     "latex2mathml>=3.77",
@@ -54,7 +55,7 @@ DEV = [
     "pytest>=7.4",
     "pytest-xdist>=3.5",
     "ruff>=0.17,<0.18",
-    "scikit-learn>=1.4",
+    *SKLEARN,
     "scoringrules>=0.9",
 ]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
@@ -96,6 +97,7 @@ setup(
         "ray": RAY,
         "excel": EXCEL,
         "pandas": PANDAS,
+        "sklearn": SKLEARN,
         "tensorboard": TENSORBOARD,
         "colabs": COLABS,
         "dev": DEV,

@@ -37,6 +37,7 @@ ENGINES = {
     f"{PACKAGE}.beam": "Apache Beam",
     f"{PACKAGE}.ray": "Ray",
     f"{PACKAGE}.spark": "Apache Spark",
+    f"{PACKAGE}.sklearn": "scikit-learn",
 }
 # Pages of the site whose files are in the root of the repository, not in `docs/`.
 BESIDE = {

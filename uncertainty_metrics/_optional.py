@@ -16,6 +16,9 @@ _EXTRAS = {
     "tqdm": "progress",
 }
 
+# The distribution of a package, if it is not the package with hyphens.
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+
 
 def require(module: str, needed_by: str = "This") -> ModuleType:
     """Imports `module`, or raises ImportError that names the extra to install."""
@@ -32,7 +35,7 @@ def not_installed(missing: ModuleNotFoundError, needed_by: str) -> ImportError:
     message = (
         f"{needed_by} needs {package}, which is not installed. Install it with the "
         f"extra `{extra}`: pip install '.[{extra}]' in a checkout, or pip install "
-        f"{package.replace('_', '-')}."
+        f"{_DISTRIBUTIONS.get(package, package.replace('_', '-'))}."
     )
     if extra == "tensorflow":
         message += " The functions of `uncertainty_metrics.numpy` need no TensorFlow."

@@ -59,6 +59,7 @@ MESSAGES = [
     ("matplotlib", "um.numpy.reliability_diagram([0, 1], [.2, .7])", "`plot`"),
     ("apache_beam", "import uncertainty_metrics.beam", "`beam`"),
     ("pyspark", "import uncertainty_metrics.spark", "`spark`"),
+    ("sklearn", "import uncertainty_metrics.sklearn", "pip install scikit-learn"),
     ("ray", "import uncertainty_metrics.ray", "`ray`"),
     ("keras", "um.BrierLoss", "pip install keras"),
     (
