@@ -3,6 +3,7 @@ in clusters, against naive loops.
 """
 
 import fractions
+import functools
 import math
 import warnings
 
@@ -500,7 +501,9 @@ def exact_quantile(scores, ids, alpha):
 @pytest.mark.parametrize("alpha", [0.02, 0.1, 0.3, 1 - 0.45, 0.9])
 @pytest.mark.parametrize("ties", [False, True])
 def test_hierarchical_quantile_has_exact_masses(rng, alpha, ties, monkeypatch):
-    monkeypatch.setattr(conformal_quantiles, "_FEW", 8)  # All others are halved.
+    # All others have a sample.
+    for name, few in (("_FEW", 8), ("_SAMPLED", 6), ("_AROUND", 1)):
+        monkeypatch.setattr(conformal_quantiles, name, few)
     for number in (2, 3, 9, 20, 39, 50):
         ids = np.repeat(np.arange(number), rng.integers(1, 8, number))
         scores = rng.permutation(len(ids)).astype(float)
@@ -510,6 +513,30 @@ def test_hierarchical_quantile_has_exact_masses(rng, alpha, ties, monkeypatch):
             warnings.simplefilter("ignore")
             found = um.conformal.conformal_quantile(scores, alpha, clusters=ids)
         assert found == exact_quantile(scores, ids.tolist(), alpha)
+
+
+@pytest.mark.parametrize("sizes", ["equal", "unequal"])
+@pytest.mark.parametrize(
+    "values", ["distinct", "ascending", "rounded", "equal", "two", "infinite"]
+)
+def test_quantile_by_samples_is_that_by_sorting(rng, sizes, values, monkeypatch):
+    n = 50_000
+    scores = {
+        "distinct": rng.normal(size=n),
+        "ascending": np.arange(n) / n,
+        "rounded": np.round(rng.normal(size=n), 1),
+        "equal": np.zeros(n),
+        "two": rng.integers(0, 2, n).astype(float),
+        "infinite": np.where(rng.random(n) < 0.2, np.inf, rng.normal(size=n)),
+    }[values]
+    ids = np.repeat(np.arange(n // 10), 10)
+    if sizes == "unequal":
+        ids = np.sqrt(rng.random(n) * n).astype(int)
+    alphas = 0.9, 0.5, 0.1, 0.01, 1e-5
+    quantile = functools.partial(um.conformal.conformal_quantile, scores, clusters=ids)
+    found = [quantile(alpha=alpha) for alpha in alphas]
+    monkeypatch.setattr(conformal_quantiles, "_FEW", n)
+    assert found == [quantile(alpha=alpha) for alpha in alphas]
 
 
 def test_conformal_classes_take_the_quantile_of_their_scores(rng):

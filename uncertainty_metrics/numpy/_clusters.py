@@ -77,7 +77,10 @@ def codes_of_batch(
     ids = np.asarray(clusters, object if _is_list_of_text(clusters) else None)
     aligned = _checks.aligned_shape("clusters", ids.shape, shape)
     ids = np.broadcast_to(ids.reshape(aligned), shape)
-    ids = ids.reshape(-1) if counted is None else ids[counted.reshape(shape)]
+    if counted is None or np.all(counted):
+        ids = ids.reshape(-1)
+    else:
+        ids = ids[counted.reshape(shape)]
     return Clusters(*_codes(ids))
 
 
@@ -191,7 +194,9 @@ def distinct_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if length <= 4 * len(values):  # A table is faster than sorting.
         # Differences in int64, where those of small types would overflow.
         offset = lowest.astype(np.int64)
-        places = values.astype(np.int64, copy=False) - offset
+        places = values.astype(np.int64, copy=False)
+        if offset:
+            places = places - offset
         occurs = np.zeros(length, bool)
         occurs[places] = True
         distinct = np.flatnonzero(occurs)

@@ -179,7 +179,8 @@ class _Parts:
             codes, bins, residuals = codes[rows] - start, bins[rows], residuals[rows]
             masses = None if masses is None else masses[rows]
         shape = stop - start, self._num_bins
-        cells = codes * shape[1] + bins
+        cells = codes * shape[1]
+        cells += bins
         sums, sizes = (
             np.bincount(cells, values, shape[0] * shape[1]).reshape(shape)
             for values in (residuals, masses)
