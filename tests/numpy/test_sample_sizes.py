@@ -76,6 +76,22 @@ def test_the_power_is_that_of_simulated_intervals(rng):
     assert low - 0.03 * draws <= shown <= high + 0.03 * draws
 
 
+@pytest.mark.parametrize(("low", "high", "sign"), [(0.03, 0.07, 1), (0.8, 0.95, -1)])
+def test_forecasts_that_are_too_sure_show_their_error_with_the_power(
+    rng, low, high, sign
+):
+    """Their outcomes vary more than the forecasts say."""
+    shown, draws, n = 0, 300, 1500
+    for _ in range(draws):
+        p = rng.uniform(low, high, n)
+        error = um.smallest_detectable_error(p, positive_class=True)
+        labels = rng.uniform(size=n) < p + sign * error
+        interval = um.calibration_error_interval(labels, p, positive_class=True)
+        shown += interval.lower > 0
+    low, high = (stats.binom.ppf(q, draws, 0.8) for q in (1e-6, 1 - 1e-6))
+    assert low - 0.02 * draws <= shown <= high + 0.02 * draws
+
+
 def test_the_ratio_and_the_slope_need_what_riley_et_al_say(rng):
     p = special.expit(rng.normal(-2, 1.2, 400))
     q, z = p.mean(), stats.norm.ppf(0.975)

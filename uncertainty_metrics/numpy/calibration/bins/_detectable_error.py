@@ -4,6 +4,10 @@ examples, and of examples in clusters.
 Within a cluster the residuals U_i = y_i - p_i of two examples are taken to have the
 covariance rho s_i s_j, where s_i^2 = p_i (1 - p_i), and rho is the intraclass
 correlation.
+
+Outcomes whose probabilities are nearer to 1/2 than the forecasts have a larger variance
+than the forecasts say. So an error is harder to see in forecasts that are too sure than
+in others, and the smallest error is that of the former.
 """
 
 from __future__ import annotations
@@ -28,10 +32,12 @@ class Bins(NamedTuple):
     Attributes:
       shares: share of the examples in each bin, float64 [bins].
       variances: mean p (1 - p) of each bin, float64 [bins].
+      means: mean p of each bin, float64 [bins].
     """
 
     shares: np.ndarray
     variances: np.ndarray
+    means: np.ndarray
 
     def detectable(self, n: float, power: float, level: float) -> float:
         """Returns the smallest squared error that n examples show; inf if none."""
@@ -39,17 +45,20 @@ class Bins(NamedTuple):
         several = counts > 1.5
         if not np.any(several):
             return math.inf
-        counts, variances = counts[several], self.variances[several]
+        counts, forecast = counts[several], self.variances[several]
+        means = self.means[several]
         freedom, share = counts / (counts - 1), float(counts.sum()) / n
-        # Variance and third cumulant of the estimate for a squared error of 0, and how
-        # much they grow with the squared error.
-        at_zero = 2 * float(np.sum(freedom * variances**2)) / n**2
-        third_at_zero = 8 * float(np.sum(freedom**2 * variances**3)) / n**3
-        slope = 4 * float(np.sum(counts * variances)) / n**2
-        third_slope = 24 * float(np.sum(counts * variances**2)) / n**3
-        cumulants = np.array([at_zero, slope, third_at_zero, third_slope])
-        z = _error_interval.quantile(level)
-        limit = _quantile(at_zero, third_at_zero, z)
+
+        def cumulants(error: float) -> tuple[float, float]:
+            """Returns the variance and third cumulant of the estimate."""
+            variances = _if_too_sure(forecast, means, error)
+            variance = 2 * np.sum(freedom * variances**2)
+            variance += 4 * error * np.sum(counts * variances)
+            third = 8 * np.sum(freedom**2 * variances**3)
+            third += 24 * error * np.sum(counts * variances**2)
+            return float(variance) / n**2, float(third) / n**3
+
+        limit = _quantile(*cumulants(0.0), _error_interval.quantile(level))
         return _smallest_shown(cumulants, share, power, lambda _: limit)
 
 
@@ -65,6 +74,7 @@ class ClusteredBins(NamedTuple):
       counts: sum_c N_cb, float64 [bins].
       own_counts: sum_c N_cb^2, [bins].
       variances: sum_c V_cb, [bins].
+      scores: sum of p, [bins].
       covariance: sum_c G_c, [bins, bins].
       own_squares: sum_c G_c^2, elementwise, [bins, bins].
       products: sum_c diag(G_c) diag(G_c)', [bins, bins].
@@ -74,6 +84,7 @@ class ClusteredBins(NamedTuple):
     counts: np.ndarray
     own_counts: np.ndarray
     variances: np.ndarray
+    scores: np.ndarray
     covariance: np.ndarray
     own_squares: np.ndarray
     products: np.ndarray
@@ -83,32 +94,38 @@ class ClusteredBins(NamedTuple):
         show; inf if none.
         """
         times = n / self.num_examples
-        counts, own_counts, variances, covariance, own_squares, products = (
+        counts, own_counts, variances, scores, covariance, own_squares, products = (
             times * each for each in self[1:]
         )
         effective = counts**2 / own_counts
         several = _clustered_error.has_several(effective)
         if not np.any(several):
             return math.inf
-        counts, own_counts, variances, effective = (
-            each[several] for each in (counts, own_counts, variances, effective)
+        counts, own_counts, variances, scores, effective = (
+            each[several] for each in (counts, own_counts, variances, scores, effective)
         )
         rows = np.ix_(several, several)
         covariance, own_squares = covariance[rows], own_squares[rows]
         shares, freedom = counts / n, effective / (effective - 1)
-        # The cumulants of the estimate, as those of `Bins`, if the gaps of all bins are
-        # equal.
         weights = shares / (counts**2 - own_counts)
         pairs = np.maximum(covariance**2 - own_squares, 0.0)
         of_means = covariance / np.outer(counts, counts)
-        cumulants = np.array(
-            [
-                2 * weights @ pairs @ weights,
-                4 * shares @ of_means @ shares,
-                8 * _cube(shares * freedom ** (2 / 3), of_means),
-                24 * np.sum((of_means @ shares) ** 2 * shares),
-            ]
-        )
+        forecast, means = variances / counts, scores / counts
+        safe = np.where(forecast > 0, forecast, 1.0)
+
+        def cumulants(error: float) -> tuple[float, float]:
+            """Returns those of `Bins`, if the gaps of all bins are equal."""
+            growth = np.sqrt(_if_too_sure(forecast, means, error) / safe)
+            growth = np.where(forecast > 0, growth, 1.0)
+            grown = of_means * np.outer(growth, growth)
+            squared = weights * growth**2
+            variance = 2 * squared @ pairs @ squared + 4 * error * (
+                shares @ grown @ shares
+            )
+            third = 8 * _cube(shares * freedom ** (2 / 3), grown)
+            third += 24 * error * np.sum((grown @ shares) ** 2 * shares)
+            return float(variance), float(third)
+
         own = np.diag(covariance)
         deviations = np.sqrt(np.where(own > 0, own, 1.0))
         correlations = covariance / np.outer(deviations, deviations)
@@ -147,8 +164,16 @@ def _cube(shares: np.ndarray, covariance: np.ndarray) -> float:
     return float(np.einsum("ij,ji->", product @ product, product))
 
 
+def _if_too_sure(variances: np.ndarray, means: np.ndarray, error: float) -> np.ndarray:
+    """Returns the variances of outcomes [bins] whose probabilities are nearer to 1/2
+    than the forecasts, by the root of a squared error.
+    """
+    nearer = math.sqrt(error) * np.abs(1 - 2 * means)
+    return np.minimum(variances + nearer, 0.25)
+
+
 def _smallest_shown(
-    cumulants: np.ndarray,
+    cumulants: Callable[[float], tuple[float, float]],
     share: float,
     power: float,
     limit: Callable[[float], float],
@@ -157,20 +182,16 @@ def _smallest_shown(
     power; inf if there is none up to 1.
 
     Args:
-      cumulants: variance of the estimate for a squared error of 0, and how much it
-        grows with the squared error; and both for the third cumulant, [4].
+      cumulants: variance and third cumulant of the estimate, given the squared error.
       share: share of the examples in bins that count.
       power: in (0, 1).
       limit: the largest estimate that chance explains, given the squared error.
     """
-    at_zero, slope, third_at_zero, third_slope = (float(each) for each in cumulants)
     z = float(special.ndtri(power))
 
     def excess(error: float) -> float:
         """Returns how far above the limit the estimate is with this power."""
-        variance = at_zero + slope * error
-        third = third_at_zero + third_slope * error
-        return share * error + _quantile(variance, third, -z) - limit(error)
+        return share * error + _quantile(*cumulants(error), -z) - limit(error)
 
     if excess(0.0) >= 0:  # All forecasts are certain, or the power is tiny.
         return 0.0
@@ -245,6 +266,7 @@ def clustered_bins(
         np.asarray(counts.sum(axis=0)),
         np.asarray(counts.multiply(counts).sum(axis=0)),
         sums,
+        np.asarray(table.sums(scores).sum(axis=0)),
         covariance,
         own_squares,
         products,

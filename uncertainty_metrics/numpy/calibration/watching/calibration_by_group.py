@@ -125,8 +125,11 @@ def calibration_by_group(
     `adjust="max"` compares each statistic with the largest of all groups in 999 redrawn
     data sets, and the next ones, step by step, with the largest of the groups that are
     left. Then groups that overlap cost no power, but no adjusted p-value is smaller
-    than 0.001. Its time is 999 passes over the examples of all groups. `adjust="holm"`
-    has no such end, and costs less.
+    than 0.001. Its time is 999 passes over the examples of all groups: a second or two
+    for 100,000 examples with three attributes. `adjust="holm"` has no such end, and
+    costs less. In the same study (1000 draws) 800 examples of a calibrated model in
+    overlapping groups had a finding in 3.6% ("kuiper") and 3.9% ("gap") of data sets
+    with "holm", and in 4.7% and 4.8% with "max".
 
     Args:
       labels: integer class labels in [0, K), shape [...].
