@@ -58,6 +58,8 @@ class Walks:
       starts: where each group starts in `rows`, [groups].
       ends: the places in `rows` of the last example of each score in a group, [E].
       first_ends: where each group starts in `ends`, [groups].
+      are_binary: whether all outcomes are 0 or 1. Others have a cluster each, at least,
+        because only the data tell their variance.
     """
 
     scored: Scored
@@ -66,6 +68,7 @@ class Walks:
     starts: np.ndarray
     ends: np.ndarray
     first_ends: np.ndarray
+    are_binary: bool = True
 
     @classmethod
     def of(
@@ -73,6 +76,7 @@ class Walks:
         scored: Scored,
         statistic: Statistic,
         partitions: Sequence[tuple[np.ndarray, np.ndarray]],
+        are_binary: bool = True,
     ) -> Walks:
         """Returns the walks of the chosen groups of several partitions, in their order.
 
@@ -81,6 +85,7 @@ class Walks:
           statistic: "gap" or "kuiper".
           partitions: the group of each example, integers [N], and which groups are
             chosen, boolean [groups].
+          are_binary: whether all outcomes are 0 or 1.
         """
         by_score = np.arange(len(scored.scores))
         if statistic == "kuiper":
@@ -99,9 +104,8 @@ class Walks:
         is_end = np.append(scores[1:] != scores[:-1], True)
         is_end[starts[1:] - 1] = True
         ends = np.flatnonzero(is_end)
-        return cls(
-            scored, statistic, every, starts, ends, np.searchsorted(ends, starts)
-        )
+        first_ends = np.searchsorted(ends, starts)
+        return cls(scored, statistic, every, starts, ends, first_ends, are_binary)
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
         """Returns the sums over groups of values [N], float64 [groups]."""
@@ -134,8 +138,11 @@ class Walks:
         """The variance of the end of each walk if the model is calibrated; [groups].
 
         With clusters that of the sums of clusters, or of independent outcomes if this
-        is larger: few outcomes may by chance show no variance at all.
+        is larger: few outcomes may by chance show no variance at all. Outcomes between
+        0 and 1 have that of the clusters.
         """
+        if not self.are_binary:
+            return self._variances_of_clusters
         return np.maximum(self._variances_of_outcomes, self._variances_of_clusters)
 
     @property
