@@ -5,9 +5,9 @@ shares of 3 votes, or have a Beta distribution with little spread, or with much.
 confidences are uniform on [0.1, 0.9], or on [0.9, 0.99], where most grades are nearly 1
 and few are far below: (grade - confidence) is skewed there, and flipped signs are not.
 Printed are the shares of data sets that `calibration_test` rejects at 5%, that
-`calibration_by_group` rejects at 5% for all examples as one group, and whose 95%
-intervals of `calibration_by_group` and of `calibration_error_interval` leave out 0. All
-should be at most 0.05.
+`calibration_by_group` rejects at 5% for all examples as one group, by the gap and by
+Kuiper, and whose 95% intervals of `calibration_by_group` and of
+`calibration_error_interval` leave out 0. All should be at most 0.05.
 
 `python -m studies.grades_level` prints the shares; `--draws` sets the number of data
 sets.
@@ -40,11 +40,15 @@ def findings(
         um.calibration_test(**data, statistic=statistic, num_resamples=199, seed=rng)
         for statistic in ("gce", "kuiper")
     ]
-    group = um.calibration_by_group(**data, groups=np.zeros(len(grades), int))[0]
+    everyone = {**data, "groups": np.zeros(len(grades), int)}
+    group = um.calibration_by_group(**everyone)[0]
+    (own,) = rng.spawn(1)
+    walk = um.calibration_by_group(**everyone, statistic="kuiper", seed=own)[0]
     interval = um.calibration_error_interval(**data)
     return [
         *(test.p_value <= 0.05 for test in tests),
         group.p_value <= 0.05,
+        walk.p_value <= 0.05,
         not group.lower <= 0 <= group.upper,
         interval.lower > 0,
     ]
@@ -58,13 +62,14 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print(
-        "| n | confidences | grades | gce | Kuiper | group | its interval | l2 error |"
+        "| n | confidences | grades | gce | Kuiper | group | its Kuiper | its interval "
+        "| l2 error |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for n in options.examples:
         for of_confidences, ends in _CONFIDENCES.items():
             for of_grades, draw in _GRADES.items():
-                found = np.zeros(5)
+                found = np.zeros(6)
                 for _ in range(options.draws):
                     confidences = rng.uniform(*ends, n)
                     found += findings(rng, draw(rng, confidences), confidences)

@@ -205,6 +205,27 @@ def test_groups_of_calibrated_grades_are_seldom_found(rng):
     assert covered / draws > 0.94 - bound
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"statistic": "kuiper"}, {"statistic": "gap", "adjust": "max"}],
+    ids=lambda options: options["statistic"],
+)
+def test_walks_and_redrawn_groups_have_the_variance_of_grades(options, rng):
+    draws, found = 60, 0
+    for _ in range(draws):
+        p = 0.1 + 0.8 * rng.random(150)
+        grades = np.clip(p + 0.03 * rng.standard_normal(150), 0, 1)
+        data = {"confidences": p, "groups": rng.integers(0, 2, 150), "seed": rng}
+        table = um.calibration_by_group(correct=grades, **data, **options)
+        found += len(table.miscalibrated) > 0
+    assert found / draws < 0.07 + 5 * np.sqrt(0.07 * 0.93 / draws)
+    # An error of a third of a standard deviation of right and wrong is clear here.
+    grades = np.clip(grades - 0.03, 0, 1)
+    table = um.calibration_by_group(correct=grades, **data, **options)
+    assert len(table.miscalibrated) == 2
+    assert table.worst.detectable < 0.03
+
+
 def test_a_group_of_equal_grades_has_an_interval(rng):
     row = um.calibration_by_group(
         correct=np.full(100, 0.75), confidences=np.full(100, 0.5), groups=[1] * 100
@@ -223,6 +244,43 @@ def test_the_difference_of_two_models_takes_grades(rng):
         for p in (other, confidences)
     ]
     assert result.estimate == pytest.approx(squares[0] - squares[1], abs=2e-3)
+
+
+def test_the_difference_of_two_models_takes_votes(rng):
+    votes, shares, p = voted(rng, n=200, classes=3)
+    other = rng.dirichlet(np.ones(3), 200)
+    found = um.calibration_error_difference(other, p, label_distributions=shares)
+    squares = [
+        um.debiased_calibration_error(
+            label_distributions=shares, probabilities=q, squared=True
+        )
+        for q in (other, p)
+    ]
+    assert found.estimate == pytest.approx(squares[0] - squares[1], abs=2e-3)
+    one_hot = np.eye(3)[votes[:, 0]]
+    found = um.calibration_error_difference(other, p, label_distributions=one_hot)
+    expected = um.calibration_error_difference(other, p, labels=votes[:, 0])
+    assert tuple(found) == tuple(expected)
+
+
+def test_rules_of_calibrated_grades_are_seldom_found(rng):
+    draws, found = 100, 0
+    for _ in range(draws):
+        p = 0.1 + 0.8 * rng.random(400)
+        grades = np.clip(p + 0.03 * rng.standard_normal(400), 0, 1)
+        features = {"x": rng.random(400), "kind": rng.choice(list("ab"), 400)}
+        rules = um.find_miscalibrated_groups(
+            features, correct=grades, confidences=p, min_examples=20, seed=rng
+        )
+        found += len(rules.miscalibrated) > 0
+    assert found / draws < 0.05 + 5 * np.sqrt(0.05 * 0.95 / draws)
+    # A rule whose grades are too low is found, though p (1 - p) would hide it.
+    grades = np.clip(grades - 0.03 * (features["kind"] == "a"), 0, 1)
+    rules = um.find_miscalibrated_groups(
+        features, correct=grades, confidences=p, min_examples=20, seed=rng
+    )
+    assert "kind = a" in rules.worst.name
+    assert rules.worst.adjusted_p_value < 0.01
 
 
 def test_a_curve_of_grades_has_narrower_bars_and_bands(rng):

@@ -11,7 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _family
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _inputs, to_numpy, xp
+from uncertainty_metrics.ops import _inputs, is_floating, to_numpy, xp
 from uncertainty_metrics.ops._shared_values import once
 
 # Hints in the messages of NumPy functions, and the same hints for Keras.
@@ -83,7 +83,7 @@ def shared_labels(
     Raises:
       ValueError: the shapes do not tell, or do not fit.
     """
-    if not _inputs.is_floating(y_true):
+    if not is_floating(y_true):
         y_true = xp.cast(y_true, xp.float32)
     if sparse_labels is None:
         sparse_labels = not _is_one_hot(y_true.shape, y_pred.shape)

@@ -44,9 +44,8 @@ def bin_sums(
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of a batch in all cells, and whether the batch is valid."""
     options: Any = {"num_groups": groups, "multilabel": spec.multilabel}
-    examples = _labels.examples(
-        *(predictions, ignore_index, *data), has_shares=has_shares, **options
-    )
+    options["has_shares"] = has_shares
+    examples = _labels.examples(predictions, ignore_index, *data, **options)
     spec = spec.settled(examples.one_column)
     scored = _binning.score(examples, spec)
     num_groups = _binning.num_groups(examples, spec)

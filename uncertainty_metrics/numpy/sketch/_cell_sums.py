@@ -63,7 +63,7 @@ class SketchSums:
         spreads = self.spread_sums or other.spread_sums
         if self.spread_sums is not None and other.spread_sums is not None:
             spreads = self.spread_sums + other.spread_sums
-        return SketchSums(*rows, count, spreads)
+        return of_rows([*rows, *([] if spreads is None else [spreads])], count)
 
     def equals(self, other: SketchSums) -> bool:
         """Says if all sums are the same, to the bit."""
@@ -147,11 +147,10 @@ def of_scores(
         score = _rounded(score)
         if are_grades:
             grade = _rounded(outcome)
-            weight = 1.0
+            weight = np.ones(len(score))
             if weights is not None:
                 weight = np.repeat(weights[block], scores.shape[1])
-            ones = np.broadcast_to(weight, score.shape)
-            weight_sums.add(ones, cell)
+            weight_sums.add(weight, cell)
             score_sums.add(weight * score, cell)
             outcome_sums.add(weight * grade, cell)
             spread_sums.add(weight * _rounded(grade * (1 - grade)), cell)
@@ -166,8 +165,9 @@ def of_scores(
             score_sums.add(weight * score, cell)
             hit = np.flatnonzero(outcome)
             outcome_sums.add(weight[hit], cell[hit])
-    *sums, spreads = [total.sums() for total in totals]
-    return SketchSums(*sums, scores.size, spreads if len(spreads.digits) else None)
+    sums = [total.sums() for total in totals]
+    has_spreads = len(sums[-1].digits) > 0
+    return of_rows(sums if has_spreads else sums[:-1], scores.size)
 
 
 def _rounded(scores: np.ndarray) -> np.ndarray:

@@ -67,6 +67,7 @@ def calibration_error_difference(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     clusters: Any = None,
+    label_distributions: ArrayLike | None = None,
 ) -> CalibrationErrorDifference:
     """Which of two models is better calibrated: the difference between their errors.
 
@@ -120,6 +121,8 @@ def calibration_error_difference(
         decision. None means True for one column (conventions.md#two-classes).
       clusters: id of the cluster of each example, integers or strings of the shape of
         the labels: examples of a cluster may depend on each other in any way.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       `CalibrationErrorDifference(lower, estimate, upper, p_value)`, floats with -1 <=
@@ -164,6 +167,7 @@ def calibration_error_difference(
         "correct": correct,
         "sample_weight": sample_weight,
         "ignore_index": ignore_index,
+        "label_distributions": label_distributions,
     }
     (examples, one), (others, two) = (
         _read(name, model, shared, spec)

@@ -196,6 +196,7 @@ def table_of(
         scored,
         statistic,
         [(part.codes, chosen) for part, chosen in zip(partitions, tested, strict=True)],
+        are_binary,
     )
     found = None
     if statistic == "kuiper" or adjust == "max":

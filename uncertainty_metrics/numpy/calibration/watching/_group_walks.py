@@ -9,12 +9,12 @@ and too low for others.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy._clusters import cluster_sums, flipped_signs
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_tests
@@ -78,6 +78,8 @@ class Walks:
         [M].
       starts: where each group starts in `rows`, [groups].
       is_end: whether an example is the last of its score in its group, boolean [M].
+      are_binary: whether all outcomes are 0 or 1. Others have a cluster each, at least,
+        because only the data tell their variance.
     """
 
     scored: Scored
@@ -85,6 +87,7 @@ class Walks:
     rows: np.ndarray
     starts: np.ndarray
     is_end: np.ndarray
+    are_binary: bool = True
 
     @classmethod
     def of(
@@ -92,6 +95,7 @@ class Walks:
         scored: Scored,
         statistic: Statistic,
         partitions: Sequence[tuple[np.ndarray, np.ndarray]],
+        are_binary: bool = True,
     ) -> Walks:
         """Returns the walks of the chosen groups of several partitions, in their order.
 
@@ -100,6 +104,7 @@ class Walks:
           statistic: "gap" or "kuiper".
           partitions: the group of each example, integers [N], and which groups are
             chosen, boolean [groups].
+          are_binary: whether all outcomes are 0 or 1.
         """
         by_score = np.arange(len(scored.scores))
         if statistic == "kuiper":
@@ -117,14 +122,14 @@ class Walks:
         scores = scored.scores[every]
         is_end = np.append(scores[1:] != scores[:-1], True)
         is_end[starts[1:] - 1] = True
-        return cls(scored, statistic, every, starts, is_end)
+        return cls(scored, statistic, every, starts, is_end, are_binary)
 
     @property
     def _sizes(self) -> np.ndarray:
         """The number of examples of each group, integers [groups]."""
         return np.diff(self.starts, append=len(self.rows))
 
-    @functools.cached_property
+    @lazy_property
     def _pieces(self) -> _Pieces:
         sizes = self._sizes
         # Groups of the mean size have no piece that is mostly empty.
@@ -182,8 +187,11 @@ class Walks:
         """The variance of the end of each walk if the model is calibrated; [groups].
 
         With clusters that of the sums of clusters, or of independent outcomes if this
-        is larger: few outcomes may by chance show no variance at all.
+        is larger: few outcomes may by chance show no variance at all. Outcomes between
+        0 and 1 have that of the clusters.
         """
+        if not self.are_binary:
+            return self._variances_of_clusters
         return np.maximum(self._variances_of_outcomes, self._variances_of_clusters)
 
     @property

@@ -149,6 +149,7 @@ def leaves(
     depth: int,
     min_examples: int,
     num_parts: int,
+    are_binary: bool = True,
 ) -> list[Leaf]:
     """Returns the leaves of a tree that is grown on some examples, with the others.
 
@@ -159,6 +160,8 @@ def leaves(
       depth: most conditions of a leaf.
       min_examples: least number of the examples that the tree sees, in each leaf.
       num_parts: number of parts of the scores whose errors are summed apart.
+      are_binary: whether all outcomes are 0 or 1. The variance of others is taken as
+        proportional to p (1 - p).
     """
     everyone = np.arange(len(scored.scores))
     if not np.any(used):
@@ -166,13 +169,19 @@ def leaves(
     order = np.argsort(scored.scores[used], kind="stable")
     at = np.arange(1, num_parts) * len(order) // num_parts
     cuts = scored.scores[used][order[at]]
+    variances = scored.weights**2 * scored.scores * (1 - scored.scores)
+    # Weights of any size are as good as ones.
+    coin = _COIN * float(np.mean(scored.weights**2))
+    if not are_binary and np.any(variances[used]):
+        residuals = scored.residuals[used]
+        scale = np.sum((residuals - residuals.mean()) ** 2) / np.sum(variances[used])
+        variances, coin = variances * scale, coin * float(scale)
     sums = _Sums(
         np.searchsorted(cuts, scored.scores, side="right"),
         num_parts,
         scored.residuals,
-        scored.weights**2 * scored.scores * (1 - scored.scores),
-        # Weights of any size are as good as ones.
-        _COIN * float(np.mean(scored.weights**2)),
+        variances,
+        coin,
     )
     return _grown(features, sums, used, Leaf((), everyone), depth, min_examples)[0]
 

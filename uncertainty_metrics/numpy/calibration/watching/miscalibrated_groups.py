@@ -43,6 +43,7 @@ def find_miscalibrated_groups(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> CalibrationByGroup:
     """Searches for groups whose probabilities are wrong, and tests them honestly.
 
@@ -91,9 +92,11 @@ def find_miscalibrated_groups(
       ignore_index: a label whose examples are left out.
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True for one column (conventions.md#two-classes).
-      correct: whether each answer is right, 0 or 1, [...] (conventions.md#answers).
+      correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A `CalibrationByGroup` of the leaves, with the numbers of the half that tests
@@ -137,6 +140,7 @@ def find_miscalibrated_groups(
         correct=correct,
         confidences=confidences,
         clusters=clusters,
+        label_distributions=label_distributions,
     )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
@@ -147,6 +151,7 @@ def find_miscalibrated_groups(
         np.ones(len(scores)) if examples.weights is None else examples.weights,
         examples.clusters,
     )
+    are_binary = examples.shares is None
     used = _half(rng, len(scores), examples.clusters)
     columns = _residual_tree.features_of(features, examples.counted, used)
     leaves = _residual_tree.leaves(
@@ -156,20 +161,27 @@ def find_miscalibrated_groups(
         depth,
         min_examples,
         _residual_tree.NUM_PARTS[statistic],
+        are_binary,
     )
     codes = np.empty(len(used), np.int64)
     for i, leaf in enumerate(leaves):
         codes[leaf.rows] = i
     others = _others(scored, ~used)
+    known = others.clusters
+    if not are_binary and known is None:
+        # Their variance is that of the data: each example is a cluster of its own.
+        size = len(others.scores)
+        others = others._replace(clusters=Clusters(np.arange(size), size))
     return table_of(
         [_partition(codes[~used], leaves)],
         others,
-        others.clusters,
+        known,
         min_examples,
         level,
         statistic,
         "holm",
         rng,
+        are_binary,
     )
 
 
