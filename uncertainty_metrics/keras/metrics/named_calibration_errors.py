@@ -52,6 +52,9 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling the pixels of all of them; images of
+        which no pixel counts are left out.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -87,6 +90,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         sketch_bits: int | None = None,
         multilabel: bool = False,
         num_groups: int | None = None,
+        per_image: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="even",
@@ -105,6 +109,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
             multilabel=multilabel,
             num_groups=num_groups,
+            per_image=per_image,
         )
 
 
