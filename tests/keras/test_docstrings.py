@@ -37,6 +37,7 @@ OWN = {
     "norm": {"SoftCalibrationLoss"},
     "num_bins": {"SoftCalibrationLoss"},
     "num_classes": {"AUROC", "CalibrationError"},
+    "per_image": {"GeneralCalibrationError"},
     "positive_class": {"CalibrationError"},
     "sketch_bits": {"AURC", "AUROC", "GeneralCalibrationError"},
     "sparse_labels": {"GeneralCalibrationError"},

@@ -193,7 +193,9 @@ def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
     if examples.groups is None:
         return for_classes
     number = examples.groups.number
-    if for_classes * number * spec.num_bins >= 2**31:  # The index of a cell is int32.
+    # The index of a cell is int32. A graph may not know the number of images.
+    known = isinstance(number, int)
+    if known and for_classes * number * spec.num_bins >= 2**31:
         expected = (
             "so small that there are fewer than 2^31 bins of all groups and classes"
         )

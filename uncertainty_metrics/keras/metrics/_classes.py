@@ -6,7 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _batches, _groups, _labels, _variables
+from uncertainty_metrics.keras import (
+    _base,
+    _batches,
+    _groups,
+    _images,
+    _labels,
+    _variables,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -29,6 +36,7 @@ class ClassMetric(_base.SumsMetric):
     _explain: Callable[..., object]
     multilabel = False
     label_distributions = False
+    per_image = False
 
     def __init__(
         self,
@@ -89,6 +97,9 @@ class ClassMetric(_base.SumsMetric):
         sample_weight: Any,
     ) -> _batches.Reading:
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
+        number = ()
+        if self.per_image:
+            groups, *number = _images.images_of(y_true)
         of_rows = self.multilabel, self.label_distributions
         reading = self.sparse_labels, groups, *of_rows
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
@@ -97,7 +108,11 @@ class ClassMetric(_base.SumsMetric):
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
         return _batches.Reading(
             self._batch_sums,
-            (*self._first_options(rows.classes, rows.one_column), *options),
+            (
+                *self._first_options(rows.classes, rows.one_column),
+                *number,
+                *options,
+            ),
             rows.data,
             lambda: self._reject(rows, options),
             shape=rows.predictions.shape[1:],

@@ -18,6 +18,7 @@ from uncertainty_metrics.keras import (
     _computed,
     _family,
     _groups,
+    _images,
     _labels,
     _scorers,
 )
@@ -70,6 +71,24 @@ def _counted(
     return xp.where(used, scores, xp.zeros_like(scores)), weights, valid
 
 
+def _image_sums(
+    scorer: Any,
+    known: int | None,
+    batch: _scorers.Batch,
+    weights: xp.Tensor | None,
+) -> tuple[_sums.Sums, xp.Tensor]:
+    """Returns the sums of the mean scores of the images of a batch, and whether the
+    batch is valid; `known` is the number of images, or None.
+    """
+    scores, weights, valid = _counted(scorer, None, batch, weights)
+    number = _images.number_of(batch.groups, known)
+    columns = xp.stack([weights, weights * scores], axis=1)
+    hi, lo = _sums.segment_pair(columns, batch.groups, number)
+    totals = xp.unstack(hi + lo)
+    means = xp.math.divide_no_nan(totals[1], totals[0])
+    return _images.mean_sums(means, totals[0] > 0), valid
+
+
 def _batch_sums(
     scorers: tuple[Any, ...],
     reduce: _Reduce | None,
@@ -118,6 +137,7 @@ class ScoreMetric(_base.SumsMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result.
       num_groups: number of groups of examples, or None.
+      per_image: whether to average the values of images.
     """
 
     _reduce: _Reduce | None = None
@@ -129,14 +149,17 @@ class ScoreMetric(_base.SumsMetric):
         name: str | None,
         dtype: Any,
         num_groups: int | None = None,
+        per_image: bool = False,
     ) -> None:
         self._scorer = scorer
         self.num_groups = _groups.checked_number(num_groups)
+        self.per_image = _images.check(per_image, num_groups)
         super().__init__(name=name, dtype=dtype)
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return type(self)._read, self._reduce, self._scorer, self.num_groups
+        groups = self.num_groups, self.per_image
+        return type(self)._read, self._reduce, self._scorer, *groups
 
     @_batches.adds_batch
     def update_state(
@@ -174,6 +197,11 @@ class ScoreMetric(_base.SumsMetric):
         if groups is not None:
             groups = _inputs.like_each("groups", groups, labels)
             batch = batch._replace(groups=groups)
+        known = None
+        if self.per_image:
+            images, known = _images.images_of(labels)
+            images = _inputs.like_each("groups", images, labels)
+            batch = batch._replace(groups=images)
         weights = _labels.flat_weights(sample_weight, mask, labels)
 
         def explain() -> None:
@@ -186,6 +214,15 @@ class ScoreMetric(_base.SumsMetric):
                 given = to_numpy(groups)[to_numpy(counted).reshape(-1)]
                 np_inputs.integer_labels("groups", given, self.num_groups)
 
+        if self.per_image:
+            return _batches.Reading(
+                _image_sums,
+                (scorer, known),
+                (batch, weights),
+                explain,
+                shape=batch.predictions.shape[1:],
+                compiled=scorer.compiled,
+            )
         return _batches.Reading(
             _batch_sums,
             ((scorer,), self._reduce, self.num_groups),
@@ -197,7 +234,8 @@ class ScoreMetric(_base.SumsMetric):
         )
 
     def _option(self, name: str) -> Any:
-        return getattr(self if name == "num_groups" else self._scorer, name)
+        own = name in ("num_groups", "per_image")
+        return getattr(self if own else self._scorer, name)
 
 
 class MeanScore(ScoreMetric, _base.MeanMetric):

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._calibration_spec import BinningScheme, CalibrationSpec, Norm
-from uncertainty_metrics.keras import _base, _computed, _groups, _labels
+from uncertainty_metrics.keras import _base, _computed, _groups, _images, _labels
 from uncertainty_metrics.keras.metrics._bin_sums import bin_sums
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
@@ -83,6 +83,10 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
         is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling the pixels of all of them; images of
+        which no pixel counts are left out. Only for even bins; there are then no bins
+        of all images to read.
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for
@@ -143,6 +147,7 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         multilabel: bool = False,
         num_groups: int | None = None,
         label_distributions: bool = False,
+        per_image: bool = False,
     ) -> None:
         super().__init__(
             name=name or self._function,
@@ -188,6 +193,15 @@ class GeneralCalibrationError(Sketched, ClassMetric):
             num_bins=spec.num_bins if spec.binning_scheme == "even" else 1,
             by_form=waits,
         )
+        self.per_image = _images.check(per_image, num_groups)
+        if per_image:
+            if spec.binning_scheme != "even":
+                expected = "'even' with `per_image`"
+                raise _checks.error("binning_scheme", expected, spec.binning_scheme)
+            self._spec_of_sums = dataclasses.replace(self._spec_of_sums, norm=norm)
+            self._batch_sums = _images.bin_sums
+            self._build_sums((2,))
+            return
         self._classes = self.num_classes
         one_group = spec.num_groups(2) == 1  # For any number of classes.
         if one_group or (self.num_classes is not None and not waits):
@@ -245,6 +259,8 @@ class GeneralCalibrationError(Sketched, ClassMetric):
             self._classes = num_classes
 
     def _first_options(self, classes: int, one_column: bool = False) -> tuple[Any, ...]:
+        if self.per_image:
+            return (self._spec_of_sums,)
         bits = self._bits(self._groups_of(classes, one_column))
         options = self._spec_of_sums, bits, self._totals, self.num_groups
         return *options, self.label_distributions
@@ -292,6 +308,9 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         return _groups.results_by_name(self, error)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
+        if self.per_image:
+            images, total = xp.unstack(_sums.totals(sums, dtype))
+            return xp.math.divide_no_nan(total, images)
         statistics = self._statistics(sums, dtype)
         return _binning.calibration_error(statistics, self.spec.norm, self.num_groups)
 
@@ -300,6 +319,10 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         """The statistics of all batches in float64, [groups, bins]; NaN after a wrong
         batch, None before the number of classes is known.
         """
+        if self.per_image:
+            raise _checks.plain_error(
+                "With `per_image` there are no bins of all images.", self.name
+            )
         return self._all_statistics() if self._has_sums else None
 
     @_computed.in_64_bits

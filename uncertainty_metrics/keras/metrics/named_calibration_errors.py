@@ -56,6 +56,9 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
         is the share of class 1. Neither `ignore_index` nor `multilabel` goes with it.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling the pixels of all of them; images of
+        which no pixel counts are left out.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -92,6 +95,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         multilabel: bool = False,
         num_groups: int | None = None,
         label_distributions: bool = False,
+        per_image: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme="even",
@@ -111,6 +115,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
             multilabel=multilabel,
             num_groups=num_groups,
             label_distributions=label_distributions,
+            per_image=per_image,
         )
 
 

@@ -35,6 +35,9 @@ class BrierScore(MeanScore):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling the pixels of all of them; images of
+        which no pixel counts are left out.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -65,6 +68,7 @@ class BrierScore(MeanScore):
         zero_based: bool = False,
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
+        per_image: bool = False,
     ) -> None:
         scorer = _scorers.Brier(
             from_logits=from_logits,
@@ -72,7 +76,13 @@ class BrierScore(MeanScore):
             zero_based=zero_based,
             sparse_labels=sparse_labels,
         )
-        super().__init__(scorer, name=name, dtype=dtype, num_groups=num_groups)
+        super().__init__(
+            scorer,
+            name=name,
+            dtype=dtype,
+            num_groups=num_groups,
+            per_image=per_image,
+        )
 
 
 @_base.register("negative_log_likelihood")
@@ -93,6 +103,9 @@ class NegativeLogLikelihood(MeanScore):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling the pixels of all of them; images of
+        which no pixel counts are left out.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -119,13 +132,20 @@ class NegativeLogLikelihood(MeanScore):
         *,
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
+        per_image: bool = False,
     ) -> None:
         scorer = _scorers.Likelihood(
             from_logits=from_logits,
             ignore_index=ignore_index,
             sparse_labels=sparse_labels,
         )
-        super().__init__(scorer, name=name, dtype=dtype, num_groups=num_groups)
+        super().__init__(
+            scorer,
+            name=name,
+            dtype=dtype,
+            num_groups=num_groups,
+            per_image=per_image,
+        )
 
 
 @_base.register("ranked_probability_score")
