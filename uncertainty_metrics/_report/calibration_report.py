@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
+from uncertainty_metrics._report.data._graded_answers import alike
 from uncertainty_metrics._report.data._predictions import Model, Stream, silent
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
@@ -43,7 +44,7 @@ class Report:
         others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, others = shown(model), [shown(other) for other in others]
+        model, *others = map(shown, alike([model, *others]))
         other = others[0] if len(others) == 1 else None
         several = tuple(others) if len(others) > 1 else ()
         self._models, self._tell = (model, num_bins, other, several), tell

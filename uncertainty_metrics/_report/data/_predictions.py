@@ -178,7 +178,8 @@ class Confidences:
 
     Attributes:
       source: name of the file.
-      correct: whether each answer is right, boolean [N].
+      correct: whether each answer is right, boolean [N]; or its grade in [0, 1],
+        float64 [N].
       confidences: the probability that each answer is right, [N].
       sample_weight: [N], or None.
       left_out: names of the arrays or columns that the report does not use.
@@ -188,6 +189,7 @@ class Confidences:
         None.
       questions: the questions, by which two files are compared, or None.
       clusters: which answers depend on each other; None if all are independent.
+      are_graded: whether `correct` holds grades, which may be between 0 and 1.
     """
 
     source: str
@@ -200,6 +202,7 @@ class Confidences:
     samples: SampledAgreement | None = None
     questions: Questions | None = None
     clusters: Clusters | None = None
+    are_graded: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -252,6 +255,12 @@ def is_of_answers(model: Decided) -> bool:
     if isinstance(model, Stream):
         return bool(model.summary.of_answers)
     return isinstance(model, Confidences)
+
+
+def has_grades(model: Model) -> bool:
+    """Says whether the answers of a model have grades, instead of right and wrong."""
+    rows = model.sample if isinstance(model, Stream) else model
+    return isinstance(rows, Confidences) and rows.are_graded
 
 
 def task_of(model: Model) -> str:

@@ -89,6 +89,9 @@ def joined(models: Sequence[RowModel]) -> RowModel:
         }
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
+        graded = [each for each in answers if each.are_graded]
+        if graded:  # The others happen to hold only the grades 0 and 1.
+            changed |= {"are_graded": True, "notes": graded[0].notes}
         samples = [each.samples for each in answers if each.samples is not None]
         if len(samples) == len(models):
             changed["samples"] = SampledAgreement(

@@ -29,7 +29,10 @@ from uncertainty_metrics._report.reading._answer_columns import (
     AnswerNames,
     names_of,
 )
-from uncertainty_metrics._report.reading._answers_from_columns import answers_of
+from uncertainty_metrics._report.reading._answers_from_columns import (
+    answers_of,
+    are_outcomes,
+)
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
     Choice,
@@ -183,10 +186,10 @@ def plan_of(
     header = table.header
     labels_of = labels_of or functools.partial(labels_in, table)
 
-    def is_binary(name: str) -> bool:
+    def may_be_outcomes(name: str) -> bool:
         try:
-            return bool(np.all(np.isin(labels_of(name), [0, 1])))
-        except ValueError:  # One is missing, or is no number.
+            return are_outcomes(labels_of(name))
+        except ValueError:  # One is missing.
             return False
 
     groups = [existing(name, header, "column") for name in choice.groups]
@@ -200,7 +203,7 @@ def plan_of(
         plan = Plan(choice, survival.event, weights, survival=survival)
         _csv_tables.check_once(header, plan.used)
         return plan
-    if answers := names_of(header, choice, "column", is_binary):
+    if answers := names_of(header, choice, "column", may_be_outcomes):
         is_asked = answers.questions is not None or choice.filter is not None
         filters = _FILTER if is_asked and _FILTER in header else None
         plan = Plan(choice, answers.correct, weights, answers=answers, filters=filters)

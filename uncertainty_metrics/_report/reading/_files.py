@@ -28,6 +28,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
 from uncertainty_metrics._report.reading._answers_from_columns import (
     answers_of,
+    are_outcomes,
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
@@ -95,8 +96,10 @@ report is about the mean of their probabilities.
 
 For answers (of a language model, an expert, an alarm) the columns or arrays are
 
-  correct           (or is_correct, accuracy, acc, exact_match, or score if it is 0
-                    or 1) whether the answer is right: true or false, or 1 and 0
+  correct           (or is_correct, accuracy, acc, exact_match) whether the answer is
+                    right: true or false, or 1 and 0
+  grade             (or grades, votes, score, if it is in [0, 1]) instead of correct,
+                    how good the answer is: a number in [0, 1], or votes such as 3/5
   confidence        (or conf, certainty, probability) how sure the answer is, in [0, 1],
                     or with --percent in [0, 100]
   filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
@@ -274,8 +277,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if choice.filter is not None:
         raise ValueError("--filter needs a table with the column `filter`")
 
-    def is_binary(name: str) -> bool:
-        return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
+    def may_be_outcomes(name: str) -> bool:
+        return are_outcomes(_column_names.text_array(archive.read([name])[name]))
 
     if survival := survival_names_of(names, choice, "array"):
         refuse_clusters(choice.cluster)
@@ -284,7 +287,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
-    if found := names_of(names, choice, "array", is_binary):
+    if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
     label = _column_names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _column_names.regression_of(names)

@@ -26,6 +26,7 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     Stream,
     Survival,
+    has_grades,
     silent,
 )
 from uncertainty_metrics._report.reading import _file_parts, _files
@@ -106,7 +107,7 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, and of a regression or a
+      summary: the sums over them; None without examples, of grades, a regression or a
         model of survival.
     """
 
@@ -131,6 +132,9 @@ def _summed(model: Model) -> _Part:
         forecasts_of(model)
     if isinstance(model, Regression | Survival):
         return _Part(model, True, None)
+    if has_grades(model):
+        examples_of(model)  # Checks them.
+        return _Part(model, True, None)
     summary = summary_of(examples_of(model), isinstance(model, Confidences))
     return _Part(model, True, summary)
 
@@ -147,6 +151,7 @@ class Accumulator:
         self._left_out: dict[str, None] = {}
         self._sample = _Sample()
         self._summary: Summary | None = None
+        self._has_grades = False
 
     @property
     def rows(self) -> int:
@@ -166,6 +171,7 @@ class Accumulator:
         self._left_out |= dict.fromkeys(model.left_out)
         if not part.has_examples:
             return
+        self._has_grades |= has_grades(model)
         if part.summary is not None:
             if self._summary is None:
                 classes = getattr(model, "classes", ())
@@ -176,7 +182,7 @@ class Accumulator:
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
 
-        Of a regression it is the sample, which says so.
+        Of a regression and of answers with grades it is the sample, which says so.
 
         Raises:
           ReportError: there was no part.
@@ -196,6 +202,8 @@ class Accumulator:
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
         if isinstance(sample, Regression | Survival):
             return dataclasses.replace(sample, notes=(note,))
+        if has_grades(sample):
+            return dataclasses.replace(sample, notes=(*sample.notes, note))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
 
@@ -205,6 +213,11 @@ class Accumulator:
         Raises:
           ReportError: there are none.
         """
+        if self._has_grades:
+            raise ReportError(
+                f"{self._source}: a summary counts right and wrong answers, and these "
+                "have grades: make the report of the files themselves"
+            )
         if self._summary is None or not self._summary.num_examples:
             raise ReportError(
                 f"{self._source}: a summary needs a classifier, or answers with "

@@ -56,7 +56,10 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
     """Returns for each metric that is a mean the scores [n] of the single examples."""
     if isinstance(model, Confidences):
         decisions = decisions_of(model)
-        return scores_of_answers(decisions.correct, decisions.confidences)
+        scores = scores_of_answers(decisions.correct, decisions.confidences)
+        if model.are_graded:
+            return {"mean_grade": scores.pop("accuracy"), **scores}
+        return scores
     given = examples_of(model).weighted(None)
     return {
         name: metric(given, **options, aggregate=False)
@@ -69,13 +72,22 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
 def scores_of_answers(
     correct: np.ndarray, confidences: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Returns the scores [n] of confidences, taken as probabilities of being right."""
-    brier = um.brier_score(correct, confidences, zero_based=True, aggregate=False)
+    """Returns the scores [n] of confidences, taken as probabilities of being right.
+
+    That of a grade is the mean over votes, of which the grade is the share for right.
+    """
+    given: dict[str, Any] = {"labels": correct, "probabilities": confidences}
+    if correct.dtype.kind == "f":
+        given = {
+            "label_distributions": np.stack([1 - correct, correct], axis=1),
+            "probabilities": np.stack([1 - confidences, confidences], axis=1),
+        }
+    brier = um.brier_score(**given, zero_based=True, aggregate=False)
     return {
         "accuracy": correct.astype(np.float64),
         "brier_score": np.asarray(brier) / 2,  # Only one of the two classes counts.
         "negative_log_likelihood": np.asarray(
-            um.negative_log_likelihood(correct, confidences, aggregate=False)
+            um.negative_log_likelihood(**given, aggregate=False)
         ),
     }
 
@@ -183,7 +195,10 @@ def _compared_metrics(model: Decided) -> _Metrics:
     """Returns the metrics that a comparison of models shows, and their arguments."""
     rows = _metrics(model)
     if isinstance(model, Confidences):
-        rows["aurc"] = um.aurc, decisions_of(model).with_small_weights().arguments
+        given = decisions_of(model).with_small_weights().arguments
+        if model.are_graded:
+            given["losses"] = 1 - given.pop("correct")
+        rows["aurc"] = um.aurc, given
     return rows
 
 

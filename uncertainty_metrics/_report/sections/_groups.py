@@ -99,6 +99,8 @@ def _draw_groups(
     what = "Accuracy less mean confidence"
     if terms.of_event:
         what = "Share of the event less its probability"
+    elif terms.outcome != "accuracy":
+        what = f"{capitalized(terms.outcome)} less mean confidence"
     ax.set_xlabel(
         f"{what}\n" + rf"{terms.over} $\leftarrow$   $\rightarrow$ {terms.under}",
         loc="right",
@@ -203,7 +205,7 @@ class Groups(Section):
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         terms = terms_for(report.model)
-        of_means = ("confidence", "accuracy")
+        of_means = ("confidence", terms.outcome)
         if terms.of_event:
             of_means = ("probability", "share")
         yield from sentence_on_sample(report.model)

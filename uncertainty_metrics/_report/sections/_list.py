@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_grades import (
+    CalibrationOfGrades,
+)
 from uncertainty_metrics._report.sections._comparison import (
     Comparison,
     ComparisonOfDecisions,
@@ -38,6 +41,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Calibration,
     Coverage,
     Posterior,
+    CalibrationOfGrades,
     Pit,
     ScoringRules,
     ForecastScores,

@@ -14,6 +14,7 @@ from uncertainty_metrics._report.data._predictions import (
     Rows,
     Stream,
     Survival,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import Risks, has_risks, risks_of
@@ -80,7 +81,7 @@ def _on_weights(model: Decided) -> list[str]:
     is_weighted = weights is not None
     if isinstance(model, Stream):
         is_weighted = model.summary.is_weighted
-    if not is_weighted or weights is None:
+    if not is_weighted or weights is None or has_grades(model):
         return []
     return [
         "The posterior of the ECE takes a weight w as w examples, here "

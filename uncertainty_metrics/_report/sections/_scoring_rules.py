@@ -18,6 +18,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Predictions,
     Stream,
+    has_grades,
     is_of_answers,
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
@@ -32,6 +33,7 @@ from uncertainty_metrics._report.sections._blocks import (
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._constant_forecast import (
     GainOverConstant,
     against_constant,
@@ -53,7 +55,7 @@ _PARTS_OF_CLASSES = {
     "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
 }
 _PARTS_OF_ANSWERS = {
-    "uncertainty": ("+", "Score of always saying the accuracy."),
+    "uncertainty": ("+", "Score of always saying the {}."),
     "discrimination": ("-", "How well confidence tells answers apart; high is good."),
     "miscalibration": ("+", "How much the best map of the confidences would gain."),
 }
@@ -102,7 +104,9 @@ class ScoringRules(Section):
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
-        if is_of_answers(report.model):
+        if has_grades(report.model):
+            score, forecast = "Brier score", "the mean grade"
+        elif is_of_answers(report.model):
             score, forecast = "Brier score", "the accuracy"
         elif has_risks(report.model):
             yield from self._tiles_of_risks(report)
@@ -183,13 +187,19 @@ def _of_answers(model: Confidences) -> ScoringRules:
     accuracy = np.average(correct, weights=weights)
     parts = um.corp_decomposition(**decisions.arguments)._asdict()
     brier = np.average(briers, weights=weights)
+    constant = (accuracy - correct) ** 2 + correct * (1.0 - correct)
+    outcome = "vote" if model.are_graded else "outcome"
+    answer_scores = _answer_scores(brier, nll, impossible, len(correct), outcome)
+    if model.are_graded:
+        squares = (decisions.confidences.astype(np.float64) - correct) ** 2
+        answer_scores = _grade_scores(
+            answer_scores, float(np.average(squares, weights=weights))
+        )
     return ScoringRules(
-        _answer_scores(brier, nll, impossible, len(correct)),
-        against_constant(
-            briers, (accuracy - correct) ** 2, weights, clusters_of(model)
-        ),
+        answer_scores,
+        against_constant(briers, constant, weights, clusters_of(model)),
         impossible,
-        _parts_of_answers(parts),
+        _parts_of_answers(parts, terms_for(model).outcome),
         float(brier),
     )
 
@@ -212,10 +222,12 @@ def _of_stream(model: Stream) -> ScoringRules:
     return ScoringRules(scores, found, impossible, {}, brier)
 
 
-def _parts_of_answers(parts: Mapping[str, float]) -> dict[str, BrierPart]:
+def _parts_of_answers(
+    parts: Mapping[str, float], outcome: str = "accuracy"
+) -> dict[str, BrierPart]:
     """Returns the parts of the Brier score by CORP, with signs and meanings."""
     return {
-        name: BrierPart(sign, float(parts[name]), meaning)
+        name: BrierPart(sign, float(parts[name]), meaning.format(outcome))
         for name, (sign, meaning) in _PARTS_OF_ANSWERS.items()
     }
 
@@ -250,7 +262,7 @@ def _classifier_scores(
 
 
 def _answer_scores(
-    brier: float, nll: float, impossible: int, size: int
+    brier: float, nll: float, impossible: int, size: int, outcome: str = "outcome"
 ) -> dict[str, Metric]:
     """Returns the scores of confidences with their meanings; Brier score in [0, 1]."""
     return metrics(
@@ -261,10 +273,30 @@ def _answer_scores(
             ),
             "negative_log_likelihood": (
                 nll,
-                _likelihood(nll, impossible, size, "outcome"),
+                _likelihood(nll, impossible, size, outcome),
             ),
         }
     )
+
+
+def _grade_scores(scores: dict[str, Metric], squared: float) -> dict[str, Metric]:
+    """Returns the scores of confidences for grades.
+
+    Args:
+      scores: those of answers.
+      squared: the mean of (confidence - grade)^2.
+    """
+    brier = dataclasses.replace(
+        scores["brier_score"],
+        meaning="Mean of (confidence - vote)^2; a grade g is a share g of votes 1.",
+    )
+    return {
+        "brier_score": brier,
+        **metrics(
+            {"squared_error": (squared, "In [0, 1]: mean of (confidence - grade)^2.")}
+        ),
+        "negative_log_likelihood": scores["negative_log_likelihood"],
+    }
 
 
 def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:
