@@ -135,6 +135,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "\n"
         f"{_listed('classification')}\n"
         "\n"
+        "for several labels of each example\n"
+        "\n"
+        f"{_listed('multilabel')}\n"
+        "\n"
         "for answers\n"
         "\n"
         f"{_listed('confidences')}\n"
@@ -183,6 +187,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the column or array of clusters, such as questions or patients: rows of "
         "one cluster may depend on each other. Intervals and tests then take whole "
         "clusters, and cross-validation keeps a cluster in one fold",
+    )
+    parser.add_argument(
+        "--multilabel",
+        action="store_true",
+        help="each example has several labels, each 0 or 1: the columns are label_NAME "
+        "and prob_NAME for each label",
     )
     parser.add_argument(
         "--horizon",
@@ -410,6 +420,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         getattr(arguments, "horizon", None),
         getattr(arguments, "cluster", None),
         arguments.filter,
+        getattr(arguments, "multilabel", False),
     )
 
 

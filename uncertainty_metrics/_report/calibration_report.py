@@ -133,6 +133,7 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    multilabel: bool = False,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -192,6 +193,8 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      multilabel: whether each example has several labels, each 0 or 1: `labels` and
+        `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
         `(means, variances)`, or an array like `survival`, or for the same questions
@@ -238,7 +241,7 @@ def report(
         "at": at,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups, clusters
+    common = sample_weight, classes, groups, clusters, multilabel or None
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)
@@ -249,7 +252,10 @@ def report(
         _check_alone("batches", given, common)
         first = of_batches(str(name), (_of_batch(batch) for batch in batches))
     else:
-        first = model_of(str(name), labels, given, *common)
+        first = model_of(
+            *(str(name), labels, given, sample_weight, classes, groups, clusters),
+            multilabel,
+        )
     others: list[Model] = []
     if compare is not None:
         if not isinstance(compare, Mapping) or not compare:
@@ -270,7 +276,12 @@ def report(
                 )
             else:
                 predictions = of_other(predictions, given)
-                others.append(model_of(str(other_name), labels, predictions, *common))
+                others.append(
+                    model_of(
+                        *(str(other_name), labels, predictions, sample_weight),
+                        *(classes, groups, clusters, multilabel),
+                    )
+                )
     return Report(first, num_bins, others)
 
 
@@ -286,6 +297,6 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
     """Raises ValueError if other data are given together with an argument."""
     if given or any(each is not None for each in common):
-        others = "weights, classes, groups or clusters"
+        others = "weights, classes, groups, clusters or multilabel"
         received = f"{name} and {', '.join(given) or others}"
         raise _checks.error(name, "given without other data", received)

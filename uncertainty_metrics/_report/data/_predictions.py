@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy.summaries.summary import Summary
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
-TASKS = ("classification", "confidences", "regression", "survival")
+TASKS = ("classification", "multilabel", "confidences", "regression", "survival")
 
 
 def silent(text: str) -> None:
@@ -160,6 +160,31 @@ class Survival:
     notes: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class MultiLabel:
+    """Several labels of each example, each 0 or 1, and their probabilities.
+
+    Attributes:
+      source: name of the file.
+      labels: [N, L].
+      probabilities: that each label is 1, [N, L].
+      names: of the labels, all different.
+      sample_weight: [N], or None.
+      left_out: names of the arrays or columns that the report does not use.
+      notes: sentences for the reader of the report.
+      clusters: which examples depend on each other; None if all are independent.
+    """
+
+    source: str
+    labels: np.ndarray
+    probabilities: np.ndarray
+    names: tuple[str, ...]
+    sample_weight: np.ndarray | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    clusters: Clusters | None = None
+
+
 class Questions(NamedTuple):
     """The column that tells the questions of a file apart.
 
@@ -242,7 +267,7 @@ class Stream:
 
 Rows: TypeAlias = Predictions | Confidences
 Decided: TypeAlias = Rows | Stream
-Model: TypeAlias = Decided | Regression | Survival
+Model: TypeAlias = Decided | Regression | Survival | MultiLabel
 
 
 def rows_of(model: Decided) -> Rows | None:
@@ -269,6 +294,8 @@ def task_of(model: Model) -> str:
         return "regression"
     if isinstance(model, Survival):
         return "survival"
+    if isinstance(model, MultiLabel):
+        return "multilabel"
     return "confidences" if is_of_answers(model) else "classification"
 
 

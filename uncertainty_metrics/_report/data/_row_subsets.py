@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
+    MultiLabel,
     Predictions,
     Questions,
     Regression,
@@ -18,17 +19,19 @@ from uncertainty_metrics._report.data._predictions import (
 )
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
-RowModel = TypeVar("RowModel", Predictions, Confidences, Regression, Survival)
+RowModel = TypeVar(
+    "RowModel", Predictions, Confidences, Regression, Survival, MultiLabel
+)
 # The attributes that have a value for each row.
 _BY_ROW = (
-    *("labels", "values", "correct", "confidences", "mean", "target"),
+    *("labels", "probabilities", "values", "correct", "confidences", "mean", "target"),
     *("times", "event", "risks", "sample_weight"),
 )
 
 
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    names = ("correct", "values", "times")
+    names = ("correct", "values", "times", "labels")
     return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
@@ -41,7 +44,7 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             # Weights may have one value for many rows.
             alone = name == "sample_weight" and np.ndim(values) == 0
             changed[name] = values if alone else values[rows]
-    if not isinstance(model, Regression | Survival):
+    if not isinstance(model, Regression | Survival | MultiLabel):
         changed["groups"] = {
             name: _column(values)[rows] for name, values in model.groups.items()
         }
@@ -82,7 +85,7 @@ def joined(models: Sequence[RowModel]) -> RowModel:
                     for part, one in zip(parts, ones, strict=True)
                 ]
             )
-    if not isinstance(first, Regression | Survival):
+    if not isinstance(first, Regression | Survival | MultiLabel):
         changed["groups"] = {
             name: np.concatenate([_column(model.groups[name]) for model in models])
             for name in first.groups

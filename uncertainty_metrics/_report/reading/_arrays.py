@@ -13,6 +13,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
     Model,
+    MultiLabel,
     Regression,
     Spread,
 )
@@ -20,6 +21,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._label_columns import multilabel_of
 from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
@@ -37,6 +39,7 @@ def model_of(
     classes: Sequence[Any] | None,
     groups: Any = None,
     clusters: Any = None,
+    multilabel: bool = False,
 ) -> Model:
     """Returns the predictions in the arguments of `um.report`.
 
@@ -48,6 +51,7 @@ def model_of(
       classes: names of the classes, or None.
       groups: attributes of the examples, or None.
       clusters: ids of the clusters of the examples, or None.
+      multilabel: whether each example has several labels.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -56,6 +60,8 @@ def model_of(
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
+    if multilabel:
+        return _multilabel(name, labels, given, weight, classes, groups, clusters)
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")
@@ -124,6 +130,56 @@ def model_of(
         sample_weight=weight,
         notes=tuple(notes),
         groups=_groups(groups),
+        clusters=_clusters(clusters),
+    )
+
+
+def _multilabel(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    weight: np.ndarray | None,
+    classes: Sequence[Any] | None,
+    groups: Any,
+    clusters: Any,
+) -> MultiLabel:
+    """Returns several labels of each example, which data frames may name."""
+    kinds: dict[str, Kind] = {"probabilities": "probabilities", "logits": "logits"}
+    if labels is None or len(given) != 1 or not {*given} <= {*kinds} or groups:
+        received = [*(["labels"] if labels is not None else []), *given]
+        received += ["groups"] if groups is not None else []
+        raise ValueError(
+            "With multilabel=True pass `labels` with `probabilities` or `logits`, and "
+            f"no groups. Received: {listed(received)}"
+        )
+    ((key, values),) = given.items()
+    _check_order("labels", labels, values)
+    _check_order("labels", labels, clusters, "clusters")
+    columns = [
+        [str(column) for column in frame.columns] if hasattr(frame, "columns") else []
+        for frame in (labels, values)
+    ]
+    labels, values = (
+        _inputs.as_array(*each)
+        for each in (("labels", _of_frame(labels)), (key, _of_frame(values)))
+    )
+    if all(columns) and columns[0] != columns[1]:
+        if sorted(columns[0]) != sorted(columns[1]):
+            raise ValueError(
+                f"labels and {key} must have the same columns. Received: "
+                f"{listed(columns[0])}; and {listed(columns[1])}"
+            )
+        values = values[:, [columns[1].index(column) for column in columns[0]]]
+    names: Sequence[str] = columns[0] or columns[1]
+    if classes is not None:
+        names = _column_names.words(np.asarray(_of_frame(classes)).reshape(-1))
+    return multilabel_of(
+        name,
+        labels,
+        kinds[key],
+        values,
+        names,
+        sample_weight=weight,
         clusters=_clusters(clusters),
     )
 

@@ -16,7 +16,9 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
+    ExampleError,
     Model,
+    MultiLabel,
     Predictions,
     Questions,
     Regression,
@@ -43,6 +45,13 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._label_columns import (
+    LabelColumns,
+    check_choice,
+    label_columns_of,
+    multilabel_of,
+    no_columns,
+)
 from uncertainty_metrics._report.reading._survival_from_columns import (
     SurvivalNames,
     survival_of,
@@ -72,6 +81,7 @@ class Plan:
       regression: names of mean and spread.
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
+      labels: names of the columns of several labels of each example.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -84,6 +94,7 @@ class Plan:
     regression: tuple[str, str] | None = None
     answers: AnswerNames | None = None
     survival: SurvivalNames | None = None
+    labels: LabelColumns | None = None
     filters: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -94,6 +105,8 @@ class Plan:
             return [*self.columns.names, *self.weights]
         if self.regression:
             return [*self.regression, *self.weights]
+        if self.labels:
+            return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -198,6 +211,13 @@ def plan_of(
     if choice.filter is not None:
         existing(_FILTER, header, "column")
     weights = weights_in(header)
+    if choice.multilabel:
+        check_choice(choice)
+        if (labels := label_columns_of(header)) is None:
+            raise no_columns(header)
+        plan = Plan(choice, labels.labels[0], weights, labels=labels)
+        _csv_tables.check_once(header, plan.used)
+        return plan
     if survival := survival_names_of(header, choice):
         refuse_clusters(choice.cluster)
         plan = Plan(choice, survival.event, weights, survival=survival)
@@ -245,6 +265,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     """
     if plan.answers:
         return _answers(source, table, plan, plan.answers)
+    if plan.labels:
+        return _multilabel(source, table, plan, plan.labels)
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
@@ -322,6 +344,37 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
+def _multilabel(
+    source: str, table: Table, plan: Plan, names: LabelColumns
+) -> MultiLabel:
+    """Returns several labels of each example, which are numbers or booleans."""
+    _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
+    columns = [table.read(name, [])[0] for name in names.labels]
+    labels = [
+        _column_names.text_array(column, name)
+        for column, name in zip(columns, names.labels, strict=True)
+    ]
+    for name, column in zip(names.labels, labels, strict=True):
+        if _column_names.is_text(column) or not np.all(np.isin(column, [0, 1])):
+            bad = ~np.isin(column, [0, 1])
+            index = int(np.argmax(bad))
+            raise ExampleError(
+                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
+                f"Received: {column[index]}"
+            )
+    size = len(names.names)
+    return multilabel_of(
+        source,
+        np.stack(labels, axis=1),
+        names.kind,
+        numbers[:, :size],
+        names.names,
+        sample_weight=numbers[:, size] if plan.weights else None,
+        left_out=_left_out(table, plan),
+        clusters=_clusters(table, plan.choice.cluster),
+    )
+
+
 def _clusters(table: Table, name: str | None) -> Clusters | None:
     """Returns the column of clusters."""
     return None if name is None else Clusters(name, _columns(table, [name])[name])
@@ -363,7 +416,7 @@ def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
     """Returns a classifier with a note if a column of ids has some ids twice."""
     names = [name for known in IDS for name in among(table.header, (known,))]
     names = [name for name in names if name not in plan.used]
-    if not isinstance(model, Predictions | Regression) or not names:
+    if not isinstance(model, Predictions | Regression | MultiLabel) or not names:
         return model
     if model.clusters is not None or num_rows(model) > _MOST_IDS:
         return model

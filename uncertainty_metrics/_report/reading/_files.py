@@ -54,6 +54,10 @@ from uncertainty_metrics._report.reading._json_and_excel_tables import (
     ExcelTable,
     RecordTable,
 )
+from uncertainty_metrics._report.reading._label_columns import (
+    check_choice,
+    multilabel_of,
+)
 from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
@@ -93,6 +97,15 @@ and perhaps `classes`, the names of the classes. Labels have shape [...], predic
 [..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
 ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
 report is about the mean of their probabilities.
+
+With --multilabel, for several labels of each example, the columns are, for each label,
+
+  label_NAME        (or NAME) whether the example has it: 1 or 0, true or false
+  prob_NAME         (or p_NAME, logit_NAME) the probability that it has it
+  sample_weight     optional
+
+and in .npz `labels` and `probabilities` (or `logits`) are of shape [N, L], with
+`classes` as the names of the L labels.
 
 For answers (of a language model, an expert, an alarm) the columns or arrays are
 
@@ -280,6 +293,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     def may_be_outcomes(name: str) -> bool:
         return are_outcomes(_column_names.text_array(archive.read([name])[name]))
 
+    if choice.multilabel:
+        return _multilabel_of_npz(source, archive, names, choice)
     if survival := survival_names_of(names, choice, "array"):
         refuse_clusters(choice.cluster)
         wanted = [*survival[:3], *weights_in(names)]
@@ -333,6 +348,30 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
+        clusters=_clusters_in(arrays, choice),
+    )
+
+
+def _multilabel_of_npz(
+    source: str, archive: _archive.Archive, names: list[str], choice: Choice
+) -> Model:
+    """Returns several labels of each example, from labels and predictions [N, L]."""
+    check_choice(choice)
+    label = _column_names.label_of(names, choice, "array")
+    (name,) = _prediction_arrays(names, choice, False)
+    weights, classes = weights_in(names), among(names, _CLASSES)[:1]
+    clusters = [] if choice.cluster is None else [choice.cluster]
+    wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
+    arrays = archive.read(wanted)
+    given = _column_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    return multilabel_of(
+        source,
+        arrays[label],
+        _ARRAYS[name.lower()],
+        arrays[name],
+        given,
+        sample_weight=arrays[weights[0]] if weights else None,
+        left_out=tuple(sorted(set(names) - set(wanted))),
         clusters=_clusters_in(arrays, choice),
     )
 

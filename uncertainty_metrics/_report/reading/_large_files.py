@@ -17,11 +17,13 @@ import numpy as np
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data import _row_subsets
 from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._label_scores import label_examples
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     ExampleError,
     Model,
+    MultiLabel,
     Regression,
     ReportError,
     Stream,
@@ -130,7 +132,9 @@ def _summed(model: Model) -> _Part:
         return _Part(model, False, None)
     if isinstance(model, Regression):
         forecasts_of(model)
-    if isinstance(model, Regression | Survival):
+    if isinstance(model, MultiLabel):
+        label_examples(model)
+    if isinstance(model, Regression | Survival | MultiLabel):
         return _Part(model, True, None)
     if has_grades(model):
         examples_of(model)  # Checks them.
@@ -200,7 +204,7 @@ class Accumulator:
             return sample
         size = _row_subsets.num_rows(sample)
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
-        if isinstance(sample, Regression | Survival):
+        if isinstance(sample, Regression | Survival | MultiLabel):
             return dataclasses.replace(sample, notes=(note,))
         if has_grades(sample):
             return dataclasses.replace(sample, notes=(*sample.notes, note))
@@ -478,8 +482,13 @@ def _bad_row(model: Any) -> int | None:
 def _is_bad(model: Any) -> bool:
     if isinstance(model, Survival):
         return False  # It is checked as a whole.
+    check: Callable[[Any], Any] = examples_of
+    if isinstance(model, Regression):
+        check = forecasts_of
+    elif isinstance(model, MultiLabel):
+        check = label_examples
     try:
-        forecasts_of(model) if isinstance(model, Regression) else examples_of(model)
+        check(model)
     except ValueError:
         return True
     return False

@@ -18,6 +18,7 @@ from uncertainty_metrics._report.sections._ensemble import Ensemble
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._groups import Groups
 from uncertainty_metrics._report.sections._intervals import Intervals
+from uncertainty_metrics._report.sections._labels import Labels
 from uncertainty_metrics._report.sections._model_report import ReportPicture, Section
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
@@ -38,6 +39,7 @@ from uncertainty_metrics._report.sections._temperature import Temperature
 SECTIONS: tuple[type[Section], ...] = (
     Risk,
     SurvivalRisk,
+    Labels,
     Calibration,
     Coverage,
     Posterior,

@@ -9,6 +9,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
     Model,
+    MultiLabel,
     Predictions,
     Regression,
     Rows,
@@ -40,7 +41,7 @@ def notes_of(model: Model) -> list[str]:
         more = len(model.left_out) - _SHOWN
         names += f" and {more} more" if more > 0 else ""
         notes.append(f"Left out, because the names are not known: {names}.")
-    if isinstance(model, Regression):
+    if isinstance(model, Regression | MultiLabel):
         return [*notes, *model.notes]
     if isinstance(model, Survival):
         return [*notes, *model.notes, *_on_few_events(risks_of(model))]
