@@ -574,7 +574,7 @@ BAD_CLASSIFIERS = {
     "groups of a regression": (
         lines([{"y": 1, "mean": 0, "std": 1, "g": 1}]),
         ["--group", "g"],
-        "--group needs a classifier, or answers with confidences. Received: a regr",
+        "--group and --feature need a classifier, or answers with confidences. Re",
     ),
 }
 

@@ -134,6 +134,7 @@ def report(
     groups: Any = None,
     clusters: ArrayLike | None = None,
     multilabel: bool = False,
+    audit: Any = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -195,6 +196,9 @@ def report(
         Without them, all are for independent examples.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
+      audit: features by which to search for groups whose probabilities are wrong
+        (`find_miscalibrated_groups`), a mapping (or data frame) from names to values,
+        numbers or strings; or True, to search by `groups`.
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
         `(means, variances)`, or an array like `survival`, or for the same questions
@@ -241,7 +245,7 @@ def report(
         "at": at,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups, clusters, multilabel or None
+    common = sample_weight, classes, groups, clusters, multilabel or None, audit
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)
@@ -254,7 +258,7 @@ def report(
     else:
         first = model_of(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
-            multilabel,
+            *(multilabel, audit),
         )
     others: list[Model] = []
     if compare is not None:
@@ -288,10 +292,9 @@ def report(
 def _of_batch(batch: Mapping[str, Any]) -> Model:
     """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
-    labels, sample_weight, classes, groups = (
-        given.pop(key, None) for key in ("labels", "sample_weight", "classes", "groups")
-    )
-    return model_of("batch", labels, given, sample_weight, classes, groups)
+    keys = ("labels", "sample_weight", "classes", "groups", "audit")
+    labels, *common, audit = (given.pop(key, None) for key in keys)
+    return model_of("batch", labels, given, *common, audit=audit)
 
 
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:

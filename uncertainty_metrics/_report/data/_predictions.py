@@ -74,6 +74,8 @@ class Predictions:
       event_class: of two classes, the one whose probability is a risk; None where no
         class was named as it.
       clusters: which examples depend on each other; None if all are independent.
+      features: of the examples, each of the shape of the labels, by name: the report
+        searches for groups by them.
     """
 
     source: str
@@ -87,6 +89,7 @@ class Predictions:
     groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     event_class: int | None = None
     clusters: Clusters | None = None
+    features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def is_ensemble(self) -> bool:
@@ -215,6 +218,8 @@ class Confidences:
       questions: the questions, by which two files are compared, or None.
       clusters: which answers depend on each other; None if all are independent.
       are_graded: whether `correct` holds grades, which may be between 0 and 1.
+      features: of the answers, each [N], by name: the report searches for groups by
+        them.
     """
 
     source: str
@@ -228,6 +233,7 @@ class Confidences:
     questions: Questions | None = None
     clusters: Clusters | None = None
     are_graded: bool = False
+    features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

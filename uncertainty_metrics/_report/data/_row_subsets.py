@@ -45,9 +45,9 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             alone = name == "sample_weight" and np.ndim(values) == 0
             changed[name] = values if alone else values[rows]
     if not isinstance(model, Regression | Survival | MultiLabel):
-        changed["groups"] = {
-            name: _column(values)[rows] for name, values in model.groups.items()
-        }
+        for kind in ("groups", "features"):
+            columns = getattr(model, kind).items()
+            changed[kind] = {name: _column(values)[rows] for name, values in columns}
     if not isinstance(model, Survival) and model.clusters is not None:
         column, ids = model.clusters
         changed["clusters"] = Clusters(column, _column(ids)[rows])
@@ -86,10 +86,12 @@ def joined(models: Sequence[RowModel]) -> RowModel:
                 ]
             )
     if not isinstance(first, Regression | Survival | MultiLabel):
-        changed["groups"] = {
-            name: np.concatenate([_column(model.groups[name]) for model in models])
-            for name in first.groups
-        }
+        for kind in ("groups", "features"):
+            each = [getattr(model, kind) for model in models]
+            changed[kind] = {
+                name: np.concatenate([_column(columns[name]) for columns in each])
+                for name in each[0]
+            }
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
         graded = [each for each in answers if each.are_graded]

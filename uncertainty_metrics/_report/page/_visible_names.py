@@ -46,6 +46,7 @@ def shown(model: AnyModel) -> AnyModel:
         changed["names"] = _each(model.names)
     if isinstance(model, Predictions | Confidences):
         changed["groups"] = _groups(model.groups)
+        changed["features"] = _groups(model.features)
     clusters = getattr(model, "clusters", None)
     if clusters is not None:
         changed["clusters"] = clusters._replace(name=visible(clusters.name))

@@ -43,6 +43,7 @@ def answers_of(
     sample_weight: np.ndarray | None = None,
     left_out: tuple[str, ...] = (),
     groups: Mapping[str, Any] | None = None,
+    features: Mapping[str, Any] | None = None,
     questions: Questions | None = None,
     clusters: Clusters | None = None,
 ) -> Confidences:
@@ -63,6 +64,7 @@ def answers_of(
       sample_weight: broadcastable to the answers, or None.
       left_out: as in `Confidences`.
       groups: as in `Confidences`.
+      features: as in `Confidences`.
       questions: as in `Confidences`.
       clusters: as in `Confidences`.
 
@@ -117,6 +119,7 @@ def answers_of(
         questions,
         clusters,
         are_graded,
+        features or {},
     )
 
 

@@ -40,6 +40,7 @@ def model_of(
     groups: Any = None,
     clusters: Any = None,
     multilabel: bool = False,
+    audit: Any = None,
 ) -> Model:
     """Returns the predictions in the arguments of `um.report`.
 
@@ -52,6 +53,7 @@ def model_of(
       groups: attributes of the examples, or None.
       clusters: ids of the clusters of the examples, or None.
       multilabel: whether each example has several labels.
+      audit: True to search for groups by the attributes; or the features to search by.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -60,6 +62,11 @@ def model_of(
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
+    features = _features(groups, audit)
+    if features and (multilabel or {*names} & {*ARGUMENTS, "means"}):
+        raise ValueError(
+            "`audit` needs a classifier of one label, or answers with confidences"
+        )
     if multilabel:
         return _multilabel(name, labels, given, weight, classes, groups, clusters)
     if {*ARGUMENTS} & {*names}:
@@ -73,7 +80,7 @@ def model_of(
         arrays = {key: _flat(value) for key, value in given.items()}
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
-        return _answers(name, labels, given, weight, groups, clusters)
+        return _answers(name, labels, given, weight, groups, clusters, features)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -131,7 +138,34 @@ def model_of(
         notes=tuple(notes),
         groups=_groups(groups),
         clusters=_clusters(clusters),
+        features=features,
     )
+
+
+def _features(groups: Any, audit: Any) -> dict[str, Any]:
+    """Returns the features of the examples by name: those given, or the attributes."""
+    if audit is None or audit is False:
+        return {}
+    if (
+        audit is not True
+        and not isinstance(audit, Mapping)
+        and not hasattr(audit, "columns")
+    ):
+        raise _checks.error(
+            "audit",
+            "True, or a mapping (or data frame) from names to values",
+            type(audit).__name__,
+        )
+    columns = groups if audit is True else audit
+    if columns is None:
+        raise _checks.error(
+            "audit",
+            "given with `groups`, or be the features by which to search",
+            "True without groups",
+        )
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        return _groups(columns)
+    return {str(name): _of_frame(columns[name]) for name in columns}
 
 
 def _multilabel(
@@ -191,6 +225,7 @@ def _answers(
     weight: np.ndarray | None,
     groups: Any,
     clusters: Any,
+    features: Mapping[str, Any],
 ) -> Confidences:
     """Returns answers with confidences.
 
@@ -221,6 +256,7 @@ def _answers(
         lambda index: f"example {index}",
         sample_weight=weight,
         groups=_groups(groups),
+        features=features,
         clusters=_clusters(clusters),
     )
 

@@ -51,6 +51,8 @@ class Choice(NamedTuple):
       cluster: name of the column of clusters: rows of one may depend on each other.
       filter: of several readings of the same answers, which one to take.
       multilabel: whether each example has several labels.
+      features: names of features by which the report searches for groups.
+      audit: whether it also searches by the attributes.
     """
 
     label: str | None = None
@@ -65,6 +67,14 @@ class Choice(NamedTuple):
     cluster: str | None = None
     filter: str | None = None
     multilabel: bool = False
+    features: tuple[str, ...] = ()
+    audit: bool = False
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The names of the columns by which the report searches for groups."""
+        found = (*(self.groups if self.audit else ()), *self.features)
+        return tuple(dict.fromkeys(found))
 
     @property
     def of_answers(self) -> bool:

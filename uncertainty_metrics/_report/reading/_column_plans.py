@@ -122,6 +122,7 @@ class Plan:
             others = (*others, self.filters)
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
+        names += self.choice.features
         if self.choice.cluster is not None:
             names.append(self.choice.cluster)
         return list(dict.fromkeys(names))
@@ -206,6 +207,7 @@ def plan_of(
             return False
 
     groups = [existing(name, header, "column") for name in choice.groups]
+    check_searched(choice, header)
     if choice.cluster is not None:
         existing(choice.cluster, header, "column")
     if choice.filter is not None:
@@ -253,7 +255,7 @@ def plan_of(
     plan = Plan(choice, label, weights, columns, regression)
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
     if regression:
-        refuse_groups(groups)
+        refuse_groups([*groups, *choice.searched])
     return plan
 
 
@@ -294,7 +296,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             sample_weight=weight,
             left_out=left_out,
             notes=plan.notes,
-            groups=_columns(table, plan.choice.groups),
+            **_attributes(table, plan.choice),
             clusters=_clusters(table, plan.choice.cluster),
         )
     assert plan.regression is not None
@@ -317,7 +319,8 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     correct, numbers = table.read(names.correct, plan.numbers)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
-    columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
+    attributes = [*choice.groups, *choice.searched]
+    columns = _columns(table, dict.fromkeys([*others, *attributes]))
     is_chosen = choice.filter is not None or plan.filters in choice.groups
     if questions and plan.filters and not is_chosen:
         _check_filters(columns[questions].tolist(), columns[plan.filters].tolist())
@@ -333,6 +336,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         sample_weight=numbers[:, -1] if plan.weights else None,
         left_out=_left_out(table, plan),
         groups={name: columns[name] for name in choice.groups},
+        features={name: columns[name] for name in choice.searched},
         questions=(
             Questions(questions, columns[questions].tolist()) if questions else None
         ),
@@ -373,6 +377,26 @@ def _multilabel(
         left_out=_left_out(table, plan),
         clusters=_clusters(table, plan.choice.cluster),
     )
+
+
+def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+    """Returns the groups and the features of the examples."""
+    columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
+    return {
+        "groups": {name: columns[name] for name in choice.groups},
+        "features": {name: columns[name] for name in choice.searched},
+    }
+
+
+def check_searched(choice: Choice, header: Sequence[str], kind: str = "column") -> None:
+    """Raises ValueError if a feature is missing, or the search has none."""
+    for name in choice.features:
+        existing(name, header, kind)
+    if choice.audit and not choice.searched:
+        raise ValueError(
+            f"--audit needs the {kind}s by which to search: name each with --feature, "
+            f"or with --group. Received: {listed(header)}"
+        )
 
 
 def _clusters(table: Table, name: str | None) -> Clusters | None:
@@ -430,8 +454,8 @@ def refuse_groups(groups: Sequence[str]) -> None:
     """Raises ValueError if a regression shall have groups."""
     if groups:
         raise ValueError(
-            "--group needs a classifier, or answers with confidences. Received: a "
-            "regression"
+            "--group and --feature need a classifier, or answers with confidences. "
+            "Received: a regression"
         )
 
 

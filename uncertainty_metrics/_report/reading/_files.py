@@ -41,6 +41,7 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
+    check_searched,
     model_of_table,
     plan_of,
     reals,
@@ -285,6 +286,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
     names = list(dict.fromkeys(archive.names))  # An archive may hold a name twice.
     groups = [existing(name, names, "array") for name in choice.groups]
+    check_searched(choice, names, "array")
     if choice.cluster is not None:
         existing(choice.cluster, names, "array")
     if choice.filter is not None:
@@ -313,12 +315,12 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
-    wanted = [*dict.fromkeys([*wanted, *clusters])]
+    wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
-        refuse_groups(groups)
+        refuse_groups([*groups, *choice.searched])
         mean, spread = regression
         kind = _column_names.SPREADS[spread.lower()]
         target = reals(label, arrays[label])
@@ -348,6 +350,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
+        features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
 
@@ -389,7 +392,7 @@ def _answers_of_npz(
     choice: Choice,
 ) -> Model:
     weights = weights_in(names)
-    chosen = (*choice.groups, choice.cluster)
+    chosen = (*choice.groups, *choice.searched, choice.cluster)
     wanted = [name for name in (*found, *weights, *chosen) if name]
     arrays = archive.read(dict.fromkeys(wanted))
 
@@ -407,6 +410,7 @@ def _answers_of_npz(
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
         groups={name: arrays[name] for name in choice.groups},
+        features={name: arrays[name] for name in choice.searched},
         questions=questions and Questions(questions[0], questions[1].tolist()),
         clusters=_clusters_in(arrays, choice),
     )

@@ -184,7 +184,7 @@ class Groups(Section):
             len(table.tested),
             [row.name for row in table.miscalibrated],
             _verdict(table, terms_for(rows)),
-            [_row(group) for group in table],
+            [group_row(group) for group in table],
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -231,7 +231,8 @@ class Groups(Section):
             yield Text(_ON_MULTIPLICITY.format(tested=self.tested))
 
 
-def _row(group: GroupCalibration) -> GroupRow:
+def group_row(group: GroupCalibration) -> GroupRow:
+    """Returns a row of the table as the report has it."""
     names = (field.name for field in dataclasses.fields(GroupRow))
     row = {name: getattr(group, name) for name in names}
     # NaN, which is not equal to itself, means not defined: None in the report.
@@ -244,7 +245,7 @@ def _row(group: GroupCalibration) -> GroupRow:
 def _cells(row: GroupRow) -> tuple[str, ...]:
     numbers = (row.lower, row.upper, row.mean_score, row.mean_outcome)
     shown = (f"{number:.3f}" for number in numbers)
-    return (row.name, *_gap_and_p(row), *shown, f"{row.size:.6g}")
+    return (row.name, *gap_and_p(row), *shown, f"{row.size:.6g}")
 
 
 def _p_value(p: float | None) -> str:
@@ -290,11 +291,12 @@ def table_of_two(first: Groups, second: Groups, gap: str) -> Table:
         "group",
         ("first", "p", "second", "p"),
         [
-            (pair[0].name, *(cell for row in pair for cell in _gap_and_p(row)))
+            (pair[0].name, *(cell for row in pair for cell in gap_and_p(row)))
             for pair in pairs[:_SHOWN_GROUPS]
         ],
     )
 
 
-def _gap_and_p(row: GroupRow) -> tuple[str, str]:
+def gap_and_p(row: GroupRow) -> tuple[str, str]:
+    """Returns the cells of the gap and of the adjusted p-value."""
     return f"{row.gap:.3f}", _p_value(row.adjusted_p_value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._calibration_of_grades import (
     CalibrationOfGrades,
@@ -54,6 +55,7 @@ SECTIONS: tuple[type[Section], ...] = (
     SelectivePrediction,
     Abstaining,
     Groups,
+    Audit,
     SampledAnswers,
     Ensemble,
     Basis,
