@@ -149,7 +149,8 @@ def report(
     `confidences` of a language model, an expert or an alarm it shows the same without
     classes, and above which confidence the model may answer alone. For a regression,
     `means` with `stddevs` or `variances`, it says whether the error bars are right.
-    With `groups` it says for whom the model is wrong more often than it says. The
+    With `groups` it says for whom the model is wrong more often than it says, and with
+    `audit` it searches for such groups. With `multilabel` it has a row per label. The
     calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
     in one column, and `survival` at a time `at`, are reported as risks of an event,
     with the numbers that medicine asks for. `python -m uncertainty_metrics report FILE`
@@ -166,7 +167,8 @@ def report(
         rows, but sections that need rows use a uniform sample of 200,000 and say so.
       logits: instead of `probabilities`.
       correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
+        booleans, or 0 and 1, shape [...]; or its grade, a number in [0, 1], such as the
+        share of votes for it. What counts right and wrong is left out of grades.
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       answers: with `correct`, several sampled answers to each question, shape [N, S].

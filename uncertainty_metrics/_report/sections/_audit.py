@@ -55,8 +55,8 @@ _ON_SEARCH = (
     "whose outcomes the search had not seen, at every score (Kuiper), with p-values "
     "adjusted for the {tested} tested rules (Holm): a calibrated model has a finding "
     "in at most 5% of data sets. A rule says where to look; another division into "
-    "halves would cut elsewhere. `detectable` is the gap that would be found in as many "
-    "examples with a power of 0.8."
+    "halves would cut elsewhere. `detectable` is the gap that would be found in as "
+    "many examples with a power of 0.8."
 )
 
 
