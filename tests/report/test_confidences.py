@@ -294,7 +294,7 @@ BAD = {
     ),
     "2": (
         {**GIVEN, "correct": [2] * 60},
-        "example 0: `correct` must be true or false, or 1 and 0. Received: 2",
+        "(divide grades by the highest possible grade). Received: 2",
     ),
     "missing": (
         {**GIVEN, "correct": Series([None, *GIVEN["correct"][1:].tolist()])},

@@ -110,7 +110,7 @@ BAD = {
     "an empty pair": ({"filtered_resps": [PAIR, []]}, [], "line 3: `filtered_resps`"),
     "an object": ({"filtered_resps": [PAIR, {}]}, [], "line 3: `filtered_resps`"),
     "null": ({"filtered_resps": None}, [], "Received: None;"),
-    "a share": ({"acc": 0.5}, [], "line 3: `acc` must be true or false, or 1 and 0"),
+    "many points": ({"acc": 5}, [], "line 3: `acc` must be true or false, a number i"),
     "percent": ({}, ["--percent"], "--percent needs a column of confidences"),
     "another answer": (
         {},

@@ -14,6 +14,7 @@ from uncertainty_metrics._report import sections
 from uncertainty_metrics._report.data._predictions import (
     TASKS,
     Confidences,
+    MultiLabel,
     Predictions,
     Regression,
     Survival,
@@ -75,7 +76,10 @@ def models():
     yield Predictions("", labels, "probabilities", p, groups=groups, event_class=1)
     ensemble = rng.dirichlet(np.ones(3), (60, 2))
     yield Predictions("", labels, "probabilities", ensemble)
+    several = rng.integers(0, 2, (60, 2)), rng.random((60, 2))
+    yield MultiLabel("", *several, ("a", "b"))
     yield Confidences("", labels == 1, p, groups=groups)
+    yield Confidences("", np.round(p, 1), p, groups=groups, are_graded=True)
     yield Regression("", p, "stddev", p + 1, p + rng.normal(size=60))
     yield Survival("", p, labels, rng.random(60), 0.5)
 
@@ -96,11 +100,13 @@ def test_the_help_lists_the_picture(task, picture, capsys):
     assert main(["report", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     of_task = words.partition("for a classifier ")[2]
-    of_classifier, _, rest = of_task.partition(" for answers ")
+    of_classifier, _, rest = of_task.partition(" for several labels of each example ")
+    of_labels, _, rest = rest.partition(" for answers ")
     of_answers, _, rest = rest.partition(" for a regression ")
     of_regression, _, of_survival = rest.partition(" or for a survival model ")
     text = {
         "classification": of_classifier,
+        "multilabel": of_labels,
         "confidences": of_answers,
         "regression": of_regression,
         "survival": of_survival,

@@ -27,13 +27,20 @@ The sections on a classifier:
                         is the first section, and `selective_prediction` the last
   groups                only for examples with groups: the calibration of each group,
                         and which groups are miscalibrated
+  audit                 only for examples with features: a search for groups whose
+                        probabilities are wrong
   ensemble              only for the predictions of several members: the effect of
                         averaging them; all other sections are about their mean
 
 Answers with confidences have the same sections, without classes, and also
 
+  calibration_of_grades only for answers with grades: could chance explain the error?
+                        It takes the place of `bayesian_ece`
   sampled_answers       only for questions with several sampled answers: does their
                         agreement tell right answers from wrong ones?
+
+Several labels of each example have one section, `labels`: the share, errors, AUROC and
+test of each label, and the means over them.
 
 The sections on a regression:
 

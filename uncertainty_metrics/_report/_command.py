@@ -135,6 +135,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "\n"
         f"{_listed('classification')}\n"
         "\n"
+        "for several labels of each example\n"
+        "\n"
+        f"{_listed('multilabel')}\n"
+        "\n"
         "for answers\n"
         "\n"
         f"{_listed('confidences')}\n"
@@ -178,11 +182,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "attributes, say it several times",
     )
     parser.add_argument(
+        "--audit",
+        action="store_true",
+        help="search for groups whose probabilities are wrong, by rules on the columns "
+        "of --group and --feature, such as age > 61 and ward = B: found on one half of "
+        "the examples, and tested on the other",
+    )
+    parser.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column of numbers or names by which --audit searches; for several, say "
+        "it several times",
+    )
+    parser.add_argument(
         "--cluster",
         metavar="NAME",
         help="the column or array of clusters, such as questions or patients: rows of "
         "one cluster may depend on each other. Intervals and tests then take whole "
         "clusters, and cross-validation keeps a cluster in one fold",
+    )
+    parser.add_argument(
+        "--multilabel",
+        action="store_true",
+        help="each example has several labels, each 0 or 1: the columns are label_NAME "
+        "and prob_NAME for each label",
     )
     parser.add_argument(
         "--horizon",
@@ -410,6 +435,9 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         getattr(arguments, "horizon", None),
         getattr(arguments, "cluster", None),
         arguments.filter,
+        getattr(arguments, "multilabel", False),
+        tuple(dict.fromkeys(getattr(arguments, "feature", ()))),
+        getattr(arguments, "audit", False),
     )
 
 
@@ -429,10 +457,11 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
                 "--cluster needs the predictions, because a summary does not hold the "
                 f"clusters of its examples. Received: {summaries.source}, a summary"
             )
-        if choice.groups:
+        if choice.groups or choice.searched:
             raise ReportError(
-                "--group needs the predictions, because a summary does not hold the "
-                f"groups of its examples. Received: {summaries.source}, a summary"
+                "--group and --feature need the predictions, because a summary does "
+                f"not hold the groups of its examples. Received: {summaries.source}, a "
+                "summary"
             )
         return summaries
     is_whole = choice.cluster is not None or not _large_files.is_large(paths[0])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
+from uncertainty_metrics._report.data._graded_answers import alike
 from uncertainty_metrics._report.data._predictions import Model, Stream, silent
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
@@ -43,7 +44,7 @@ class Report:
         others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, others = shown(model), [shown(other) for other in others]
+        model, *others = map(shown, alike([model, *others]))
         other = others[0] if len(others) == 1 else None
         several = tuple(others) if len(others) > 1 else ()
         self._models, self._tell = (model, num_bins, other, several), tell
@@ -132,6 +133,8 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    multilabel: bool = False,
+    audit: Any = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -146,7 +149,8 @@ def report(
     `confidences` of a language model, an expert or an alarm it shows the same without
     classes, and above which confidence the model may answer alone. For a regression,
     `means` with `stddevs` or `variances`, it says whether the error bars are right.
-    With `groups` it says for whom the model is wrong more often than it says. The
+    With `groups` it says for whom the model is wrong more often than it says, and with
+    `audit` it searches for such groups. With `multilabel` it has a row per label. The
     calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
     in one column, and `survival` at a time `at`, are reported as risks of an event,
     with the numbers that medicine asks for. `python -m uncertainty_metrics report FILE`
@@ -163,7 +167,8 @@ def report(
         rows, but sections that need rows use a uniform sample of 200,000 and say so.
       logits: instead of `probabilities`.
       correct: instead of labels and predictions, whether each answer is right:
-        booleans, or 0 and 1, shape [...].
+        booleans, or 0 and 1, shape [...]; or its grade, a number in [0, 1], such as the
+        share of votes for it. What counts right and wrong is left out of grades.
       confidences: with `correct`, the probability in [0, 1] that each answer is right,
         of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       answers: with `correct`, several sampled answers to each question, shape [N, S].
@@ -191,6 +196,11 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      multilabel: whether each example has several labels, each 0 or 1: `labels` and
+        `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
+      audit: features by which to search for groups whose probabilities are wrong
+        (`find_miscalibrated_groups`), a mapping (or data frame) from names to values,
+        numbers or strings; or True, to search by `groups`.
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
         `(means, variances)`, or an array like `survival`, or for the same questions
@@ -237,7 +247,7 @@ def report(
         "at": at,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups, clusters
+    common = sample_weight, classes, groups, clusters, multilabel or None, audit
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)
@@ -248,7 +258,10 @@ def report(
         _check_alone("batches", given, common)
         first = of_batches(str(name), (_of_batch(batch) for batch in batches))
     else:
-        first = model_of(str(name), labels, given, *common)
+        first = model_of(
+            *(str(name), labels, given, sample_weight, classes, groups, clusters),
+            *(multilabel, audit),
+        )
     others: list[Model] = []
     if compare is not None:
         if not isinstance(compare, Mapping) or not compare:
@@ -269,22 +282,26 @@ def report(
                 )
             else:
                 predictions = of_other(predictions, given)
-                others.append(model_of(str(other_name), labels, predictions, *common))
+                others.append(
+                    model_of(
+                        *(str(other_name), labels, predictions, sample_weight),
+                        *(classes, groups, clusters, multilabel),
+                    )
+                )
     return Report(first, num_bins, others)
 
 
 def _of_batch(batch: Mapping[str, Any]) -> Model:
     """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
-    labels, sample_weight, classes, groups = (
-        given.pop(key, None) for key in ("labels", "sample_weight", "classes", "groups")
-    )
-    return model_of("batch", labels, given, sample_weight, classes, groups)
+    keys = ("labels", "sample_weight", "classes", "groups", "audit")
+    labels, *common, audit = (given.pop(key, None) for key in keys)
+    return model_of("batch", labels, given, *common, audit=audit)
 
 
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
     """Raises ValueError if other data are given together with an argument."""
     if given or any(each is not None for each in common):
-        others = "weights, classes, groups or clusters"
+        others = "weights, classes, groups, clusters or multilabel"
         received = f"{name} and {', '.join(given) or others}"
         raise _checks.error(name, "given without other data", received)

@@ -34,12 +34,25 @@ def brier_scores(
     """Returns the Brier score of each example, [n].
 
     Args:
-      labels: [n].
+      labels: integers [n]; or grades, float64 [n], whose score is the mean over votes,
+        of which the grade is the share for right.
       kind: "probabilities" or "logits".
       forecasts: [n, K], or one column of two classes.
       one_outcome: whether one of two classes is the outcome that is forecast.
     """
-    given: dict[str, Any] = {kind: forecasts}
-    found = um.brier_score(labels, **given, zero_based=True, aggregate=False)
+    given = score_arguments(labels, kind, forecasts)
+    found = um.brier_score(**given, zero_based=True, aggregate=False)
     scores = np.asarray(found)
     return scores / 2 if one_outcome else scores
+
+
+def score_arguments(
+    labels: np.ndarray, kind: str, forecasts: np.ndarray
+) -> dict[str, Any]:
+    """Returns labels, or grades, and forecasts as arguments of a scoring rule."""
+    if labels.dtype.kind != "f":
+        return {"labels": labels, kind: forecasts}
+    if forecasts.ndim == 1:
+        forecasts = np.stack([1 - forecasts, forecasts], axis=1)
+    shares = np.stack([1 - labels, labels], axis=1)
+    return {"label_distributions": shares, kind: forecasts}

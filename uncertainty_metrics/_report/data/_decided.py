@@ -24,6 +24,7 @@ from uncertainty_metrics._report.data._predictions import (
     Predictions,
     Rows,
     Stream,
+    has_grades,
     is_of_answers,
     remembered,
     rows_of,
@@ -55,6 +56,7 @@ class Words(NamedTuple):
 
 _OF_DECISIONS = Words("decision", "decide", "deciding", "decided", "labels")
 _OF_ANSWERS = Words("answer", "answer", "answering", "answered", "outcomes")
+_OF_GRADES = _OF_ANSWERS._replace(outcomes="grades")
 
 
 class Decisions(NamedTuple):
@@ -62,7 +64,8 @@ class Decisions(NamedTuple):
     forecasts of an event.
 
     Attributes:
-      correct: whether each decision is right, or the event came, boolean [n].
+      correct: whether each decision is right, or the event came, boolean [n]; or the
+        grade of each answer, float64 [n].
       confidences: the probability of this, [n].
       weights: positive [n], or None.
       squares: the sum of the squared weights of the examples that each decision stands
@@ -114,7 +117,7 @@ def examples_of(model: Rows) -> Any:
 
     The metrics take them in the place of labels, so that decisions and probabilities
     are computed only once. Answers become examples of two classes, and class 1 means
-    right.
+    right; its share is the grade.
     """
     if isinstance(model, Confidences):
         data = ClassifierData(
@@ -122,11 +125,7 @@ def examples_of(model: Rows) -> Any:
             confidences=model.confidences,
             sample_weight=model.sample_weight,
         )
-        return _examples.examples_of(
-            data,
-            grades="the report counts them; `ece`, `calibration_test` and others of "
-            "`uncertainty_metrics.numpy` take numbers in [0, 1]",
-        )
+        return _examples.examples_of(data)
     return _examples.examples(**{**model.arguments, model.kind: averaged(model)})
 
 
@@ -137,7 +136,9 @@ def decisions_of(model: Decided) -> Decisions:
         return _decisions_of_stream(model)
     examples = examples_of(model)
     if isinstance(model, Confidences):
-        right, confidences = examples.labels == 1, examples.probabilities[:, 1]
+        right, confidences = examples.came(1), examples.probabilities[:, 1]
+        if model.are_graded:  # They may all be 0 or 1.
+            right = right.astype(np.float64)
     else:
         decided, confidences = examples.decided
         right = decided == examples.labels
@@ -270,6 +271,8 @@ def _mean_weights(
 
 def words_of(model: Decided) -> Words:
     """Returns the words of a report for the decisions of a model."""
+    if has_grades(model):
+        return _OF_GRADES
     return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS
 
 

@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy.summaries.summary import Summary
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
-TASKS = ("classification", "confidences", "regression", "survival")
+TASKS = ("classification", "multilabel", "confidences", "regression", "survival")
 
 
 def silent(text: str) -> None:
@@ -74,6 +74,8 @@ class Predictions:
       event_class: of two classes, the one whose probability is a risk; None where no
         class was named as it.
       clusters: which examples depend on each other; None if all are independent.
+      features: of the examples, each of the shape of the labels, by name: the report
+        searches for groups by them.
     """
 
     source: str
@@ -87,6 +89,7 @@ class Predictions:
     groups: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     event_class: int | None = None
     clusters: Clusters | None = None
+    features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def is_ensemble(self) -> bool:
@@ -160,6 +163,31 @@ class Survival:
     notes: tuple[str, ...] = ()
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class MultiLabel:
+    """Several labels of each example, each 0 or 1, and their probabilities.
+
+    Attributes:
+      source: name of the file.
+      labels: [N, L].
+      probabilities: that each label is 1, [N, L].
+      names: of the labels, all different.
+      sample_weight: [N], or None.
+      left_out: names of the arrays or columns that the report does not use.
+      notes: sentences for the reader of the report.
+      clusters: which examples depend on each other; None if all are independent.
+    """
+
+    source: str
+    labels: np.ndarray
+    probabilities: np.ndarray
+    names: tuple[str, ...]
+    sample_weight: np.ndarray | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    clusters: Clusters | None = None
+
+
 class Questions(NamedTuple):
     """The column that tells the questions of a file apart.
 
@@ -178,7 +206,8 @@ class Confidences:
 
     Attributes:
       source: name of the file.
-      correct: whether each answer is right, boolean [N].
+      correct: whether each answer is right, boolean [N]; or its grade in [0, 1],
+        float64 [N].
       confidences: the probability that each answer is right, [N].
       sample_weight: [N], or None.
       left_out: names of the arrays or columns that the report does not use.
@@ -188,6 +217,9 @@ class Confidences:
         None.
       questions: the questions, by which two files are compared, or None.
       clusters: which answers depend on each other; None if all are independent.
+      are_graded: whether `correct` holds grades, which may be between 0 and 1.
+      features: of the answers, each [N], by name: the report searches for groups by
+        them.
     """
 
     source: str
@@ -200,6 +232,8 @@ class Confidences:
     samples: SampledAgreement | None = None
     questions: Questions | None = None
     clusters: Clusters | None = None
+    are_graded: bool = False
+    features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -239,7 +273,7 @@ class Stream:
 
 Rows: TypeAlias = Predictions | Confidences
 Decided: TypeAlias = Rows | Stream
-Model: TypeAlias = Decided | Regression | Survival
+Model: TypeAlias = Decided | Regression | Survival | MultiLabel
 
 
 def rows_of(model: Decided) -> Rows | None:
@@ -254,12 +288,20 @@ def is_of_answers(model: Decided) -> bool:
     return isinstance(model, Confidences)
 
 
+def has_grades(model: Model) -> bool:
+    """Says whether the answers of a model have grades, instead of right and wrong."""
+    rows = model.sample if isinstance(model, Stream) else model
+    return isinstance(rows, Confidences) and rows.are_graded
+
+
 def task_of(model: Model) -> str:
     """Returns the task of a model, as the report names it."""
     if isinstance(model, Regression):
         return "regression"
     if isinstance(model, Survival):
         return "survival"
+    if isinstance(model, MultiLabel):
+        return "multilabel"
     return "confidences" if is_of_answers(model) else "classification"
 
 

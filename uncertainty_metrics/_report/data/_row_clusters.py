@@ -14,6 +14,7 @@ from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
     Model,
+    MultiLabel,
     Regression,
     remembered,
 )
@@ -34,8 +35,9 @@ def clusters_of(model: Model) -> np.ndarray | None:
     clusters = getattr(model, "clusters", None)
     if clusters is None:
         return None
-    if isinstance(model, Regression):
-        counted = np.ones(np.shape(model.target), bool)
+    if isinstance(model, Regression | MultiLabel):
+        rows = model.target if isinstance(model, Regression) else model.labels[:, 0]
+        counted = np.ones(np.shape(rows), bool)
         if model.sample_weight is not None:
             counted = _inputs.sample_weights(model.sample_weight, counted.shape) > 0
     else:
@@ -52,6 +54,11 @@ def num_clusters(model: Model) -> int | None:
 def size_in_words(model: Model, size: int) -> str:
     """Returns the number of examples in words, such as "100 questions, 200 answers"."""
     number = num_clusters(model)
+    if isinstance(model, MultiLabel):
+        labels = f"{len(model.names)} labels"
+        if number is None:
+            return f"{labels}, {size:,} examples"
+        return f"{labels}, {number:,} clusters, {size:,} examples"
     if number is None:
         return f"{size:,} examples"
     name = getattr(model, "clusters", Clusters("", ())).name

@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
+    MultiLabel,
     Predictions,
     Questions,
     Regression,
@@ -18,17 +19,19 @@ from uncertainty_metrics._report.data._predictions import (
 )
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
-RowModel = TypeVar("RowModel", Predictions, Confidences, Regression, Survival)
+RowModel = TypeVar(
+    "RowModel", Predictions, Confidences, Regression, Survival, MultiLabel
+)
 # The attributes that have a value for each row.
 _BY_ROW = (
-    *("labels", "values", "correct", "confidences", "mean", "target"),
+    *("labels", "probabilities", "values", "correct", "confidences", "mean", "target"),
     *("times", "event", "risks", "sample_weight"),
 )
 
 
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    names = ("correct", "values", "times")
+    names = ("correct", "values", "times", "labels")
     return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
@@ -41,10 +44,10 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             # Weights may have one value for many rows.
             alone = name == "sample_weight" and np.ndim(values) == 0
             changed[name] = values if alone else values[rows]
-    if not isinstance(model, Regression | Survival):
-        changed["groups"] = {
-            name: _column(values)[rows] for name, values in model.groups.items()
-        }
+    if not isinstance(model, Regression | Survival | MultiLabel):
+        for kind in ("groups", "features"):
+            columns = getattr(model, kind).items()
+            changed[kind] = {name: _column(values)[rows] for name, values in columns}
     if not isinstance(model, Survival) and model.clusters is not None:
         column, ids = model.clusters
         changed["clusters"] = Clusters(column, _column(ids)[rows])
@@ -82,13 +85,18 @@ def joined(models: Sequence[RowModel]) -> RowModel:
                     for part, one in zip(parts, ones, strict=True)
                 ]
             )
-    if not isinstance(first, Regression | Survival):
-        changed["groups"] = {
-            name: np.concatenate([_column(model.groups[name]) for model in models])
-            for name in first.groups
-        }
+    if not isinstance(first, Regression | Survival | MultiLabel):
+        for kind in ("groups", "features"):
+            each = [getattr(model, kind) for model in models]
+            changed[kind] = {
+                name: np.concatenate([_column(columns[name]) for columns in each])
+                for name in each[0]
+            }
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
+        graded = [each for each in answers if each.are_graded]
+        if graded:  # The others happen to hold only the grades 0 and 1.
+            changed |= {"are_graded": True, "notes": graded[0].notes}
         samples = [each.samples for each in answers if each.samples is not None]
         if len(samples) == len(models):
             changed["samples"] = SampledAgreement(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from uncertainty_metrics._report.data._decided import decisions_of
+from uncertainty_metrics._report.data._label_scores import label_examples
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
     Model,
+    MultiLabel,
     Regression,
     Stream,
     Survival,
@@ -29,7 +31,7 @@ def num_examples(model: Model) -> int:
         return int(np.size(model.target))
     if isinstance(model, Confidences):
         return len(model.correct)
-    return int(np.size(model.labels))
+    return len(model.labels) if isinstance(model, MultiLabel) else model.labels.size
 
 
 def effective_examples(model: Model) -> float:
@@ -46,6 +48,10 @@ def effective_examples(model: Model) -> float:
         if forecasts.weights is None:
             return float(len(forecasts.errors))
         return _wilson.effective_size(forecasts.weights / forecasts.weights.max())
+    if isinstance(model, MultiLabel):
+        weights = label_examples(model).weights
+        size = len(label_examples(model).labels)
+        return float(size) if weights is None else _wilson.effective_size(weights)
     return decisions_of(model).sample_size
 
 

@@ -85,7 +85,8 @@ def _repetition(model: Rows) -> int:
     # Most predictions have many digits, and the first row is the only one of its kind.
     if np.sum(np.all(some == some[0], axis=1) & (labels == labels[0])) < 2:
         return 1
-    rows = np.ascontiguousarray(np.column_stack([labels, some]))
+    outcomes = [labels] if examples.shares is None else [labels, *examples.shares.T]
+    rows = np.ascontiguousarray(np.column_stack([*outcomes, some]))
     as_bytes = rows.view([("", rows.dtype)] * rows.shape[1]).reshape(-1)
     _, counts = np.unique(as_bytes, return_counts=True)
     if len(counts) < _DISTINCT:

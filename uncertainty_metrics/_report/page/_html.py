@@ -215,8 +215,11 @@ def _table(table: _blocks.Table) -> Iterator[str]:
 
 
 def _name(name: str) -> str:
-    """Returns a name that a narrow screen breaks only at underscores."""
-    return html.escape(name).replace(" ", "&nbsp;").replace("_", "_<wbr>")
+    """Returns a name that a narrow screen breaks only at underscores, and before the
+    conditions of a rule.
+    """
+    whole = html.escape(name).replace(" ", "&nbsp;").replace("_", "_<wbr>")
+    return whole.replace("&nbsp;and&nbsp;", " and&nbsp;")
 
 
 def _figure(picture: _blocks.Picture, svg: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
+    MultiLabel,
     Predictions,
     Stream,
     visible,
@@ -41,8 +42,11 @@ def shown(model: AnyModel) -> AnyModel:
     changed["notes"] = tuple(map(visible, model.notes))
     if isinstance(model, Predictions):
         changed["classes"] = _each(model.classes)
+    if isinstance(model, MultiLabel):
+        changed["names"] = _each(model.names)
     if isinstance(model, Predictions | Confidences):
         changed["groups"] = _groups(model.groups)
+        changed["features"] = _groups(model.features)
     clusters = getattr(model, "clusters", None)
     if clusters is not None:
         changed["clusters"] = clusters._replace(name=visible(clusters.name))

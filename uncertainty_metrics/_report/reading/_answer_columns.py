@@ -14,8 +14,9 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
-# A score says whether an answer is right only if all its values are 0 or 1.
-_SCORE = "score"
+# Such a column may hold other numbers: it says whether answers are right, or their
+# grades, only if all its values are 0, 1, or between.
+GRADES = ("grade", "grades", "votes", "score")
 _SURE = ("confidence", "confidences", "conf", "certainty")
 # In a file with labels, "probability" is the probability of class 1 instead.
 CONFIDENCES = (*_SURE, "probability")
@@ -47,7 +48,7 @@ def names_of(
     header: Sequence[str],
     choice: Choice,
     kind: str,
-    is_binary: Callable[[str], bool],
+    are_outcomes: Callable[[str], bool],
 ) -> AnswerNames | None:
     """Returns the names of answers; None if the file holds something else.
 
@@ -55,7 +56,8 @@ def names_of(
       header: all names of columns or arrays.
       choice: the options of the user.
       kind: "column" or "array".
-      is_binary: says whether all values of a column or array are 0 or 1.
+      are_outcomes: says whether all values of a column or array may say whether an
+        answer is right: true, false, numbers in [0, 1], or votes such as 3/5.
 
     Raises:
       ValueError: the names are ambiguous, or a name is missing.
@@ -70,9 +72,8 @@ def names_of(
         return None
     labels = among(header, _column_names.LABELS)
     right, sure = among(header, CORRECT), among(header, CONFIDENCES)
-    scores = among(header, (_SCORE,))
-    if not right and (sure or choice.of_answers) and len(scores) == 1:
-        right = scores if is_binary(scores[0]) else []
+    if sure or choice.of_answers:
+        right += _grades(header, choice, right, are_outcomes)
     samples = next(iter(among(header, _SAMPLES)), None)
     likelihoods = None
     if not sure and choice.confidence is None:
@@ -103,6 +104,23 @@ def names_of(
     return AnswerNames(
         correct, confidence, samples, likelihoods, next(iter(questions), None)
     )
+
+
+def _grades(
+    header: Sequence[str],
+    choice: Choice,
+    right: list[str],
+    are_outcomes: Callable[[str], bool],
+) -> list[str]:
+    """Returns the names of columns of grades. One called `score`, which may be many
+    things, is left out beside a column that says whether answers are right.
+    """
+    if choice.correct is not None:
+        return []
+    names = [name for name in among(header, GRADES) if name != choice.confidence]
+    if right:
+        names = [name for name in names if name.lower() not in ("score", "votes")]
+    return [name for name in names if are_outcomes(name)]
 
 
 def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None:
@@ -156,11 +174,18 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
+        commands = " or ".join(f"`report FILE --{option} {name}`" for name in found[:4])
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
-            f"--{option}"
+            f"--{option}, as in {commands}"
         )
+    hint, graded = "", among(header, GRADES)
+    if option == "correct" and graded:
+        hint = f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes"
+        hint += " such as 3/5: divide by the highest possible grade"
+    elif "score" in graded:
+        hint = "; if `score` is it, type `report FILE --confidence score`"
     raise ValueError(
         f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
-        f"with --{option}. Received: {listed(header)}"
+        f"with --{option}{hint}. Received: {listed(header)}"
     )

@@ -16,6 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
 )
 from uncertainty_metrics._report.reading import _column_names, _option_likelihoods
+from uncertainty_metrics._report.reading._answer_columns import GRADES
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
@@ -42,6 +43,7 @@ def answers_of(
     sample_weight: np.ndarray | None = None,
     left_out: tuple[str, ...] = (),
     groups: Mapping[str, Any] | None = None,
+    features: Mapping[str, Any] | None = None,
     questions: Questions | None = None,
     clusters: Clusters | None = None,
 ) -> Confidences:
@@ -62,6 +64,7 @@ def answers_of(
       sample_weight: broadcastable to the answers, or None.
       left_out: as in `Confidences`.
       groups: as in `Confidences`.
+      features: as in `Confidences`.
       questions: as in `Confidences`.
       clusters: as in `Confidences`.
 
@@ -75,8 +78,8 @@ def answers_of(
     if sample_weight is not None:
         sample_weight = _inputs.sample_weights(sample_weight, shape)
         counts = sample_weight > 0  # Answers of weight 0 may hold any value.
-    right = _right(*correct, counts, place)
-    notes: list[str] = []
+    right, are_graded = outcomes_of(*correct, counts, place)
+    notes = _notes_on_outcomes(correct[0], are_graded)
     agreement = None
     if samples is not None:
         try:
@@ -93,6 +96,8 @@ def answers_of(
                 f"{small} of the confidences are above 0% and at most 1%: are they "
                 "percent like the others?"
             )
+        if are_graded:
+            _check_not_swapped(correct[0], confidences[0], values[counts])
     elif percent:
         raise ValueError("--percent needs a column of confidences")
     elif likelihoods is not None:
@@ -113,6 +118,8 @@ def answers_of(
         agreement,
         questions,
         clusters,
+        are_graded,
+        features or {},
     )
 
 
@@ -137,20 +144,89 @@ def _refused(
     )
 
 
-def _right(
+def outcomes_of(
     name: str, values: np.ndarray, counts: np.ndarray, place: Callable[[int], str]
-) -> np.ndarray:
-    """Returns whether each answer is right, from booleans, 0 and 1, or text."""
+) -> tuple[np.ndarray, bool]:
+    """Returns whether each answer is right, boolean [N], or its grade in [0, 1],
+    float64 [N]; and whether they are grades: some are neither 0 nor 1.
+
+    Args:
+      name: name of the column or array.
+      values: booleans, numbers, or text: true and false, or votes such as 3/5.
+      counts: which answers count; the others may hold any value.
+      place: returns the place of an answer in the file, for a message.
+    """
     values = values.reshape(-1)
-    if _column_names.is_text(values):
-        lower = np.char.lower(values)
-        right, bad = lower == "true", ~np.isin(lower, ["true", "false"])
-    else:
-        right, bad = values == 1, (values != 0) & (values != 1)
-    if np.any(bad & counts):
-        expected = "true or false, or 1 and 0"
-        raise _refused(name, expected, bad & counts, values, place)
-    return right
+    grades = numbers_of(values)
+    with np.errstate(invalid="ignore"):
+        bad = ~((grades >= 0) & (grades <= 1)) & counts
+    if np.any(bad):
+        expected = "true or false, a number in [0, 1], or votes such as 3/5"
+        known = grades[np.isfinite(grades) & counts]
+        if len(known) and known.min() >= 0 and known.max() > 1:
+            expected += " (divide grades by the highest possible grade)"
+        raise _refused(name, expected, bad, values, place)
+    grades = np.where(counts, grades, 0.0)
+    is_right = grades == 1
+    if np.all(is_right | (grades == 0)):
+        return is_right, False
+    return grades, True
+
+
+def are_outcomes(values: np.ndarray) -> bool:
+    """Says whether all values may be outcomes: true or false, in [0, 1], or votes."""
+    numbers = numbers_of(values.reshape(-1))
+    return bool(np.all((numbers >= 0) & (numbers <= 1)))
+
+
+def numbers_of(values: np.ndarray) -> np.ndarray:
+    """Returns outcomes as float64 [N]: true and 5/5 are 1; NaN for what is no outcome.
+
+    Args:
+      values: booleans, numbers or text, [N].
+    """
+    if not _column_names.is_text(values):
+        if values.dtype.kind not in "biuf":
+            return np.full(len(values), np.nan)
+        return values.astype(np.float64)
+    different, places = np.unique(values, return_inverse=True)
+    return np.array([_number(text) for text in different.tolist()])[places]
+
+
+def _number(text: str) -> float:
+    text = text.strip().lower()
+    if text in ("true", "false"):
+        return float(text == "true")
+    numerator, slash, denominator = text.partition("/")
+    try:
+        share = float(numerator)
+        return share / float(denominator) if slash else share
+    except (ValueError, ZeroDivisionError):
+        return np.nan
+
+
+def _notes_on_outcomes(name: str, are_graded: bool) -> list[str]:
+    """Returns a note on how the outcomes are read, if their name leaves it open."""
+    if not are_graded:
+        if name.lower() not in GRADES:
+            return []
+        return [
+            f"`{name}` is read as whether each answer is right, because it is 0 or 1 "
+            "everywhere."
+        ]
+    return [f"`{name}` is read as the grade of each answer, from 0 (wrong) to 1."]
+
+
+def _check_not_swapped(correct: str, confidence: str, values: np.ndarray) -> None:
+    """Raises ValueError if the outcomes are between 0 and 1, and the confidences are
+    both 0 and 1: then the two may be swapped.
+    """
+    if set(np.unique(values).tolist()) == {0.0, 1.0}:
+        raise ValueError(
+            f"`{correct}`, which says whether answers are right, holds numbers between "
+            f"0 and 1, and `{confidence}`, which says how sure they are, only 0 and 1: "
+            "are they swapped? For a file, --correct and --confidence name the columns"
+        )
 
 
 def _confidences(

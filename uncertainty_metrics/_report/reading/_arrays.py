@@ -13,6 +13,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
     Model,
+    MultiLabel,
     Regression,
     Spread,
 )
@@ -20,6 +21,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._label_columns import multilabel_of
 from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
@@ -37,6 +39,8 @@ def model_of(
     classes: Sequence[Any] | None,
     groups: Any = None,
     clusters: Any = None,
+    multilabel: bool = False,
+    audit: Any = None,
 ) -> Model:
     """Returns the predictions in the arguments of `um.report`.
 
@@ -48,6 +52,8 @@ def model_of(
       classes: names of the classes, or None.
       groups: attributes of the examples, or None.
       clusters: ids of the clusters of the examples, or None.
+      multilabel: whether each example has several labels.
+      audit: True to search for groups by the attributes; or the features to search by.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
@@ -56,6 +62,13 @@ def model_of(
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
     names = sorted(given)
+    features = _features(groups, audit)
+    if features and (multilabel or {*names} & {*ARGUMENTS, "means"}):
+        raise ValueError(
+            "`audit` needs a classifier of one label, or answers with confidences"
+        )
+    if multilabel:
+        return _multilabel(name, labels, given, weight, classes, groups, clusters)
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")
@@ -67,7 +80,7 @@ def model_of(
         arrays = {key: _flat(value) for key, value in given.items()}
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
-        return _answers(name, labels, given, weight, groups, clusters)
+        return _answers(name, labels, given, weight, groups, clusters, features)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -125,6 +138,83 @@ def model_of(
         notes=tuple(notes),
         groups=_groups(groups),
         clusters=_clusters(clusters),
+        features=features,
+    )
+
+
+def _features(groups: Any, audit: Any) -> dict[str, Any]:
+    """Returns the features of the examples by name: those given, or the attributes."""
+    if audit is None or audit is False:
+        return {}
+    if (
+        audit is not True
+        and not isinstance(audit, Mapping)
+        and not hasattr(audit, "columns")
+    ):
+        raise _checks.error(
+            "audit",
+            "True, or a mapping (or data frame) from names to values",
+            type(audit).__name__,
+        )
+    columns = groups if audit is True else audit
+    if columns is None:
+        raise _checks.error(
+            "audit",
+            "given with `groups`, or be the features by which to search",
+            "True without groups",
+        )
+    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+        return _groups(columns)
+    return {str(name): _of_frame(columns[name]) for name in columns}
+
+
+def _multilabel(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    weight: np.ndarray | None,
+    classes: Sequence[Any] | None,
+    groups: Any,
+    clusters: Any,
+) -> MultiLabel:
+    """Returns several labels of each example, which data frames may name."""
+    kinds: dict[str, Kind] = {"probabilities": "probabilities", "logits": "logits"}
+    if labels is None or len(given) != 1 or not {*given} <= {*kinds} or groups:
+        received = [*(["labels"] if labels is not None else []), *given]
+        received += ["groups"] if groups is not None else []
+        raise ValueError(
+            "With multilabel=True pass `labels` with `probabilities` or `logits`, and "
+            f"no groups. Received: {listed(received)}"
+        )
+    ((key, values),) = given.items()
+    _check_order("labels", labels, values)
+    _check_order("labels", labels, clusters, "clusters")
+    columns = [
+        [str(column) for column in frame.columns] if hasattr(frame, "columns") else []
+        for frame in (labels, values)
+    ]
+    labels, values = (
+        _inputs.as_array(*each)
+        for each in (("labels", _of_frame(labels)), (key, _of_frame(values)))
+    )
+    if all(columns) and columns[0] != columns[1]:
+        if sorted(columns[0]) != sorted(columns[1]):
+            raise ValueError(
+                f"labels and {key} must have the same columns. Received: "
+                f"{listed(columns[0])}; and {listed(columns[1])}"
+            )
+        values = values[:, [columns[1].index(column) for column in columns[0]]]
+    names: Sequence[str] = columns[0] or columns[1]
+    if classes is not None:
+        names = _column_names.words(np.asarray(_of_frame(classes)).reshape(-1))
+    return multilabel_of(
+        name,
+        labels,
+        kinds[key],
+        values,
+        names,
+        sample_weight=weight,
+        clusters=_clusters(clusters),
     )
 
 
@@ -135,6 +225,7 @@ def _answers(
     weight: np.ndarray | None,
     groups: Any,
     clusters: Any,
+    features: Mapping[str, Any],
 ) -> Confidences:
     """Returns answers with confidences.
 
@@ -165,6 +256,7 @@ def _answers(
         lambda index: f"example {index}",
         sample_weight=weight,
         groups=_groups(groups),
+        features=features,
         clusters=_clusters(clusters),
     )
 

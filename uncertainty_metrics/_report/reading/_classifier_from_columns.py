@@ -172,8 +172,8 @@ def _check_not_multilabel(labels: np.ndarray, values: np.ndarray) -> None:
     rows, columns = shape
     raise ValueError(
         "labels with a prediction each must be of one event, shape [N]: for "
-        f"{columns} labels of each example (multi-label), report each column by "
-        f"itself, as labels[:, 0]; for {rows * columns:,} examples of the same event, "
+        f"{columns} labels of each example (multi-label), pass multilabel=True (for a "
+        f"file, --multilabel); for {rows * columns:,} examples of the same event, "
         f"flatten both arrays with reshape(-1). Received: shape {list(shape)}"
     )
 

@@ -50,6 +50,9 @@ class Choice(NamedTuple):
         not of a survival model.
       cluster: name of the column of clusters: rows of one may depend on each other.
       filter: of several readings of the same answers, which one to take.
+      multilabel: whether each example has several labels.
+      features: names of features by which the report searches for groups.
+      audit: whether it also searches by the attributes.
     """
 
     label: str | None = None
@@ -63,6 +66,15 @@ class Choice(NamedTuple):
     horizon: float | None = None
     cluster: str | None = None
     filter: str | None = None
+    multilabel: bool = False
+    features: tuple[str, ...] = ()
+    audit: bool = False
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The names of the columns by which the report searches for groups."""
+        found = (*(self.groups if self.audit else ()), *self.features)
+        return tuple(dict.fromkeys(found))
 
     @property
     def of_answers(self) -> bool:
@@ -125,11 +137,13 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
             "--label"
         )
     nameless = header and all(map(_is_number, header))
+    several = sum(name.lower().startswith("label_") for name in header) > 1
     raise ValueError(
         f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
         "it with --label; answers have `correct` and `confidence` instead. Received: "
         f"{listed(header)}"
         + ("; the first line must hold the names of the columns" if nameless else "")
+        + ("; for several labels of each example say --multilabel" if several else "")
     )
 
 

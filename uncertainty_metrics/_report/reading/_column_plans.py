@@ -16,7 +16,9 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
+    ExampleError,
     Model,
+    MultiLabel,
     Predictions,
     Questions,
     Regression,
@@ -29,7 +31,10 @@ from uncertainty_metrics._report.reading._answer_columns import (
     AnswerNames,
     names_of,
 )
-from uncertainty_metrics._report.reading._answers_from_columns import answers_of
+from uncertainty_metrics._report.reading._answers_from_columns import (
+    answers_of,
+    are_outcomes,
+)
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
     Choice,
@@ -40,6 +45,13 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._label_columns import (
+    LabelColumns,
+    check_choice,
+    label_columns_of,
+    multilabel_of,
+    no_columns,
+)
 from uncertainty_metrics._report.reading._survival_from_columns import (
     SurvivalNames,
     survival_of,
@@ -69,6 +81,7 @@ class Plan:
       regression: names of mean and spread.
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
+      labels: names of the columns of several labels of each example.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -81,6 +94,7 @@ class Plan:
     regression: tuple[str, str] | None = None
     answers: AnswerNames | None = None
     survival: SurvivalNames | None = None
+    labels: LabelColumns | None = None
     filters: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -91,6 +105,8 @@ class Plan:
             return [*self.columns.names, *self.weights]
         if self.regression:
             return [*self.regression, *self.weights]
+        if self.labels:
+            return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -106,6 +122,7 @@ class Plan:
             others = (*others, self.filters)
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
+        names += self.choice.features
         if self.choice.cluster is not None:
             names.append(self.choice.cluster)
         return list(dict.fromkeys(names))
@@ -183,24 +200,32 @@ def plan_of(
     header = table.header
     labels_of = labels_of or functools.partial(labels_in, table)
 
-    def is_binary(name: str) -> bool:
+    def may_be_outcomes(name: str) -> bool:
         try:
-            return bool(np.all(np.isin(labels_of(name), [0, 1])))
-        except ValueError:  # One is missing, or is no number.
+            return are_outcomes(labels_of(name))
+        except ValueError:  # One is missing.
             return False
 
     groups = [existing(name, header, "column") for name in choice.groups]
+    check_searched(choice, header)
     if choice.cluster is not None:
         existing(choice.cluster, header, "column")
     if choice.filter is not None:
         existing(_FILTER, header, "column")
     weights = weights_in(header)
+    if choice.multilabel:
+        check_choice(choice)
+        if (labels := label_columns_of(header)) is None:
+            raise no_columns(header)
+        plan = Plan(choice, labels.labels[0], weights, labels=labels)
+        _csv_tables.check_once(header, plan.used)
+        return plan
     if survival := survival_names_of(header, choice):
         refuse_clusters(choice.cluster)
         plan = Plan(choice, survival.event, weights, survival=survival)
         _csv_tables.check_once(header, plan.used)
         return plan
-    if answers := names_of(header, choice, "column", is_binary):
+    if answers := names_of(header, choice, "column", may_be_outcomes):
         is_asked = answers.questions is not None or choice.filter is not None
         filters = _FILTER if is_asked and _FILTER in header else None
         plan = Plan(choice, answers.correct, weights, answers=answers, filters=filters)
@@ -230,7 +255,7 @@ def plan_of(
     plan = Plan(choice, label, weights, columns, regression)
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
     if regression:
-        refuse_groups(groups)
+        refuse_groups([*groups, *choice.searched])
     return plan
 
 
@@ -242,6 +267,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     """
     if plan.answers:
         return _answers(source, table, plan, plan.answers)
+    if plan.labels:
+        return _multilabel(source, table, plan, plan.labels)
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
@@ -269,7 +296,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             sample_weight=weight,
             left_out=left_out,
             notes=plan.notes,
-            groups=_columns(table, plan.choice.groups),
+            **_attributes(table, plan.choice),
             clusters=_clusters(table, plan.choice.cluster),
         )
     assert plan.regression is not None
@@ -292,7 +319,8 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     correct, numbers = table.read(names.correct, plan.numbers)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
-    columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
+    attributes = [*choice.groups, *choice.searched]
+    columns = _columns(table, dict.fromkeys([*others, *attributes]))
     is_chosen = choice.filter is not None or plan.filters in choice.groups
     if questions and plan.filters and not is_chosen:
         _check_filters(columns[questions].tolist(), columns[plan.filters].tolist())
@@ -308,6 +336,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         sample_weight=numbers[:, -1] if plan.weights else None,
         left_out=_left_out(table, plan),
         groups={name: columns[name] for name in choice.groups},
+        features={name: columns[name] for name in choice.searched},
         questions=(
             Questions(questions, columns[questions].tolist()) if questions else None
         ),
@@ -317,6 +346,57 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         return model
     readings = [str(value) for value in columns[plan.filters].tolist()]
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
+
+
+def _multilabel(
+    source: str, table: Table, plan: Plan, names: LabelColumns
+) -> MultiLabel:
+    """Returns several labels of each example, which are numbers or booleans."""
+    _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
+    columns = [table.read(name, [])[0] for name in names.labels]
+    labels = [
+        _column_names.text_array(column, name)
+        for column, name in zip(columns, names.labels, strict=True)
+    ]
+    for name, column in zip(names.labels, labels, strict=True):
+        if _column_names.is_text(column) or not np.all(np.isin(column, [0, 1])):
+            bad = ~np.isin(column, [0, 1])
+            index = int(np.argmax(bad))
+            raise ExampleError(
+                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
+                f"Received: {column[index]}"
+            )
+    size = len(names.names)
+    return multilabel_of(
+        source,
+        np.stack(labels, axis=1),
+        names.kind,
+        numbers[:, :size],
+        names.names,
+        sample_weight=numbers[:, size] if plan.weights else None,
+        left_out=_left_out(table, plan),
+        clusters=_clusters(table, plan.choice.cluster),
+    )
+
+
+def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+    """Returns the groups and the features of the examples."""
+    columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
+    return {
+        "groups": {name: columns[name] for name in choice.groups},
+        "features": {name: columns[name] for name in choice.searched},
+    }
+
+
+def check_searched(choice: Choice, header: Sequence[str], kind: str = "column") -> None:
+    """Raises ValueError if a feature is missing, or the search has none."""
+    for name in choice.features:
+        existing(name, header, kind)
+    if choice.audit and not choice.searched:
+        raise ValueError(
+            f"--audit needs the {kind}s by which to search: name each with --feature, "
+            f"or with --group. Received: {listed(header)}"
+        )
 
 
 def _clusters(table: Table, name: str | None) -> Clusters | None:
@@ -360,7 +440,7 @@ def with_note_on_ids(model: Model, table: Table, plan: Plan) -> Model:
     """Returns a classifier with a note if a column of ids has some ids twice."""
     names = [name for known in IDS for name in among(table.header, (known,))]
     names = [name for name in names if name not in plan.used]
-    if not isinstance(model, Predictions | Regression) or not names:
+    if not isinstance(model, Predictions | Regression | MultiLabel) or not names:
         return model
     if model.clusters is not None or num_rows(model) > _MOST_IDS:
         return model
@@ -374,8 +454,8 @@ def refuse_groups(groups: Sequence[str]) -> None:
     """Raises ValueError if a regression shall have groups."""
     if groups:
         raise ValueError(
-            "--group needs a classifier, or answers with confidences. Received: a "
-            "regression"
+            "--group and --feature need a classifier, or answers with confidences. "
+            "Received: a regression"
         )
 
 

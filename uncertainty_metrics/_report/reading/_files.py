@@ -28,6 +28,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
 from uncertainty_metrics._report.reading._answers_from_columns import (
     answers_of,
+    are_outcomes,
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
@@ -40,6 +41,7 @@ from uncertainty_metrics._report.reading._column_names import (
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
+    check_searched,
     model_of_table,
     plan_of,
     reals,
@@ -52,6 +54,10 @@ from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import (
     ExcelTable,
     RecordTable,
+)
+from uncertainty_metrics._report.reading._label_columns import (
+    check_choice,
+    multilabel_of,
 )
 from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
 from uncertainty_metrics._report.reading._survival_from_columns import (
@@ -93,10 +99,21 @@ and perhaps `classes`, the names of the classes. Labels have shape [...], predic
 ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
 report is about the mean of their probabilities.
 
+With --multilabel, for several labels of each example, the columns are, for each label,
+
+  label_NAME        (or NAME) whether the example has it: 1 or 0, true or false
+  prob_NAME         (or p_NAME, logit_NAME) the probability that it has it
+  sample_weight     optional
+
+and in .npz `labels` and `probabilities` (or `logits`) are of shape [N, L], with
+`classes` as the names of the L labels.
+
 For answers (of a language model, an expert, an alarm) the columns or arrays are
 
-  correct           (or is_correct, accuracy, acc, exact_match, or score if it is 0
-                    or 1) whether the answer is right: true or false, or 1 and 0
+  correct           (or is_correct, accuracy, acc, exact_match) whether the answer is
+                    right: true or false, or 1 and 0
+  grade             (or grades, votes, score, if it is in [0, 1]) instead of correct,
+                    how good the answer is: a number in [0, 1], or votes such as 3/5
   confidence        (or conf, certainty, probability) how sure the answer is, in [0, 1],
                     or with --percent in [0, 100]
   filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
@@ -269,14 +286,17 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
     names = list(dict.fromkeys(archive.names))  # An archive may hold a name twice.
     groups = [existing(name, names, "array") for name in choice.groups]
+    check_searched(choice, names, "array")
     if choice.cluster is not None:
         existing(choice.cluster, names, "array")
     if choice.filter is not None:
         raise ValueError("--filter needs a table with the column `filter`")
 
-    def is_binary(name: str) -> bool:
-        return bool(np.all(np.isin(archive.read([name])[name], [0, 1])))
+    def may_be_outcomes(name: str) -> bool:
+        return are_outcomes(_column_names.text_array(archive.read([name])[name]))
 
+    if choice.multilabel:
+        return _multilabel_of_npz(source, archive, names, choice)
     if survival := survival_names_of(names, choice, "array"):
         refuse_clusters(choice.cluster)
         wanted = [*survival[:3], *weights_in(names)]
@@ -284,7 +304,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
-    if found := names_of(names, choice, "array", is_binary):
+    if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
     label = _column_names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _column_names.regression_of(names)
@@ -295,12 +315,12 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
-    wanted = [*dict.fromkeys([*wanted, *clusters])]
+    wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
-        refuse_groups(groups)
+        refuse_groups([*groups, *choice.searched])
         mean, spread = regression
         kind = _column_names.SPREADS[spread.lower()]
         target = reals(label, arrays[label])
@@ -330,6 +350,31 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
+        features={name: arrays[name] for name in choice.searched},
+        clusters=_clusters_in(arrays, choice),
+    )
+
+
+def _multilabel_of_npz(
+    source: str, archive: _archive.Archive, names: list[str], choice: Choice
+) -> Model:
+    """Returns several labels of each example, from labels and predictions [N, L]."""
+    check_choice(choice)
+    label = _column_names.label_of(names, choice, "array")
+    (name,) = _prediction_arrays(names, choice, False)
+    weights, classes = weights_in(names), among(names, _CLASSES)[:1]
+    clusters = [] if choice.cluster is None else [choice.cluster]
+    wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
+    arrays = archive.read(wanted)
+    given = _column_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    return multilabel_of(
+        source,
+        arrays[label],
+        _ARRAYS[name.lower()],
+        arrays[name],
+        given,
+        sample_weight=arrays[weights[0]] if weights else None,
+        left_out=tuple(sorted(set(names) - set(wanted))),
         clusters=_clusters_in(arrays, choice),
     )
 
@@ -347,7 +392,7 @@ def _answers_of_npz(
     choice: Choice,
 ) -> Model:
     weights = weights_in(names)
-    chosen = (*choice.groups, choice.cluster)
+    chosen = (*choice.groups, *choice.searched, choice.cluster)
     wanted = [name for name in (*found, *weights, *chosen) if name]
     arrays = archive.read(dict.fromkeys(wanted))
 
@@ -365,6 +410,7 @@ def _answers_of_npz(
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
         groups={name: arrays[name] for name in choice.groups},
+        features={name: arrays[name] for name in choice.searched},
         questions=questions and Questions(questions[0], questions[1].tolist()),
         clusters=_clusters_in(arrays, choice),
     )

@@ -17,15 +17,18 @@ import numpy as np
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data import _row_subsets
 from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._label_scores import label_examples
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     ExampleError,
     Model,
+    MultiLabel,
     Regression,
     ReportError,
     Stream,
     Survival,
+    has_grades,
     silent,
 )
 from uncertainty_metrics._report.reading import _file_parts, _files
@@ -106,7 +109,7 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, and of a regression or a
+      summary: the sums over them; None without examples, of grades, a regression or a
         model of survival.
     """
 
@@ -129,7 +132,12 @@ def _summed(model: Model) -> _Part:
         return _Part(model, False, None)
     if isinstance(model, Regression):
         forecasts_of(model)
-    if isinstance(model, Regression | Survival):
+    if isinstance(model, MultiLabel):
+        label_examples(model)
+    if isinstance(model, Regression | Survival | MultiLabel):
+        return _Part(model, True, None)
+    if has_grades(model):
+        examples_of(model)  # Checks them.
         return _Part(model, True, None)
     summary = summary_of(examples_of(model), isinstance(model, Confidences))
     return _Part(model, True, summary)
@@ -147,6 +155,7 @@ class Accumulator:
         self._left_out: dict[str, None] = {}
         self._sample = _Sample()
         self._summary: Summary | None = None
+        self._has_grades = False
 
     @property
     def rows(self) -> int:
@@ -166,6 +175,7 @@ class Accumulator:
         self._left_out |= dict.fromkeys(model.left_out)
         if not part.has_examples:
             return
+        self._has_grades |= has_grades(model)
         if part.summary is not None:
             if self._summary is None:
                 classes = getattr(model, "classes", ())
@@ -176,7 +186,7 @@ class Accumulator:
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
 
-        Of a regression it is the sample, which says so.
+        Of a regression and of answers with grades it is the sample, which says so.
 
         Raises:
           ReportError: there was no part.
@@ -194,8 +204,10 @@ class Accumulator:
             return sample
         size = _row_subsets.num_rows(sample)
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
-        if isinstance(sample, Regression | Survival):
+        if isinstance(sample, Regression | Survival | MultiLabel):
             return dataclasses.replace(sample, notes=(note,))
+        if has_grades(sample):
+            return dataclasses.replace(sample, notes=(*sample.notes, note))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
 
@@ -205,6 +217,11 @@ class Accumulator:
         Raises:
           ReportError: there are none.
         """
+        if self._has_grades:
+            raise ReportError(
+                f"{self._source}: a summary counts right and wrong answers, and these "
+                "have grades: make the report of the files themselves"
+            )
         if self._summary is None or not self._summary.num_examples:
             raise ReportError(
                 f"{self._source}: a summary needs a classifier, or answers with "
@@ -465,8 +482,13 @@ def _bad_row(model: Any) -> int | None:
 def _is_bad(model: Any) -> bool:
     if isinstance(model, Survival):
         return False  # It is checked as a whole.
+    check: Callable[[Any], Any] = examples_of
+    if isinstance(model, Regression):
+        check = forecasts_of
+    elif isinstance(model, MultiLabel):
+        check = label_examples
     try:
-        forecasts_of(model) if isinstance(model, Regression) else examples_of(model)
+        check(model)
     except ValueError:
         return True
     return False

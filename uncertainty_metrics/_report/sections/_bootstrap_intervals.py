@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import (
     brier_scores,
     is_of_one_outcome,
+    score_arguments,
 )
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
@@ -56,7 +57,10 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
     """Returns for each metric that is a mean the scores [n] of the single examples."""
     if isinstance(model, Confidences):
         decisions = decisions_of(model)
-        return scores_of_answers(decisions.correct, decisions.confidences)
+        scores = scores_of_answers(decisions.correct, decisions.confidences)
+        if model.are_graded:
+            return {"mean_grade": scores.pop("accuracy"), **scores}
+        return scores
     examples = examples_of(model)
     nll = um.negative_log_likelihood(examples.weighted(None), aggregate=False)
     return {
@@ -74,12 +78,16 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
 def scores_of_answers(
     correct: np.ndarray, confidences: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Returns the scores [n] of confidences, taken as probabilities of being right."""
+    """Returns the scores [n] of confidences, taken as probabilities of being right.
+
+    That of a grade is the mean over votes, of which the grade is the share for right.
+    """
+    given = score_arguments(correct, "probabilities", confidences)
     return {
         "accuracy": correct.astype(np.float64),
         "brier_score": brier_scores(correct, "probabilities", confidences, True),
         "negative_log_likelihood": np.asarray(
-            um.negative_log_likelihood(correct, confidences, aggregate=False)
+            um.negative_log_likelihood(**given, aggregate=False)
         ),
     }
 
@@ -189,7 +197,10 @@ def _compared_metrics(model: Decided) -> _Metrics:
     """Returns the metrics that a comparison of models shows, and their arguments."""
     rows = _metrics(model)
     if isinstance(model, Confidences):
-        rows["aurc"] = um.aurc, decisions_of(model).with_small_weights().arguments
+        given = decisions_of(model).with_small_weights().arguments
+        if model.are_graded:
+            given["losses"] = 1 - given.pop("correct")
+        rows["aurc"] = um.aurc, given
     return rows
 
 

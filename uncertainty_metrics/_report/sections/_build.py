@@ -30,6 +30,7 @@ _SPELLED = {
     "confidences": "file of confidences",
     "regression": "regression",
     "survival": "survival model",
+    "multilabel": "model with several labels of each example",
 }
 
 
@@ -70,6 +71,12 @@ def build(
                 f"{each.source}: a {_SPELLED[task_of(each)]} cannot be compared with a "
                 f"{_SPELLED[task]}, {predictions.source}"
             )
+    if task == "multilabel" and (several or other is not None):
+        raise ReportError(
+            "models with several labels of each example are not compared: compare "
+            "them label by label, as in `um.compare(labels[:, 0], {name: "
+            "probabilities[:, 0]})`"
+        )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)
         return _built(predictions, num_bins, other, tell, several)

@@ -16,7 +16,12 @@ from uncertainty_metrics._report.data._decided import (
     judged_of,
     largest_share,
 )
-from uncertainty_metrics._report.data._predictions import Decided, Stream, rows_of
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    Stream,
+    has_grades,
+    rows_of,
+)
 from uncertainty_metrics._report.data._risks import has_risks
 from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
 from uncertainty_metrics._report.sections._blocks import (
@@ -37,12 +42,14 @@ from uncertainty_metrics._report.sections._calibration_errors import (
 )
 from uncertainty_metrics._report.sections._calibration_words import (
     ON_PICTURES,
+    terms_for,
     terms_of,
 )
 from uncertainty_metrics._report.sections._diagrams import (
     arguments_of,
     by_argument_of,
     drawn,
+    of_grades,
 )
 from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._mean_gap import (
@@ -89,7 +96,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
             {name: {"labels": each} for name, each in of_event.items()}
         )
         is_of_event = True
-    return drawn(
+    figure = drawn(
         6.2,
         um.reliability_diagram,
         **arguments,
@@ -100,6 +107,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         positive_class=is_of_event,
         title="Reliability diagram",
     )
+    return of_grades(figure) if any(map(has_grades, models.values())) else figure
 
 
 def _curve_of(model: Decided, num_bins: int) -> Any:
@@ -192,12 +200,21 @@ class Calibration(Section):
         return cls(
             **vars(gap),
             means=intervals_of_means(model),
-            metrics=errors.metrics(of_event=gap.event is not None),
+            metrics=errors.metrics(terms_for(model)),
             classes=errors.classes,
             all_metrics=errors.grid,
             diagram=errors.diagram,
             smallest_detectable_error=_smallest_detectable_error(model, num_bins),
         )
+
+    @property
+    def of_grades(self) -> bool:
+        """Whether answers have grades, instead of right and wrong."""
+        return self.means is not None and "mean grade" in self.means
+
+    def as_json(self) -> dict[str, Any]:
+        names = {"accuracy": "mean_grade"} if self.of_grades else {}
+        return {names.get(k, k): value for k, value in super().as_json().items()}
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
         if self.means is not None:
@@ -206,8 +223,18 @@ class Calibration(Section):
             yield self.accuracy_tile(report)
 
     def _how_often_right(self, means: dict[str, Interval]) -> Tile:
-        accuracy, gap = means["accuracy"], means["accuracy - confidence"]
-        confidence = means["mean confidence"].estimate
+        accuracy, mean, gap = means.values()
+        confidence = mean.estimate
+        if self.of_grades:
+            low, high = f"{gap.low:.3f}", f"{gap.high:.3f}"
+            return Tile(
+                "Mean grade",
+                f"{accuracy.estimate:.3f}",
+                f"{INTERVAL_LEVEL:.0%} interval {accuracy.low:.3f} to "
+                f"{accuracy.high:.3f}. The mean confidence is {confidence:.3f}; the "
+                f"gap is {gap.estimate:.3f} ({low} to {high}).",
+                "bad" if self.direction else "good",
+            )
         low, high = f"{100 * gap.low:.1f}", f"{100 * gap.high:.1f}"
         return Tile(
             "How often right",
@@ -240,6 +267,8 @@ class Calibration(Section):
         yield Text(self.verdict)
         if self.means is not None:
             caption = "How often the model is right, and how sure it is"
+            if self.of_grades:
+                caption = "The grades of the answers, and how sure the model is"
             yield intervals_table(caption, "mean", self.means)
         yield self._picture(report)
         yield metrics_table("Calibration errors", "metric", self.metrics)
@@ -267,7 +296,7 @@ class Calibration(Section):
             )
 
     def _picture(self, report: ModelReport) -> Picture:
-        terms, other = terms_of(self.event), report.other
+        terms, other = terms_for(report.model), report.other
         models = [report.model, *([] if other is None else [other.model])]
         is_streamed = any(isinstance(model, Stream) for model in models)
         marks = "Points" if other is not None and not is_streamed else "Bars"
@@ -297,6 +326,8 @@ class Calibration(Section):
 def _smallest_detectable_error(model: Decided, num_bins: int) -> float | None:
     """Returns the l2 error that a sample like this would show; None if unknown."""
     if isinstance(model, Stream):
+        return None
+    if has_grades(model):  # It takes p (1 - p) as the variances of outcomes.
         return None
     judged, clusters = judged_of(model), clusters_of(model)
     if judged.weights is not None:

@@ -30,6 +30,7 @@ from uncertainty_metrics._report.data._predictions import (
     Stream,
     remembered,
 )
+from uncertainty_metrics._report.sections._calibration_words import Terms
 from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
 from uncertainty_metrics.numpy.calibration.bins import _binning, _bins_of_all_errors
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
@@ -39,8 +40,10 @@ from uncertainty_metrics.numpy.sketch import _bins_and_ranks
 _MAX_CLASSES = 20
 # The meaning of each calibration error, with a place for its value in percent.
 _MEANINGS = {
-    "ece": "On average, confidence and accuracy differ by {:.1f} percentage points.",
-    "mce": "In the worst bin they differ by {:.1f} points; this bin may be small.",
+    "ece": "On average, confidence and {terms.outcome} differ by {points:.1f} "
+    "percentage points.",
+    "mce": "In the worst bin they differ by {points:.1f} points; this bin may be "
+    "small.",
     "rmsce": "Like ece, in bins of equal mass; the root mean square, not the mean.",
     "sce": "Like ece, for the probability of each class; the mean over classes.",
     "ace": "Like sce, in bins of equal mass.",
@@ -48,7 +51,7 @@ _MEANINGS = {
 }
 _MEANINGS_OF_EVENT = {
     **_MEANINGS,
-    "ece": "On average, probability and frequency differ by {:.1f} points.",
+    "ece": "On average, probability and frequency differ by {points:.1f} points.",
 }
 _OF_ANSWERS: dict[str, Callable[..., float]] = {
     "ece": um.ece,
@@ -93,12 +96,12 @@ class CalibrationErrors:
     bins: BinStatistics
     grid: dict[str, float] | None = None
 
-    def metrics(self, of_event: bool) -> dict[str, Metric]:
+    def metrics(self, terms: Terms) -> dict[str, Metric]:
         """Returns the errors with their meanings."""
-        meanings = _MEANINGS_OF_EVENT if of_event else _MEANINGS
+        meanings = _MEANINGS_OF_EVENT if terms.of_event else _MEANINGS
         return metrics(
             {
-                name: (value, meanings[name].format(100 * value))
+                name: (value, meanings[name].format(points=100 * value, terms=terms))
                 for name, value in self.values.items()
             }
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from uncertainty_metrics._report.data._decided import name_of_event
-from uncertainty_metrics._report.data._predictions import Decided
+from uncertainty_metrics._report.data._predictions import Decided, has_grades
 
 
 class Terms(NamedTuple):
@@ -26,7 +26,7 @@ class Terms(NamedTuple):
     @property
     def of_event(self) -> bool:
         """Whether the scores are probabilities of an event."""
-        return self != _OF_DECISIONS
+        return self not in (_OF_DECISIONS, _OF_GRADES)
 
     @property
     def gap(self) -> str:
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
 
 
 _OF_DECISIONS = Terms("confidence", "accuracy", "overconfident", "underconfident")
-
+_OF_GRADES = _OF_DECISIONS._replace(outcome="mean grade")
 
 # The end of the caption of a picture, if examples come in clusters.
 ON_PICTURES = (
@@ -55,7 +55,7 @@ def terms_of(event: str | None) -> Terms:
 
 def terms_for(model: Decided) -> Terms:
     """Returns the words for what the calibration of a model is judged by."""
-    return terms_of(name_of_event(model))
+    return _OF_GRADES if has_grades(model) else terms_of(name_of_event(model))
 
 
 def capitalized(words: str) -> str:

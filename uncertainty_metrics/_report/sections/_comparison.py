@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import brier_title
+from uncertainty_metrics._report.data._predictions import has_grades
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import effective_examples
 from uncertainty_metrics._report.sections import _same_examples
@@ -41,6 +42,7 @@ from uncertainty_metrics._report.sections._drift import (
     draw_drift,
     drift_between,
 )
+from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._findings import graded, unless_few
 from uncertainty_metrics._report.sections._forecast_numbers import (
     differences_of_forecasts,
@@ -77,7 +79,7 @@ from uncertainty_metrics._report.sections._temperature import Temperature
 
 # A number of each model, by "first" and "second".
 OfBoth: TypeAlias = dict[str, Any]
-_SPELLED = {"accuracy": "accuracy", "aurc": "AURC"}
+_SPELLED = {"accuracy": "accuracy", "mean_grade": "mean grade", "aurc": "AURC"}
 _UNKNOWN = "The data cannot tell which model has the lower calibration error"
 _NO_BETTER = "A lower calibration error does not make a better model: "
 
@@ -208,7 +210,8 @@ class ComparisonOfDecisions(Comparison):
     """Two classifiers, or two models that answer.
 
     Attributes:
-      probability_of_lower_calibration_error: by the posteriors of the ECE.
+      probability_of_lower_calibration_error: by the posteriors of the ECE; None for
+        grades, which have none.
       calibration: which model is better calibrated; None for other examples.
       risk: which model ranks the risks better, if both give risks.
       drift: whether calibration differs between both sets of examples, if these differ.
@@ -217,7 +220,7 @@ class ComparisonOfDecisions(Comparison):
     tasks = ("classification", "confidences")
     pictures = (DRIFT,)
 
-    probability_of_lower_calibration_error: OfBoth
+    probability_of_lower_calibration_error: OfBoth | None = None
     calibration: BetterCalibrated | None = None
     risk: RankingOfTwo | None = None
     drift: Drift | None = None
@@ -269,7 +272,8 @@ class ComparisonOfAnswers(ComparisonOfDecisions):
     """Two models that answer.
 
     Attributes:
-      more_often_right: the model that is clearly right more often, or None.
+      more_often_right: the model that is clearly right more often, or has the larger
+        mean grade; or None.
     """
 
     more_often_right: str | None
@@ -280,10 +284,12 @@ class ComparisonOfAnswers(ComparisonOfDecisions):
         A model that is never right and says so has the best Brier score, so the tile
         does not show it.
         """
-        better = self.more_often_right
+        better, is_right = self.more_often_right, "is right more often"
         value, level = "No clear difference in accuracy", "unclear"
+        if has_grades(report.model):
+            value, is_right = "No clear difference in grades", "has better grades"
         if better is not None:
-            value = f"The {better} is right more often"
+            value = f"The {better} {is_right}"
             level = "good" if better == "first" else "bad"
         tile = Tile(title, value, f"{self.quality} {self.verdict}", level)
         return unless_few(tile, effective_examples(self.other.model))
@@ -309,15 +315,17 @@ def _values(metrics: Mapping[str, Metric], *names: str) -> dict[str, float | Non
 
 
 def _of_decisions(report: ModelReport) -> dict[str, Any]:
-    calibration, posterior = report[Calibration], report[Posterior]
-    return {
-        "accuracy": calibration.accuracy,
+    calibration, posterior = report[Calibration], report.get(Posterior)
+    found = {
+        "mean_grade" if calibration.of_grades else "accuracy": calibration.accuracy,
         "mean_confidence": calibration.mean_confidence,
         **_values(calibration.metrics, "ece"),
-        "bayesian_ece_mean": posterior.mean,
-        "bayesian_ece_low": posterior.interval.low,
-        "bayesian_ece_high": posterior.interval.high,
     }
+    if posterior is not None:
+        found["bayesian_ece_mean"] = posterior.mean
+        found["bayesian_ece_low"] = posterior.interval.low
+        found["bayesian_ece_high"] = posterior.interval.high
+    return found
 
 
 def _numbers_of_classifier(report: ModelReport) -> dict[str, Any]:
@@ -334,11 +342,12 @@ def _numbers_of_classifier(report: ModelReport) -> dict[str, Any]:
 
 def _numbers_of_answers(report: ModelReport) -> dict[str, Any]:
     scores, selective = report[ScoringRules], report[SelectivePrediction]
+    names = ("aurc", "excess_aurc", "coverage_at_risk")
     return {
         "examples": report[Data].examples,
         **_of_decisions(report),
         **_values(scores.metrics, "brier_score", "negative_log_likelihood"),
-        **_values(selective.metrics, "aurc", "excess_aurc", "coverage_at_risk"),
+        **_values(selective.metrics, *(n for n in names if n in selective.metrics)),
     }
 
 
@@ -392,7 +401,9 @@ def _of_answers(
         **_of_posteriors(report, other),
         calibration=better_calibrated(*models, report.num_bins) if same else None,
         differences=found,
-        more_often_right=_more_often_right(found.get("accuracy")),
+        more_often_right=_more_often_right(
+            found.get("accuracy", found.get("mean_grade"))
+        ),
         quality=_quality_of_confidences(numbers, found),
         drift=_drift(report, other, same),
         other=other,
@@ -412,11 +423,13 @@ def _of_posteriors(report: ModelReport, other: ModelReport) -> dict[str, Any]:
     The posteriors of two calibrated models differ by noise alone, so the verdict does
     not say which model is better calibrated: `better_calibrated` does.
     """
-    draws = [ece_draws(each.model, each.num_bins) for each in (report, other)]
     p_values = {
-        "first": report[Posterior].p_value,
-        "second": other[Posterior].p_value,
+        side: ece_p_value(each.model, each.num_bins)
+        for side, each in zip(SIDES, (report, other), strict=True)
     }
+    if has_grades(report.model):
+        return {"verdict": _verdict_of_two(p_values)}
+    draws = [ece_draws(each.model, each.num_bins) for each in (report, other)]
     return {
         "probability_of_lower_calibration_error": {
             "first": um.probability_of_lower_calibration_error(*draws),
@@ -516,12 +529,15 @@ def _quality_of_confidences(
 
     These are how often a model is right, and how well it ranks its answers.
     """
+    name, is_right = "accuracy", "is right more often"
+    if "mean_grade" in numbers:
+        name, is_right = "mean_grade", "has better grades"
     if not of_differences:
         return (
-            f"{_NO_BETTER}compare accuracy and AURC on the same questions, because "
-            "both also depend on the questions."
+            f"{_NO_BETTER}compare {_SPELLED[name]} and AURC on the same questions, "
+            "because both also depend on the questions."
         )
-    accuracy = _which("is right more often", "accuracy", -1, numbers, of_differences)
+    accuracy = _which(is_right, name, -1, numbers, of_differences)
     aurc = _which("errs less where it is surest", "aurc", 1, numbers, of_differences)
     return f"{_NO_BETTER}{accuracy}, and {aurc}."
 

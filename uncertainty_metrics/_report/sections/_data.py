@@ -13,6 +13,7 @@ from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
+    MultiLabel,
     Regression,
     Stream,
     Survival,
@@ -48,7 +49,7 @@ class Data(Section):
 
     name = "data"
     heading = "Data"
-    tasks = ("classification", "confidences", "regression", "survival")
+    tasks = ("classification", "multilabel", "confidences", "regression", "survival")
 
     examples: int
     total_weight: float | None = None
@@ -62,6 +63,13 @@ class Data(Section):
             return _of_regression(model)
         if isinstance(model, Survival):
             return _of_survival(model)
+        if isinstance(model, MultiLabel):
+            return DataOfLabels(
+                examples=num_examples(model),
+                effective_examples=effective_examples(model),
+                clusters=num_clusters(model),
+                labels=len(model.names),
+            )
         if isinstance(model, Confidences):
             return DataOfAnswers(
                 **_of_decisions(model),
@@ -114,6 +122,20 @@ class DataOfClassifier(Data):
         if self.classes is not None:
             facts["classes"] = self.classes
         return {**facts, **_means(report)}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataOfLabels(Data):
+    """The data of a model with several labels of each example.
+
+    Attributes:
+      labels: number of labels of each example.
+    """
+
+    labels: int
+
+    def facts(self, report: ModelReport) -> Mapping[str, str | int]:
+        return {"labels": self.labels}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -226,7 +248,8 @@ def _means(report: ModelReport) -> dict[str, str]:
         terms = terms_of(calibration.event)
         facts[terms.outcome] = number(calibration.share)
         facts[f"mean {terms.score}"] = number(calibration.mean_probability)
-    facts["accuracy"] = number(calibration.accuracy)
+    outcome = "mean grade" if calibration.of_grades else "accuracy"
+    facts[outcome] = number(calibration.accuracy)
     facts["mean confidence"] = number(calibration.mean_confidence)
     return facts
 

@@ -85,6 +85,22 @@ def panels(
     return figure
 
 
+def of_grades(figure: Any) -> Any:
+    """Returns a figure of answers with grades, whose outcomes are no accuracies."""
+    from uncertainty_metrics.visualization import _series
+
+    for artist in figure.findobj():
+        if hasattr(artist, "set_text"):
+            artist.set_text(_renamed(artist.get_text()))
+        if tips := getattr(artist, _series.TIPS, ()):
+            _series.set_tips(artist, *map(_renamed, tips))
+    return figure
+
+
+def _renamed(text: str) -> str:
+    return text.replace("Accuracy", "Mean grade").replace("accuracy", "mean grade")
+
+
 def _finish(figure: Any) -> None:
     """Draws few ticks, because their numbers are large, and legends without frames."""
     for ax in figure.axes:

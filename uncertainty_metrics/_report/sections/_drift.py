@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._predictions import (
     Model,
     Regression,
     Survival,
+    has_grades,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import Block, Picture, Table, Text
@@ -60,10 +61,11 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
 
 def can_drift(first: Model, second: Model) -> bool:
     """Says if both are classifiers or answers, of enough examples for the test, which
-    are independent.
+    are independent and not graded.
     """
     return all(
         not isinstance(model, Regression | Survival)
+        and not has_grades(model)
         and clusters_of(model) is None
         and judged_of(model).sample_size >= _LEAST_EXAMPLES
         for model in (first, second)

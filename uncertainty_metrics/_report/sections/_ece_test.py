@@ -96,8 +96,11 @@ def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
 
     The ECE is never below 0, so noise makes it, and its posterior, too large. If the
     scores s_i of bin b are the probabilities of being right, its share of the ECE is
-    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2.
+    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2. The scores do
+    not tell how much grades y_i vary: (y_i - s_i)^2 takes the place of s_i (1 - s_i).
     """
+    if decisions.correct.dtype.kind == "f":
+        return _variances_of_grades(decisions, num_bins)
     squares = um.bin_statistics(**decisions.arguments, num_bins=num_bins)
     counts, weights = squares.counts, decisions.weights
     if weights is not None:
@@ -109,6 +112,17 @@ def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
         )
     scores = np.minimum(squares.confidences, 1)  # Rounding may give more than 1.
     variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
+    return variances[variances > 0]
+
+
+def _variances_of_grades(decisions: Decisions, num_bins: int) -> np.ndarray:
+    """Returns the variance by chance of each bin's part of the ECE, of grades."""
+    decisions = decisions.with_small_weights()
+    scores = decisions.confidences.astype(np.float64)
+    squares = decisions.squared_weights * (decisions.correct - scores) ** 2
+    total = len(scores) if decisions.weights is None else decisions.weights.sum()
+    bins = _binning.even_index(scores, num_bins)
+    variances = np.bincount(bins, squares, num_bins) / total**2
     return variances[variances > 0]
 
 

@@ -99,6 +99,8 @@ def _draw_groups(
     what = "Accuracy less mean confidence"
     if terms.of_event:
         what = "Share of the event less its probability"
+    elif terms.outcome != "accuracy":
+        what = f"{capitalized(terms.outcome)} less mean confidence"
     ax.set_xlabel(
         f"{what}\n" + rf"{terms.over} $\leftarrow$   $\rightarrow$ {terms.under}",
         loc="right",
@@ -182,7 +184,7 @@ class Groups(Section):
             len(table.tested),
             [row.name for row in table.miscalibrated],
             _verdict(table, terms_for(rows)),
-            [_row(group) for group in table],
+            [group_row(group) for group in table],
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -203,7 +205,7 @@ class Groups(Section):
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         terms = terms_for(report.model)
-        of_means = ("confidence", "accuracy")
+        of_means = ("confidence", terms.outcome)
         if terms.of_event:
             of_means = ("probability", "share")
         yield from sentence_on_sample(report.model)
@@ -229,7 +231,8 @@ class Groups(Section):
             yield Text(_ON_MULTIPLICITY.format(tested=self.tested))
 
 
-def _row(group: GroupCalibration) -> GroupRow:
+def group_row(group: GroupCalibration) -> GroupRow:
+    """Returns a row of the table as the report has it."""
     names = (field.name for field in dataclasses.fields(GroupRow))
     row = {name: getattr(group, name) for name in names}
     # NaN, which is not equal to itself, means not defined: None in the report.
@@ -242,7 +245,7 @@ def _row(group: GroupCalibration) -> GroupRow:
 def _cells(row: GroupRow) -> tuple[str, ...]:
     numbers = (row.lower, row.upper, row.mean_score, row.mean_outcome)
     shown = (f"{number:.3f}" for number in numbers)
-    return (row.name, *_gap_and_p(row), *shown, f"{row.size:.6g}")
+    return (row.name, *gap_and_p(row), *shown, f"{row.size:.6g}")
 
 
 def _p_value(p: float | None) -> str:
@@ -288,11 +291,12 @@ def table_of_two(first: Groups, second: Groups, gap: str) -> Table:
         "group",
         ("first", "p", "second", "p"),
         [
-            (pair[0].name, *(cell for row in pair for cell in _gap_and_p(row)))
+            (pair[0].name, *(cell for row in pair for cell in gap_and_p(row)))
             for pair in pairs[:_SHOWN_GROUPS]
         ],
     )
 
 
-def _gap_and_p(row: GroupRow) -> tuple[str, str]:
+def gap_and_p(row: GroupRow) -> tuple[str, str]:
+    """Returns the cells of the gap and of the adjusted p-value."""
     return f"{row.gap:.3f}", _p_value(row.adjusted_p_value)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_grades import (
+    CalibrationOfGrades,
+)
 from uncertainty_metrics._report.sections._comparison import (
     Comparison,
     ComparisonOfDecisions,
@@ -15,6 +19,7 @@ from uncertainty_metrics._report.sections._ensemble import Ensemble
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._groups import Groups
 from uncertainty_metrics._report.sections._intervals import Intervals
+from uncertainty_metrics._report.sections._labels import Labels
 from uncertainty_metrics._report.sections._model_report import ReportPicture, Section
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
@@ -35,9 +40,11 @@ from uncertainty_metrics._report.sections._temperature import Temperature
 SECTIONS: tuple[type[Section], ...] = (
     Risk,
     SurvivalRisk,
+    Labels,
     Calibration,
     Coverage,
     Posterior,
+    CalibrationOfGrades,
     Pit,
     ScoringRules,
     ForecastScores,
@@ -48,6 +55,7 @@ SECTIONS: tuple[type[Section], ...] = (
     SelectivePrediction,
     Abstaining,
     Groups,
+    Audit,
     SampledAnswers,
     Ensemble,
     Basis,

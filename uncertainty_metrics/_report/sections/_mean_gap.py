@@ -13,12 +13,18 @@ from uncertainty_metrics._report.data._decided import (
     judged_of,
     name_of_event,
 )
-from uncertainty_metrics._report.data._predictions import Decided, Stream, is_of_answers
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    Stream,
+    has_grades,
+    is_of_answers,
+)
 from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL, Z
 from uncertainty_metrics._report.sections._calibration_words import (
     Terms,
     capitalized,
+    terms_for,
     terms_of,
 )
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
@@ -26,6 +32,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     interval,
 )
 from uncertainty_metrics._report.sections._p_values import decimals
+from uncertainty_metrics.numpy import _wilson
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +46,7 @@ class MeanGap:
       verdict: a sentence or two.
       share: the mean outcome of an event, or None.
       mean_probability: the mean probability of an event, or None.
-      accuracy: the share of the decisions or answers that are right.
+      accuracy: the share of the decisions or answers that are right, or the mean grade.
       mean_confidence: the mean confidence of the decisions or answers.
     """
 
@@ -59,9 +66,11 @@ def mean_gap_of(model: Decided) -> MeanGap:
     event = name_of_event(model)
     decisions = decisions_of(model)
     accuracy, confidence = _means(decisions)
-    size = size_for(model, decisions.correct - decisions.confidences)
+    size = _size_for_mean(model, decisions.correct - decisions.confidences, accuracy)
     if event is None:
-        direction, verdict = verdict_on_gap(accuracy, confidence, size)
+        direction, verdict = verdict_on_gap(
+            accuracy, confidence, size, terms_for(model)
+        )
         return MeanGap(event, direction, verdict, None, None, accuracy, confidence)
     judged = judged_of(model)
     share, probability = _means(judged)
@@ -88,8 +97,8 @@ def without_finding(gap: MeanGap) -> MeanGap:
 
 
 def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
-    """Returns accuracy, mean confidence and the gap between them, with intervals; None
-    for a classifier.
+    """Returns accuracy or mean grade, mean confidence and the gap between them, with
+    intervals; None for a classifier.
     """
     if not is_of_answers(model):
         return None
@@ -109,11 +118,28 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
         clusters=clusters_of(model),
     )
     score, outcome = whole.mean_score, whole.mean_outcome
+    name = terms_for(model).outcome
+    size = _size_for_mean(model, decisions.correct, outcome)
+    lower, upper = _wilson.interval(
+        np.float64(outcome), np.float64(size), INTERVAL_LEVEL
+    )
     return {
-        "accuracy": interval(whole.lower + score, outcome, whole.upper + score),
+        name: interval(lower, outcome, upper),
         "mean confidence": interval(np.nan, score, np.nan),
-        "accuracy - confidence": interval(whole.lower, whole.gap, whole.upper),
+        f"{name} - confidence": interval(whole.lower, whole.gap, whole.upper),
     }
+
+
+def _size_for_mean(model: Decided, values: np.ndarray, mean: float) -> float:
+    """Returns how many independent outcomes 0 and 1 tell their mean as well as the
+    values tell theirs: outcomes, or outcomes less scores, [n].
+    """
+    size = size_for(model, values)
+    if not has_grades(model):
+        return size
+    # Grades vary less than right and wrong.
+    variance = float(np.cov(values, aweights=decisions_of(model).weights, ddof=0))
+    return float(_wilson.size_of_grades(np.float64(mean), np.float64(variance), size))
 
 
 def _means(decisions: Decisions) -> tuple[float, float]:

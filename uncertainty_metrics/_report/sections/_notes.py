@@ -9,11 +9,13 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
     Model,
+    MultiLabel,
     Predictions,
     Regression,
     Rows,
     Stream,
     Survival,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import Risks, has_risks, risks_of
@@ -39,7 +41,7 @@ def notes_of(model: Model) -> list[str]:
         more = len(model.left_out) - _SHOWN
         names += f" and {more} more" if more > 0 else ""
         notes.append(f"Left out, because the names are not known: {names}.")
-    if isinstance(model, Regression):
+    if isinstance(model, Regression | MultiLabel):
         return [*notes, *model.notes]
     if isinstance(model, Survival):
         return [*notes, *model.notes, *_on_few_events(risks_of(model))]
@@ -80,7 +82,7 @@ def _on_weights(model: Decided) -> list[str]:
     is_weighted = weights is not None
     if isinstance(model, Stream):
         is_weighted = model.summary.is_weighted
-    if not is_weighted or weights is None:
+    if not is_weighted or weights is None or has_grades(model):
         return []
     return [
         "The posterior of the ECE takes a weight w as w examples, here "

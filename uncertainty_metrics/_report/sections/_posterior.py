@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import judged_of
 from uncertainty_metrics._report.data._predictions import (
     Decided,
+    has_grades,
     is_of_answers,
     remembered,
 )
@@ -69,7 +70,12 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
     return drawn(4.4, um.posterior_diagram, samples=draws, title=title)
 
 
-POSTERIORS = ReportPicture("posteriors.png", "the posterior of the ECE", _draw)
+POSTERIORS = ReportPicture(
+    "posteriors.png",
+    "the posterior of the ECE",
+    _draw,
+    lambda models, num_bins: not has_grades(models[0]),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +113,10 @@ class Posterior(Section):
     verdict: str
 
     @classmethod
-    def of(cls, report: ModelReport) -> Posterior:
+    def of(cls, report: ModelReport) -> Posterior | None:
         model, num_bins = report.model, report.num_bins
+        if has_grades(model):  # The posterior is one of counts.
+            return None
         return cls.of_ece(model, ece_of(model, num_bins), num_bins)
 
     @classmethod

@@ -11,6 +11,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import (
     brier_scores,
     is_of_one_outcome,
+    score_arguments,
 )
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
@@ -18,7 +19,12 @@ from uncertainty_metrics._report.data._decided import (
     examples_of,
     words_of,
 )
-from uncertainty_metrics._report.data._predictions import Confidences, Rows, remembered
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Rows,
+    has_grades,
+    remembered,
+)
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
@@ -51,6 +57,7 @@ MAPS: dict[str, tuple[Callable[[], Any], str]] = {
 _OF_CLASSES = ("temperature", "vector", "isotonic")
 _OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
 _OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
+_OF_GRADES = ("platt", "beta", "isotonic", "histogram")
 LIKELIHOOD, BRIER = "negative_log_likelihood", "brier_score"
 
 
@@ -139,6 +146,8 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     examples = examples_of(model)
     labels, kind, weights = examples.labels, examples.name, examples.weights
     of_answers = isinstance(model, Confidences)
+    if has_grades(model):
+        labels = decisions_of(model).correct
     reason = _too_few(labels, weights, of_answers)
     if not reason and has_risks(model) and is_too_few(risks_of(model).smaller_class):
         reason = "fewer than 10 examples have the event, or do not have it"
@@ -164,6 +173,8 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     # A fit takes a weight w as w examples; everything else depends only on ratios of
     # weights.
     data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
+    if has_grades(model):
+        data["labels"] = np.stack([1 - labels, labels], axis=1)
     folds = folds_of(len(labels), clusters)
     mapped, reasons = _mapped(model, data, {kind: given}, folds)
     forecasts = {AS_IT_IS: given, **mapped}
@@ -177,7 +188,8 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
     event, is_of_event = event_of(model), False
     if of_answers:
-        scored, kind = {"correct": labels == 1, "sample_weight": weights}, "confidences"
+        correct = labels if has_grades(model) else labels == 1
+        scored, kind = {"correct": correct, "sample_weight": weights}, "confidences"
     elif event is not None:
         scored["labels"] = (labels == event).astype(np.int64)
         forecasts = {
@@ -241,7 +253,7 @@ def _mapped(
 def _maps_of(model: Rows) -> tuple[str, ...]:
     """Returns the names of the maps that may recalibrate a model."""
     if isinstance(model, Confidences):
-        return _OF_ANSWERS
+        return _OF_GRADES if model.are_graded else _OF_ANSWERS
     return _OF_TWO_CLASSES if examples_of(model).num_classes == 2 else _OF_CLASSES
 
 
@@ -249,8 +261,8 @@ def _scores(
     labels: np.ndarray, kind: str, forecasts: np.ndarray, one_outcome: bool
 ) -> dict[str, np.ndarray]:
     """Returns the likelihood and the Brier score of each example."""
-    given: dict[str, Any] = {kind: forecasts}
-    nll = um.negative_log_likelihood(labels, **given, aggregate=False)
+    given = score_arguments(labels, kind, forecasts)
+    nll = um.negative_log_likelihood(**given, aggregate=False)
     return {
         LIKELIHOOD: np.asarray(nll),
         BRIER: brier_scores(labels, kind, forecasts, one_outcome),
@@ -268,6 +280,8 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -
         shown = np.floor(10 * size) / 10
         examples = "example" if shown == 1 else "examples"
         return f"{shown:g} {examples}{of_weights}, but at least {_LEAST} are needed"
+    if labels.dtype.kind == "f":
+        return "all grades are equal" if np.ptp(labels) == 0 else ""
     if np.sum(np.bincount(labels) > 1) < 2:
         if of_answers:
             return "fewer than two answers are right, or fewer than two are wrong"
@@ -297,11 +311,12 @@ def _cross_validated(
 ) -> np.ndarray:
     """Returns the forecasts of each fold by the map fitted to the other folds."""
     (kind, values), weights = *given.items(), data["sample_weight"]
+    labels = data["labels"]
+    name = "labels" if labels.ndim == 1 else "label_distributions"
     after = np.empty_like(values)
     for rest, fold in _splits(folds):
         fitted = calibrator().fit(
-            data["labels"][rest],
-            **{kind: values[rest]},
+            **{name: labels[rest], kind: values[rest]},
             sample_weight=None if weights is None else weights[rest],
         )
         after[fold] = fitted.transform(**{kind: values[fold]})

@@ -14,6 +14,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Rows,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of
@@ -32,7 +33,12 @@ from uncertainty_metrics._report.sections._calibration_words import (
     capitalized,
     terms_for,
 )
-from uncertainty_metrics._report.sections._diagrams import panels, rows_of_each
+from uncertainty_metrics._report.sections._diagrams import (
+    of_grades,
+    panels,
+    rows_of_each,
+)
+from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
@@ -46,7 +52,6 @@ from uncertainty_metrics._report.sections._model_report import (
     Section,
 )
 from uncertainty_metrics._report.sections._p_values import is_clear
-from uncertainty_metrics._report.sections._posterior import Posterior
 from uncertainty_metrics._report.sections._recalibrated_forecasts import (
     AS_IT_IS,
     FOLDS,
@@ -65,7 +70,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws a diagram before and after the best map for each model that has a map."""
     each_rows = rows_of_each(models)
     of_maps = {name: recalibrated(rows, num_bins) for name, rows in each_rows.items()}
-    return panels(
+    figure = panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
             **of_model.data,
@@ -79,6 +84,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         {name: of_model for name, of_model in of_maps.items() if of_model.drawn},
         "Before and after recalibration",
     )
+    return of_grades(figure) if any(map(has_grades, models.values())) else figure
 
 
 def _has_map(models: Any, num_bins: int) -> bool:
@@ -241,7 +247,7 @@ def _on_folds(report: ModelReport) -> str:
 
 def _p_value(report: ModelReport) -> float:
     """Returns the smallest p-value of the tests of calibration."""
-    p, risk = report[Posterior].p_value, report.get(Risk)
+    p, risk = ece_p_value(report.model, report.num_bins), report.get(Risk)
     return p if risk is None else min(p, risk.p_value)
 
 
@@ -280,8 +286,12 @@ def _code(best: str, model: Rows) -> list[str]:
     """
     kind = examples_of(model).name
     labels, name = "labels", kind
+    before = []
     if isinstance(model, Confidences):
         labels, name = "correct", "confidences"
+        if model.are_graded:
+            labels = "label_distributions=shares"
+            before = ["shares = np.stack([1 - grades, grades], axis=1)"]
     elif model.members > 1:
         kind, name = "probabilities", "mean"
     calibrator = MAPS[best][0]
@@ -290,7 +300,9 @@ def _code(best: str, model: Rows) -> list[str]:
     weights = ", sample_weight=sample_weight"
     weighted = model.sample_weight is not None
     return [
+        *(["import numpy as np"] if before else []),
         "import uncertainty_metrics.numpy as um",
+        *before,
         *([fit, f"    {data}{weights}", ")"] if weighted else [f"{fit}{data})"]),
         f"recalibrated = scaling.transform({kind}=new_{name})",
     ]

@@ -53,8 +53,13 @@ class SampledAnswers(Section):
         return cls(
             f"On average {mean:.1%} of the answers to a question agree. This agreement "
             "is a confidence; the entropy of the answers is large where the model is "
-            "less sure. For each of these signals, AUROC is the probability that the "
-            "signal ranks a right answer above a wrong one.",
+            "less sure. "
+            + (
+                "AURC is the mean of 1 - grade over coverages."
+                if model.are_graded
+                else "For each of these signals, AUROC is the probability that the "
+                "signal ranks a right answer above a wrong one."
+            ),
             {
                 name: _signal(decisions._replace(confidences=signal), name != "entropy")
                 for name, signal in signals.items()
@@ -76,6 +81,12 @@ class SampledAnswers(Section):
 
 def _signal(decisions: Decisions, is_probability: bool) -> Signal:
     correct, signal, weights, _ = decisions
+    if correct.dtype.kind == "f":
+        return Signal(
+            None,
+            um.aurc(losses=1 - correct, confidences=signal, sample_weight=weights),
+            um.ece(**decisions.arguments) if is_probability else None,
+        )
     has_both = 0 < correct.sum() < len(correct)
     return Signal(
         um.auroc(correct, signal, sample_weight=weights) if has_both else None,

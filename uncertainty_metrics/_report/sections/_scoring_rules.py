@@ -23,6 +23,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Stream,
+    has_grades,
     is_of_answers,
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
@@ -36,6 +37,7 @@ from uncertainty_metrics._report.sections._blocks import (
     number,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._constant_forecast import (
     GainOverConstant,
     against_constant,
@@ -55,7 +57,7 @@ _PARTS_OF_CLASSES = {
     "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
 }
 _PARTS_OF_ANSWERS = {
-    "uncertainty": ("+", "Score of always saying the accuracy."),
+    "uncertainty": ("+", "Score of always saying the {}."),
     "discrimination": ("-", "How well confidence tells answers apart; high is good."),
     "miscalibration": ("+", "How much the best map of the confidences would gain."),
 }
@@ -109,7 +111,7 @@ class ScoringRules(Section):
             return
         forecast = "the class frequencies"
         if is_of_answers(report.model):
-            forecast = "the accuracy"
+            forecast = f"the {terms_for(report.model).outcome}"
         yield tile_of_gain(self.constant, brier_title(report.model), forecast, number)
 
     def _tiles_of_risks(self, report: ModelReport) -> Iterator[Tile]:
@@ -179,13 +181,16 @@ def _of_answers(model: Confidences) -> ScoringRules:
     accuracy = np.average(correct, weights=weights)
     parts = um.corp_decomposition(**decisions.arguments)._asdict()
     brier = np.average(briers, weights=weights)
+    constant = (accuracy - correct) ** 2 + correct * (1.0 - correct)
+    scores_shown = _scores(model, brier, nll, impossible, len(correct))
+    if model.are_graded:
+        squares = (decisions.confidences.astype(np.float64) - correct) ** 2
+        scores_shown |= _squared_error(float(np.average(squares, weights=weights)))
     return ScoringRules(
-        _scores(model, brier, nll, impossible, len(correct)),
-        against_constant(
-            briers, (accuracy - correct) ** 2, weights, clusters_of(model)
-        ),
+        scores_shown,
+        against_constant(briers, constant, weights, clusters_of(model)),
         impossible,
-        _parts_of_answers(parts),
+        _parts_of_answers(parts, terms_for(model).outcome),
         float(brier),
     )
 
@@ -211,10 +216,12 @@ def _of_stream(model: Stream) -> ScoringRules:
     return ScoringRules(scores, found, impossible, {}, brier)
 
 
-def _parts_of_answers(parts: Mapping[str, float]) -> dict[str, BrierPart]:
+def _parts_of_answers(
+    parts: Mapping[str, float], outcome: str = "accuracy"
+) -> dict[str, BrierPart]:
     """Returns the parts of the Brier score by CORP, with signs and meanings."""
     return {
-        name: BrierPart(sign, float(parts[name]), meaning)
+        name: BrierPart(sign, float(parts[name]), meaning.format(outcome))
         for name, (sign, meaning) in _PARTS_OF_ANSWERS.items()
     }
 
@@ -235,6 +242,9 @@ def _scores(
     if is_of_one_outcome(model):
         meaning = "Mean of (y - p)^2: 0 (best) to 1."
     outcome = "outcome" if is_of_answers(model) else "label"
+    if has_grades(model):
+        meaning = "Mean of (vote - p)^2; a grade g is a share g of votes 1."
+        outcome = "vote"
     return metrics(
         {
             "brier_score": (brier, meaning),
@@ -244,6 +254,12 @@ def _scores(
             ),
         }
     )
+
+
+def _squared_error(value: float) -> dict[str, Metric]:
+    """Returns the mean of (grade - confidence)^2 with its meaning."""
+    meaning = "Mean of (grade - p)^2: 0 (best) to 1. The brier_score is never below "
+    return metrics({"squared_error": (value, f"{meaning}the mean of g (1 - g).")})
 
 
 def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:

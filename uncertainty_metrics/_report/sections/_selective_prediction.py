@@ -19,10 +19,15 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Stream,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._row_clusters import (
+    clusters_of,
+    error_of_mean,
+    quantile_of,
+)
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Text,
@@ -75,6 +80,7 @@ RISK_COVERAGE = ReportPicture(
     "risk_coverage_diagram.png",
     "the error of the most confident examples, against their share",
     _draw,
+    lambda models, num_bins: not has_grades(models[0]),
 )
 
 
@@ -204,11 +210,12 @@ class SelectivePrediction(Section):
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield Text(self.verdict)
-        yield RISK_COVERAGE.block(
-            f"Risk-coverage diagram. {self.verdict}",
-            "The error of the most confident examples, against their share: the lower, "
-            f"the better.{report.both_drawn}",
-        )
+        if not has_grades(report.model):
+            yield RISK_COVERAGE.block(
+                f"Risk-coverage diagram. {self.verdict}",
+                "The error of the most confident examples, against their share: the "
+                f"lower, the better.{report.both_drawn}",
+            )
         yield metrics_table("Selective prediction", "metric", self.metrics)
         if self.promise.verdict:
             yield Text(self.promise.verdict)
@@ -222,6 +229,12 @@ class Abstaining(SelectivePrediction):
 
     heading = "Answering and abstaining"
     tasks = ("confidences",)
+
+    @classmethod
+    def of(cls, report: ModelReport) -> SelectivePrediction:
+        return (
+            _of_grades(report.model) if has_grades(report.model) else super().of(report)
+        )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
         """Yields the tile that says above which confidence a model may answer alone."""
@@ -238,6 +251,61 @@ class Abstaining(SelectivePrediction):
         value = f"Above {promise.above:.4g}" if threshold else "Everything"
         sentence, _, _ = promise.verdict.partition(" The threshold of")
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
+
+
+def _of_grades(model: Decided) -> Abstaining:
+    """Returns the section of answers with grades, whose loss is 1 - grade."""
+    risk, coverage, *_ = _OPTIONS.values()
+    grades, scores, weights, _ = decisions_of(model)
+    scores = _sorted_outcomes.floating(scores)
+    groups = _sorted_outcomes.loss_groups(scores, 1 - grades, weights)
+    curve = _selective_risks.curve_of(scores, groups, of_logits=False)
+    values = {
+        "aurc": (
+            _selective_risks.mean_risk(groups),
+            f"Mean of 1 - grade over coverages; {curve.risks[-1]:.4f} if random.",
+        ),
+        "coverage_at_risk": (
+            _selective_risks.largest_coverage(groups, risk),
+            f"Share answered if the mean of 1 - grade may be {risk:.0%}.",
+        ),
+        "risk_at_coverage": (
+            _selective_risks.risk_from(groups, coverage),
+            f"Mean of 1 - grade of the most confident {coverage:.0%}.",
+        ),
+    }
+    low, high = _slope_by_rank(model)
+    said = "Surer answers have no clearly better grades."
+    if low > 0:
+        said = "Surer answers have better grades."
+    elif high < 0:
+        said = "Confidence misleads: surer answers have worse grades."
+    clear, loss = low > 0 or high < 0, "mean of 1 - grade"
+    gain = _gain(curve, coverage, clear, words_of(model), loss)
+    return Abstaining(
+        f"{said} {gain}",
+        metrics(values),
+        None,
+        risk,
+        Promise("", None, {}),
+        _thinned(curve),
+    )
+
+
+def _slope_by_rank(model: Decided) -> tuple[float, float]:
+    """Returns the ends of the interval of the covariance of grades and the ranks of
+    confidences.
+    """
+    grades, scores, weights, _ = decisions_of(model).with_small_weights()
+    shares = np.ones(len(grades)) if weights is None else weights
+    shares, clusters = shares / shares.sum(), clusters_of(model)
+    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2)[places] / len(scores)
+    products = (ranks - shares @ ranks) * (grades - shares @ grades)
+    error = error_of_mean(products, shares, clusters)
+    error *= quantile_of(INTERVAL_LEVEL, clusters)
+    mean = float(shares @ products)
+    return mean - error, mean + error
 
 
 def _ranked(
@@ -358,7 +426,13 @@ def _skill(auroc: float, by_chance: float, clear: bool, words: Words) -> str:
     )
 
 
-def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) -> str:
+def _gain(
+    curve: RiskCoverageCurve,
+    coverage: float,
+    clear: bool,
+    words: Words,
+    loss: str = "error",
+) -> str:
     """Says in a sentence how the error changes without the least confident examples."""
     reached = np.argmax(curve.coverages * _sorted_outcomes.ROUND_UP >= coverage)
     if reached == len(curve.risks) - 1:
@@ -369,11 +443,11 @@ def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool, words: Words) 
         )
     after, before = (f"{risk:.4f}" for risk in curve.risks[[reached, -1]])
     if after == before:
-        change = f"leaves the error at {before}"
+        change = f"leaves the {loss} at {before}"
     else:
         verb = "lowers" if after < before else "raises"
         chance = "" if clear else ", and chance alone may do the same"
-        change = f"{verb} the error from {before} to {after}{chance}"
+        change = f"{verb} the {loss} from {before} to {after}{chance}"
     share = 100 * curve.coverages[reached]
     doing = words.doing.capitalize()
     return f"{doing} only the most confident {share:.3g}% {change}."

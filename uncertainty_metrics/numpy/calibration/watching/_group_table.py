@@ -28,7 +28,7 @@ from uncertainty_metrics.numpy.calibration.without_bins._pooled_tests import (
 # Rounding of effective sizes: those of equal weights are numbers of examples.
 _ROUNDING = 1e-9
 # The power with which a detectable gap is found.
-_POWER = 0.8
+POWER = 0.8
 Adjustment = Literal["holm", "max"]
 
 
@@ -319,7 +319,7 @@ def _adjusted(
         adjusted = np.maximum(largest, p_values)
     else:
         adjusted = _holm(p_values)
-        critical = _critical(walks.statistic, (1 - level) / max(len(tested), 1))
+        critical = critical_value(walks.statistic, (1 - level) / max(len(tested), 1))
     detectable = _detectable(walks, critical)
     tested = [
         row._replace(
@@ -345,7 +345,7 @@ def _holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def _critical(statistic: Statistic, level: float) -> float:
+def critical_value(statistic: Statistic, level: float) -> float:
     """Returns the statistic, in standard errors, with a p-value of `level`."""
     from scipy import optimize, special
 
@@ -359,4 +359,4 @@ def _detectable(walks: _group_walks.Walks, critical: float) -> np.ndarray:
     from scipy import special
 
     # The range of a walk is at least as far as the walk gets.
-    return (critical + special.ndtri(_POWER)) * np.sqrt(walks.variances) / walks.mass
+    return (critical + special.ndtri(POWER)) * np.sqrt(walks.variances) / walks.mass

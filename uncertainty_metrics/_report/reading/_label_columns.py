@@ -1,0 +1,182 @@
+"""Finds several labels of each example, and makes a model of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from uncertainty_metrics._report.data._predictions import (
+    Clusters,
+    Kind,
+    MultiLabel,
+)
+from uncertainty_metrics._report.reading._column_names import Choice, listed
+
+_LABEL = re.compile(r"(?:label|true|target|y_true|y)[_ ](?P<key>.+)", re.I | re.S)
+_FORECAST = re.compile(
+    r"(?P<kind>probability|probabilities|proba|prob|y_prob|p|y_logit|logit)[_ ]"
+    r"(?P<key>.+)",
+    re.I | re.S,
+)
+_FORMS = "`label_NAME` with `prob_NAME` for each label"
+# More labels have no table of groups.
+_MOST = 1000
+
+
+class LabelColumns(NamedTuple):
+    """The columns of several labels of each example, in one order.
+
+    Attributes:
+      names: of the labels.
+      labels: the columns of their values.
+      forecasts: the columns of their probabilities or logits.
+      kind: "probabilities" or "logits".
+    """
+
+    names: list[str]
+    labels: list[str]
+    forecasts: list[str]
+    kind: Kind
+
+
+def label_columns_of(header: Sequence[str]) -> LabelColumns | None:
+    """Returns the columns of labels with their forecasts; None if there are none.
+
+    The column of the label NAME is `label_NAME`, or simply `NAME`, and that of its
+    probability `prob_NAME`.
+
+    Raises:
+      ValueError: a label has no forecast, or the reverse.
+    """
+    forecasts: dict[str, str] = {}
+    kinds: set[Kind] = set()
+    for name in header:
+        if match := _FORECAST.fullmatch(name):
+            if match["key"] in forecasts:
+                raise ValueError(
+                    f"`{forecasts[match['key']]}` and `{name}` may both be the "
+                    f"probability of `{match['key']}`: leave out one of them"
+                )
+            forecasts[match["key"]] = name
+            is_logit = match["kind"].lower().endswith("logit")
+            kinds.add("logits" if is_logit else "probabilities")
+    labels: dict[str, str] = {}
+    for name in header:
+        match = _LABEL.fullmatch(name)
+        if match and name not in forecasts.values():
+            labels[match["key"]] = name
+    for key in forecasts:
+        if key not in labels and key in header:
+            labels[key] = key
+    if not labels or not forecasts:
+        return None
+    if alone := [*(labels.keys() ^ forecasts.keys())]:
+        columns = [{**labels, **forecasts}[key] for key in sorted(alone)]
+        raise ValueError(
+            f"with --multilabel the columns must be {_FORMS}. Without a partner: "
+            f"{listed(columns)}"
+        )
+    if len(kinds) > 1:
+        raise ValueError(
+            "all labels must have probabilities, or all must have logits. Received: "
+            f"{listed(forecasts.values())}"
+        )
+    names = [key for key in labels if key in forecasts]
+    return LabelColumns(
+        names,
+        [labels[name] for name in names],
+        [forecasts[name] for name in names],
+        kinds.pop(),
+    )
+
+
+def check_choice(choice: Choice) -> None:
+    """Raises ValueError if options do not fit to several labels of each example."""
+    if choice.of_classes or choice.of_answers or choice.groups or choice.searched:
+        raise ValueError(
+            "--multilabel takes no --label, --probabilities, --classes, "
+            "--positive-class, --correct, --confidence, --percent, --group and "
+            "--feature: make the report of a single label for these"
+        )
+
+
+def no_columns(header: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"with --multilabel the file must have the columns {_FORMS}. Received: "
+        f"{listed(header)}"
+    )
+
+
+def multilabel_of(
+    source: str,
+    labels: Any,
+    kind: Kind,
+    values: Any,
+    names: Sequence[str],
+    *,
+    sample_weight: np.ndarray | None = None,
+    left_out: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    clusters: Clusters | None = None,
+) -> MultiLabel:
+    """Returns a model with several labels of each example.
+
+    Args:
+      source: name of the file.
+      labels: 0 and 1, or booleans, [N, L].
+      kind: "probabilities" or "logits".
+      values: of the same shape.
+      names: of the labels; empty for their numbers.
+      sample_weight: [N], [N, 1] or a scalar; or None.
+      left_out: as in `MultiLabel`.
+      notes: as in `MultiLabel`.
+      clusters: as in `MultiLabel`.
+
+    Raises:
+      ValueError: a shape or a label is wrong.
+    """
+    labels, values = np.asarray(labels), np.asarray(values)
+    shape = labels.shape
+    if labels.ndim != 2 or values.shape != shape or not shape[1] or not shape[0]:
+        raise ValueError(
+            "several labels of each example (multilabel) need labels [N, L] and "
+            f"{kind} of the same shape. Received: shapes {list(shape)} and "
+            f"{list(values.shape)}"
+        )
+    if shape[1] > _MOST:
+        raise ValueError(
+            f"there may be at most {_MOST} labels. Received: {shape[1]:,} columns"
+        )
+    if labels.dtype.kind not in "biuf" or not np.all((labels == 0) | (labels == 1)):
+        wrong = np.argwhere(~np.isin(labels, [0, 1]))
+        place = tuple(wrong[0].tolist()) if len(wrong) else (0, 0)
+        raise ValueError(
+            "each of several labels must be 0 or 1, or true or false. Received: "
+            f"{labels[place]!s} at {list(place)}"
+        )
+    found = tuple(map(str, names)) or tuple(map(str, range(shape[1])))
+    if len(found) != shape[1] or len({*found}) < len(found):
+        raise ValueError(
+            f"there must be {shape[1]} different names of labels. Received: "
+            f"{listed(found)}"
+        )
+    if kind == "logits":
+        values = special.expit(values.astype(np.float64))
+    if sample_weight is not None:
+        sample_weight = np.broadcast_to(
+            np.asarray(sample_weight, np.float64).reshape(-1), shape[0]
+        )
+    return MultiLabel(
+        source,
+        labels.astype(np.int64),
+        values,
+        found,
+        sample_weight,
+        left_out,
+        notes,
+        clusters,
+    )
