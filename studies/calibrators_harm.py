@@ -29,6 +29,8 @@ _CALIBRATORS: dict[str, Callable[[], Any]] = {
     "MatrixScaling, odir": lambda: um.MatrixScaling(regularization="odir"),
     "PlattScaling": um.PlattScaling,
     "BetaCalibration": um.BetaCalibration,
+    "QuadraticCalibration": um.QuadraticCalibration,
+    "SplineCalibration": um.SplineCalibration,
     "EnsembleTemperatureScaling": um.EnsembleTemperatureScaling,
     "IsotonicCalibration": um.IsotonicCalibration,
     "HistogramBinning": um.HistogramBinning,

@@ -34,6 +34,10 @@ def _fitted_forecasts(room, rng):
     return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
 
 
+def _fitted_pit(room, rng):
+    return room.regression.PITCalibration().fit(pit=rng.uniform(size=30))
+
+
 def _conformal(room, rng):
     made = data(rng)
     return room.conformal.ConformalClassifier("aps").fit(made.labels, made.predictions)
@@ -127,6 +131,7 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("regression.PITCalibration", make=_fitted_pit),
     ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),

@@ -86,12 +86,23 @@ def test_matrix_scaling_minimises_the_objective(classes, regularization, rng):
 def test_fits_of_many_examples_are_at_the_minimum(rng):
     # With so many examples, a part of them is fitted first.
     labels, logits = network(rng, n=9000, classes=3)
-    for scaling in (um.VectorScaling(), um.MatrixScaling()):
+    for scaling, ridge in ((um.VectorScaling(), 10), (um.MatrixScaling(), 3 / 2)):
         scaling.fit(labels, logits)
         mapped = scaling.transform(logits)
         slopes = special.softmax(mapped, axis=1) - np.eye(3)[labels]
         # At the minimum the slopes of the likelihood and of the penalty cancel.
-        np.testing.assert_allclose(slopes.sum(axis=0), -10 * scaling.biases, atol=1e-5)
+        expected = -ridge * scaling.biases
+        np.testing.assert_allclose(slopes.sum(axis=0), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_the_default_penalty_of_matrices_grows_with_the_classes(classes, rng):
+    labels, logits = network(rng, classes=classes)
+    by_default = um.MatrixScaling().fit(labels, logits)
+    told = um.MatrixScaling(ridge=classes / 2).fit(labels, logits)
+    np.testing.assert_array_equal(by_default.matrix, told.matrix)
+    assert by_default.get_config()["ridge"] is None
+    assert told.get_config()["ridge"] == classes / 2
 
 
 @pytest.mark.parametrize("name", ["platt", "beta"])

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
@@ -21,12 +22,23 @@ ROOT = pathlib.Path(__file__).parents[2]
 HERE = ROOT / "benchmarks"
 sys.path.append(str(HERE))  # As in `python benchmarks/run.py`.
 
-(cases, compare, data, gpu, growth, harness, install, rows, run, summary) = map(
-    importlib.import_module,
-    (
-        *("cases", "compare", "data", "gpu", "growth", "harness", "install"),
-        *("rows", "run", "summary"),
-    ),
+(calarena, cases, compare, data, gpu, growth, harness, install, rows, run, summary) = (
+    map(
+        importlib.import_module,
+        (
+            *(
+                "calarena",
+                "cases",
+                "compare",
+                "data",
+                "gpu",
+                "growth",
+                "harness",
+                "install",
+            ),
+            *("rows", "run", "summary"),
+        ),
+    )
 )
 
 EVERY = (*cases.CASES, *growth.CASES, *rows.CASES)
@@ -324,3 +336,23 @@ def test_comparison_reports_slower_calls_and_other_values(
 def test_exponent():
     values = [1, 2, 4, 8, 16]
     assert growth.exponent(values, [3 * v**1.5 for v in values]) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("columns", ["one", "two", "many"])
+def test_entries_of_calarena_fit_and_predict(columns):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3 if columns == "many" else 2), 600).astype(np.float32)
+    labels = np.array(
+        [rng.choice(len(row), p=row / row.sum()) for row in p.astype(float)]
+    )
+    given = p[:, 1] if columns == "one" else p
+    for name, make in calarena.CUSTOM_CALIBRATORS.items():
+        entry = make()
+        entry.fit(given[:300], labels[:300])
+        found = entry.predict_proba(given[300:])
+        binary = name == "um-VennAbers" and columns == "many"
+        assert found.shape == (300, p.shape[1])
+        np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
+        assert binary or not np.allclose(found, p[300:], atol=1e-6)
+    entry.fit(given[:300], np.zeros(300, int))  # One class determines no map.
+    np.testing.assert_allclose(entry.predict_proba(given[300:]), p[300:], atol=1e-6)

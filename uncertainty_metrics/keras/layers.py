@@ -343,8 +343,8 @@ class MatrixScalingLayer(_LinearScalingLayer):
     Two classes may have the logits of class 1 alone, [..., 1]; for A and b K is 1 then.
 
     Args:
-      ridge: penalty on the difference from a temperature, >= 0, as in
-        `MatrixScaling`.
+      ridge: penalty on the difference from a temperature, >= 0, or None for K / 2, as
+        in `MatrixScaling`.
       regularization: "ridge" or "odir", as in `MatrixScaling`.
       name: name of the layer.
       dtype: type of the computations, as for any layer; weights are float32, and
@@ -382,7 +382,7 @@ class MatrixScalingLayer(_LinearScalingLayer):
     def __init__(
         self,
         *,
-        ridge: float = linear_scaling.DEFAULT_RIDGE,
+        ridge: float | None = None,
         regularization: linear_scaling.Regularization = "ridge",
         name: str | None = None,
         dtype: Any = None,
@@ -391,7 +391,7 @@ class MatrixScalingLayer(_LinearScalingLayer):
         checked = linear_scaling.MatrixScaling(
             ridge=ridge, regularization=regularization
         ).get_config()
-        self.ridge: float = checked["ridge"]
+        self.ridge: float | None = checked["ridge"]
         self.regularization = regularization
 
     @property

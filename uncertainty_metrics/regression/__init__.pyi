@@ -29,6 +29,7 @@ from ..tensors.regression.pit_calibration import (
     pit_histogram as pit_histogram,
 )
 from ..tensors.distributions.distribution_pit import distribution_pit as distribution_pit
+from ..numpy.regression.pit_recalibration import PITCalibration as PITCalibration
 from ..numpy.regression.ecdf import ecdf_band as ecdf_band
 
 # Keras metrics.

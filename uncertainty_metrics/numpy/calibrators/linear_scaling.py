@@ -57,6 +57,10 @@ class _LinearScaling(_calibrator.Calibrator):
             raise _checks.error(name, "finite", _inputs.first(~finite, wide))
         return wide
 
+    def _penalty(self, classes: int) -> float:
+        """Returns the factor of the penalty for so many classes."""
+        return self._ridge
+
     def _fitted_arrays(self, examples: _examples.Examples) -> dict[str, np.ndarray]:
         name, labels = examples.name, examples.labels
         _calibrator.check_two(labels)
@@ -71,9 +75,9 @@ class _LinearScaling(_calibrator.Calibrator):
         variances = np.einsum("nk,nk->n", within, within) / z.shape[1]
         deviation = math.sqrt(np.average(variances, weights=examples.weights))
         z /= deviation
-        kind = self._kind()
+        kind, ridge = self._kind(), self._penalty(z.shape[1])
         # With a penalty on all but the temperature, only that may have no optimum.
-        penalised = self._ridge > 0 and kind is not regression.OffDiagonalMatrix
+        penalised = ridge > 0 and kind is not regression.OffDiagonalMatrix
         if penalised and regression.is_separable(z, labels):
             raise _checks.error(
                 name,
@@ -82,7 +86,7 @@ class _LinearScaling(_calibrator.Calibrator):
                 "labels that all have the largest, or all the least, of their row",
             )
         try:
-            optimum = regression.fit(kind, z, labels, examples.weights, self._ridge)
+            optimum = regression.fit(kind, z, labels, examples.weights, ridge)
         except _newton.NotConverged:
             if penalised:
                 raise _newton.error() from None
@@ -139,10 +143,9 @@ class VectorScaling(_LinearScaling):
 
     Args:
       ridge: factor of the penalty, >= 0. The default, 10, is a prior by which biases,
-        and what deviations of slopes add to a logit, have a standard deviation of 0.32:
-        a class needs about ten examples to move half as far as without the penalty.
-        Many examples overrule the prior, few do no harm. With 0 there is no optimum if
-        such a map can make the labels certain.
+        and what deviations of slopes add to a logit, have a standard deviation of 0.32.
+        Many examples overrule it. With 0 there is no optimum if such a map can make the
+        labels certain.
 
     Attributes:
       scales: a, float64 [K].
@@ -216,10 +219,12 @@ class MatrixScaling(_LinearScaling):
     temperature.
 
     Args:
-      ridge: factor of the penalty, >= 0. The default, 10, is a prior by which biases,
-        and what all entries of a row of A add together, have a standard deviation of
-        0.32: a number needs about ten examples to move half as far as without the
-        penalty. With 0 there is no optimum if such a map can make the labels certain.
+      ridge: factor of the penalty, >= 0. With None, the default, it is K / 2: the more
+        numbers, the closer they are kept to a temperature, as in structured matrix
+        scaling (Berta et al. 2026), whose penalty grows likewise. With K = 10 this is a
+        prior by which biases, and what all entries of a row of A add together, have a
+        standard deviation of 0.45. With 0 there is no optimum if such a map can make
+        the labels certain.
       regularization: "ridge" or "odir".
 
     Attributes:
@@ -249,17 +254,22 @@ class MatrixScaling(_LinearScaling):
       Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
       Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach (2019), Beyond
       Temperature Scaling: Obtaining Well-Calibrated Multiclass Probabilities with
-      Dirichlet Calibration.
+      Dirichlet Calibration. Berta, Holzmüller, Jordan and Bach (2026), Structured Matrix
+      Scaling for Multi-Class Calibration.
     """
 
     _names = ("matrix", "biases", "optimality_gap")
 
     def __init__(
-        self, *, ridge: float = DEFAULT_RIDGE, regularization: Regularization = "ridge"
+        self, *, ridge: float | None = None, regularization: Regularization = "ridge"
     ):
-        super().__init__(ridge)
+        super().__init__(DEFAULT_RIDGE if ridge is None else ridge)
+        self._is_default = ridge is None
         _checks.one_of("regularization", regularization, get_args(Regularization))
         self._regularization: Regularization = regularization
+
+    def _penalty(self, classes: int) -> float:
+        return classes / 2 if self._is_default else self._ridge
 
     @property
     def matrix(self) -> np.ndarray:
@@ -268,7 +278,8 @@ class MatrixScaling(_LinearScaling):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {**super().get_config(), "regularization": self._regularization}
+        ridge = None if self._is_default else self._ridge
+        return {"ridge": ridge, "regularization": self._regularization}
 
     def _kind(self) -> type[regression.Problem]:
         free = self._regularization == "odir"

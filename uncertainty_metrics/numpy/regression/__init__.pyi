@@ -28,6 +28,7 @@ from .pit_calibration import (
     pit_calibration_error as pit_calibration_error,
     pit_histogram as pit_histogram,
 )
+from .pit_recalibration import PITCalibration as PITCalibration
 from .ecdf import ecdf_band as ecdf_band
 
 # Plots.
