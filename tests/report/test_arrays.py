@@ -295,7 +295,7 @@ def tiles_of(*arguments, **options):
 @pytest.mark.parametrize(("weights", "n"), [([1], 80), ([1, 3], 64)])
 def test_accuracy_tile(weights, n):
     weights = np.repeat(weights, 80 // len(weights))
-    tile = tiles_of(MANY, P_OF_MANY, sample_weight=weights)[0]
+    tile = tiles_of(MANY, P_OF_MANY, sample_weight=weights)[1]
     accuracy = np.average(P_OF_MANY.argmax(axis=1) == MANY, weights=weights)
     # Wilson's ends are the rates p with |accuracy - p| = z sqrt(p (1 - p) / n).
     z = stats.norm.ppf(0.975)
@@ -345,7 +345,7 @@ def test_constant_forecasts():
 def test_fewer_than_50_examples_are_too_few_to_say(n):
     p = np.full(n, 0.9)
     for found, number in (
-        (um.report(np.arange(n) % 2, p), 5),
+        (um.report(np.arange(n) % 2, p), 6),
         (um.report(p, means=np.arange(n), stddevs=p), 4),
     ):
         tiles = found.to_dict()["tiles"]
@@ -359,24 +359,26 @@ def test_weights_may_leave_too_few_examples_to_say():
     tiles = tiles_of(
         MANY, P_OF_MANY, sample_weight=weights, compare={"other": P_OF_MANY[::-1]}
     )
-    assert [tile["value"] for tile in tiles] == ["Too few to say"] * 5
+    assert [tile["value"] for tile in tiles] == ["Too few to say"] * 6
 
 
 def test_50_examples_are_enough_to_say():
     tiles = um.report(np.arange(50) % 2, np.full(50, 0.9)).to_dict()["tiles"]
-    assert "Too few to say" not in [tile["value"] for tile in tiles[:3]]
+    assert "Too few to say" not in [tile["value"] for tile in tiles[1:4]]
 
 
 def test_tiles_of_good_and_bad_models():
     fine = tiles_of(**in_two_columns(calibrated(2000, 0.5, 1)))
     off = tiles_of(**in_two_columns(calibrated(2000, 0.5, 1, gap=0.2)))
-    assert [tile["value"] for tile in fine[1:]][::2] == [
+    assert [tile["value"] for tile in fine[2:]][::2] == [
         "May be calibrated",
         "Not clearly needed",
     ]
-    assert [tile["value"] for tile in off[1:]][::2] == ["Too high", "Would help"]
-    assert [tile["level"] for tile in off[1::2]] == ["bad", "bad"]
-    assert fine[2]["value"].endswith("% better")
+    assert [tile["value"] for tile in off[2:]][::2] == ["Too high", "Would help"]
+    assert [tile["level"] for tile in off[::2]] == ["bad", "bad", "bad"]
+    assert fine[3]["value"].endswith("% better")
+    assert fine[0]["value"].endswith(", no clear gain")
+    assert off[0]["value"].endswith(" could be gained")
     mean, stddev, target = forecasts(np.random.default_rng(1), factor=0.5).values()
     tiles = tiles_of(target, means=mean, stddevs=stddev)
     assert [tile["value"] for tile in tiles[1::2]] == ["Underconfident", "Would help"]
@@ -423,12 +425,12 @@ def test_p_values_hold_where_hardly_any_is_wrong():
     found = um.report(labels, np.stack([1 - p, p], axis=1)).to_dict()
     expected = stats.binom.sf(1, 1000, 0.0003)
     assert found["bayesian_ece"]["p_value"] == pytest.approx(expected, abs=0.02)
-    assert found["tiles"][1]["value"] == "Borderline"
+    assert found["tiles"][2]["value"] == "Borderline"
 
 
 def test_labels_of_one_class():
     data = {"labels": np.ones(60), "probabilities": np.linspace(0.5, 1, 60)}
-    tile = tiles_of(**in_two_columns(data))[2]
+    tile = tiles_of(**in_two_columns(data))[3]
     assert (tile["value"], tile["level"]) == ("Nothing to compare", "unclear")
     assert tile["detail"].startswith("All outcomes are the same.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +27,20 @@ from uncertainty_metrics._report.data._predictions import (
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
 )
 from uncertainty_metrics.numpy import _row_math, _wilson
+from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy.calibrators import _cross_fitting
+from uncertainty_metrics.numpy.calibrators.calibration_loss import (
+    CalibrationLoss,
+    Refined,
+    lowered,
+    summarized,
+)
 
 AS_IT_IS = "as it is"
 FOLDS = 5
@@ -55,9 +64,13 @@ MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "histogram": (um.HistogramBinning, "histogram binning"),
 }
 _OF_CLASSES = ("temperature", "vector", "isotonic")
-_OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
+_OF_TWO_CLASSES = ("temperature", "vector", "beta", "isotonic", "venn_abers")
 _OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
 _OF_GRADES = ("platt", "beta", "isotonic", "histogram")
+# The first of these that can be fitted says how much of the scores could be gained. A
+# map chosen for its gain would claim too much.
+_GAIN_OF_CLASSES = ("temperature", "vector", "isotonic")
+_GAIN_OF_ONE = ("beta", "platt", "venn_abers", "isotonic")
 LIKELIHOOD, BRIER = "negative_log_likelihood", "brier_score"
 
 
@@ -79,6 +92,20 @@ class BestMap(NamedTuple):
     why: str
 
 
+class Gains(NamedTuple):
+    """What one map, chosen beforehand, gains.
+
+    Attributes:
+      map: its name.
+      of_brier: of the Brier score, of risks that of the event.
+      of_likelihood: of the negative log-likelihood.
+    """
+
+    map: str
+    of_brier: CalibrationLoss
+    of_likelihood: CalibrationLoss
+
+
 class Recalibrated(NamedTuple):
     """Cross-validated forecasts.
 
@@ -98,6 +125,7 @@ class Recalibrated(NamedTuple):
         answers.
       notes: sentences for the reader.
       too_few: why there are too few examples, or "".
+      gains: how much of the scores could be gained; None if no map can be fitted.
     """
 
     data: dict[str, Any]
@@ -109,6 +137,7 @@ class Recalibrated(NamedTuple):
     sets: tuple[float, float, float] | None = None
     notes: tuple[str, ...] = ()
     too_few: str = ""
+    gains: Gains | None = None
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
@@ -123,16 +152,9 @@ class Recalibrated(NamedTuple):
 
 
 def folds_of(size: int, clusters: np.ndarray | None = None) -> np.ndarray:
-    """Returns the fold of each example, drawn without regard to the labels. All
-    examples of a cluster are in one fold.
-
-    If each fold had the same share of each class, the other folds would tell a map how
-    frequent the classes are in the fold that judges the map.
-    """
+    """Returns the fold of each example, the same in every report."""
     rng = np.random.default_rng(_SEED)
-    if clusters is None:
-        return rng.permutation(size) % FOLDS
-    return (rng.permutation(int(clusters.max()) + 1) % FOLDS)[clusters]
+    return _cross_fitting.random_folds(size, FOLDS, rng, clusters)
 
 
 @remembered
@@ -184,6 +206,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         name: _scores(labels, kind, of_map, is_of_one_outcome(model))
         for name, of_map in forecasts.items()
     }
+    gains = _gains(model, each, kind, forecasts, weights, clusters)
     sets = None if of_answers else _sets(labels, _probabilities(kind, given), folds)
     scored: dict[str, Any] = {"labels": labels, "sample_weight": weights}
     event, is_of_event = event_of(model), False
@@ -218,7 +241,47 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         best,
         sets,
         (*notes, *reasons),
+        gains=gains,
     )
+
+
+def _gains(
+    model: Rows,
+    each: Mapping[str, dict[str, np.ndarray]],
+    kind: str,
+    forecasts: Mapping[str, np.ndarray],
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None,
+) -> Gains | None:
+    """Returns how much of the scores could be gained; None if no map can be fitted.
+
+    Args:
+      model: the model.
+      each: the scores of each map, and of the model as it is.
+      kind: "logits", or probabilities or confidences.
+      forecasts: the forecasts of each, [N, K], or [N] of answers.
+      weights: [N], or None.
+      clusters: number of the cluster of each example, [N], or None.
+    """
+    is_of_one = examples_of(model).num_classes == 2
+    names = _GAIN_OF_ONE if is_of_one else _GAIN_OF_CLASSES
+    found = next((name for name in names if name in forecasts), None)
+    if found is None:
+        return None
+    of_answers = isinstance(model, Confidences)
+    p, q = (_probabilities(kind, forecasts[name]) for name in (AS_IT_IS, found))
+    if of_answers:
+        p, q = (np.stack([1 - each, each], axis=1) for each in (p, q))
+    lowers = lowered(p, q, of_answers)
+    dependent = None
+    if clusters is not None:
+        dependent = Clusters(clusters, int(clusters.max()) + 1)
+    losses = []
+    for score in reversed(each[found]):  # The likelihood is the first of the two.
+        before, after = each[AS_IT_IS][score], each[found][score]
+        refined = Refined(before, after, lowers)
+        losses.append(summarized(refined, weights, None, dependent, INTERVAL_LEVEL))
+    return Gains(found, *losses)
 
 
 def _probabilities(kind: str, values: np.ndarray) -> np.ndarray:
@@ -246,7 +309,7 @@ def _mapped(
         try:
             found[name] = _cross_validated(calibrator, data, given, folds)
         except (ValueError, RuntimeError) as wrong:
-            reasons.append(f"There is no {title}: {wrong}")
+            reasons.append(f"There is no {title}: {wrong.__cause__ or wrong}")
     return found, reasons
 
 
@@ -298,11 +361,6 @@ def _chosen(labels: np.ndarray, classes: int) -> np.ndarray:
     return np.sort(order[:limit])
 
 
-def _splits(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for fold in range(FOLDS):
-        yield folds != fold, folds == fold
-
-
 def _cross_validated(
     calibrator: Callable[[], Any],
     data: dict[str, Any],
@@ -310,17 +368,12 @@ def _cross_validated(
     folds: np.ndarray,
 ) -> np.ndarray:
     """Returns the forecasts of each fold by the map fitted to the other folds."""
-    (kind, values), weights = *given.items(), data["sample_weight"]
-    labels = data["labels"]
-    name = "labels" if labels.ndim == 1 else "label_distributions"
-    after = np.empty_like(values)
-    for rest, fold in _splits(folds):
-        fitted = calibrator().fit(
-            **{name: labels[rest], kind: values[rest]},
-            sample_weight=None if weights is None else weights[rest],
-        )
-        after[fold] = fitted.transform(**{kind: values[fold]})
-    return after
+    ((kind, values),) = given.items()
+    name = "labels" if data["labels"].ndim == 1 else "label_distributions"
+    outcomes = {name: data["labels"], "sample_weight": data["sample_weight"]}
+    return _cross_fitting.cross_fitted(
+        lambda values: calibrator(), outcomes, kind, values, folds, FOLDS
+    )
 
 
 def best_map(
@@ -388,7 +441,7 @@ def _sets(
     the other folds.
     """
     held = np.empty(p.shape, bool)
-    for rest, fold in _splits(folds):
+    for rest, fold in _cross_fitting.splits(folds, FOLDS):
         model = um.conformal.ConformalClassifier("lac", SET_ALPHA)
         held[fold] = model.fit(labels[rest], p[rest]).predict(p[fold])
     coverage = float(um.conformal.coverage(labels, held))

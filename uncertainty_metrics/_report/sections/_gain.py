@@ -1,0 +1,286 @@
+"""The section on the score, and on how much of it recalibration would gain."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import is_of_one_outcome
+from uncertainty_metrics._report.data._decided import (
+    decisions_of,
+    event_cells,
+    event_of,
+)
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    Stream,
+    is_of_answers,
+    rows_of,
+)
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Table,
+    Text,
+    Tile,
+    number,
+)
+from uncertainty_metrics._report.sections._bootstrap_intervals import (
+    INTERVAL_LEVEL,
+    scores_of,
+)
+from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY
+from uncertainty_metrics._report.sections._metrics_and_intervals import (
+    Interval,
+    Number,
+    interval,
+)
+from uncertainty_metrics._report.sections._model_report import (
+    SEED,
+    ModelReport,
+    Section,
+)
+from uncertainty_metrics._report.sections._recalibrated_forecasts import (
+    FOLDS,
+    MAPS,
+    Gains,
+    recalibrated,
+)
+from uncertainty_metrics.numpy.calibrators.calibration_loss import (
+    SCORES,
+    CalibrationLoss,
+    of_cells,
+)
+
+BRIER, LIKELIHOOD = "Brier score", "Negative log-likelihood"
+# A gain of at least this share of the score is a reason to recalibrate.
+_MUCH = 0.01
+# An interval that ends below this share of the score rules out much of a gain.
+_LITTLE = 0.05
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A mean score, and how much of it could be gained.
+
+    Attributes:
+      loss: the mean score of all examples.
+      gain: what the map gains, with its interval; None if no map can be fitted.
+      share: the gain as a share of the score of the examples that it is computed from.
+      overconfident: the part of the gain where the map lowers the confidence.
+      underconfident: the part of the gain where the map raises the confidence.
+    """
+
+    loss: float
+    gain: Interval | None = None
+    share: Number = None
+    overconfident: Number = None
+    underconfident: Number = None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the gain is more than chance, rounded as in the report."""
+        return self.gain is not None and round(self.gain.low or 0.0, 4) > 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Gain(Section):
+    """The scores, and how much of them a map would gain.
+
+    Attributes:
+      brier: the Brier score.
+      likelihood: the negative log-likelihood.
+      map: the name of the map; None if none can be fitted.
+      folds: of the cross-fitting.
+      examples: the number of examples that the gain is computed from.
+      definition: how the Brier score is defined.
+      verdict: a sentence or two.
+    """
+
+    name = "calibration_loss"
+    heading = "The score, and what could be gained"
+    tasks = ("classification", "confidences")
+
+    brier: Loss
+    likelihood: Loss
+    map: str | None = None
+    folds: int = FOLDS
+    examples: int = 0
+    definition: str
+    verdict: str
+
+    @classmethod
+    def of(cls, report: ModelReport) -> Gain:
+        brier, likelihood = _scores(report.model)
+        found, examples, why = _found(report.model, report.num_bins)
+        if found is None:
+            return cls(
+                brier=Loss(loss=brier),
+                likelihood=Loss(loss=likelihood),
+                definition=_definition(report.model),
+                verdict=why,
+            )
+        of_brier = _loss(brier, found.of_brier)
+        return cls(
+            brier=of_brier,
+            likelihood=_loss(likelihood, found.of_likelihood),
+            map=found.map,
+            examples=examples,
+            definition=_definition(report.model),
+            verdict=_verdict(of_brier, MAPS[found.map][1]),
+        )
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        value, level = number(self.brier.loss), "unclear"
+        if self.brier.gain is not None:
+            gain, share = self.brier.gain, self.brier.share
+            if self.brier.is_clear:
+                value += f", of which {number(gain.estimate)} could be gained"
+                level = "bad" if share >= _MUCH else "unclear"
+            else:
+                value += ", no clear gain"
+                is_small = (gain.high or 0.0) < _LITTLE * self.brier.loss
+                level = "good" if is_small else "unclear"
+        yield Tile(BRIER, value, f"{self.definition} {self.verdict}", level)
+
+    def blocks(self, report: ModelReport) -> Iterator[Block]:
+        yield Text(f"{BRIER} {number(self.brier.loss)}. {self.verdict}")
+        if self.map is None:
+            return
+        of_sample = ""
+        if self.examples < _size(report.model):
+            of_sample = f" of {self.examples:,} examples drawn at random"
+        yield Table(
+            "Scores, and how much of them could be gained",
+            "score",
+            ("value", "gain", "from", "to", "share"),
+            [
+                (name, *map(number, _cells(loss)))
+                for name, loss in ((BRIER, self.brier), (LIKELIHOOD, self.likelihood))
+            ],
+        )
+        yield Text(
+            f"The gain{of_sample} is what {MAPS[self.map][1]} takes off the score: the "
+            "map that recalibrates an example was fitted to the other "
+            f"{self.folds - 1} of {self.folds} folds. On average it is at most what "
+            "the best of all maps would gain, and at most 0 for a calibrated model; "
+            "calibration errors are made larger by noise."
+        )
+        over, under = self.brier.overconfident, self.brier.underconfident
+        yield Text(
+            f"Of the gain in the {BRIER}, {number(over)} comes from examples whose "
+            f"confidence the map lowers (overconfident), and {number(under)} from "
+            "examples whose confidence it raises (underconfident)."
+        )
+
+
+def _found(model: Decided, num_bins: int) -> tuple[Gains | None, int, str]:
+    """Returns what could be gained, from how many examples, and why it is not known."""
+    rows = rows_of(model)
+    if rows is None:
+        assert isinstance(model, Stream)
+        try:
+            return _gains_of_summary(model), model.summary.num_examples, ""
+        except ValueError as wrong:
+            return None, 0, f"How much could be gained is not known: {wrong}"
+    found = recalibrated(rows, num_bins)
+    if found.gains is not None:
+        return found.gains, len(next(iter(found.forecasts.values()))), ""
+    why = found.too_few or "no map can be fitted to these examples"
+    return None, 0, f"{TOO_FEW_TO_SAY} how much could be gained: {why}."
+
+
+def _gains_of_summary(model: Stream) -> Gains:
+    """Returns what could be gained, from the cells of a summary.
+
+    Raises:
+      ValueError: they do not tell.
+    """
+    summary, event = model.summary, event_of(model)
+    if event is None and not summary.of_answers:
+        raise ValueError("a summary does not have whole forecasts of classes.")
+    if summary.private is not None:
+        raise ValueError("a private summary has noise in its counts.")
+    if summary.is_weighted:
+        raise ValueError("a summary of weights does not tell single examples.")
+    cells = (
+        summary.decisions._one_group("report")
+        if event is None
+        else event_cells(model, event)
+    )
+    of_brier, of_likelihood = (
+        of_cells(
+            cells,
+            score,
+            um.BetaCalibration,
+            FOLDS,
+            INTERVAL_LEVEL,
+            SEED,
+            of_answers=event is None,
+        )
+        for score in SCORES[::-1]
+    )
+    return Gains("beta", of_brier, of_likelihood)
+
+
+def _scores(model: Decided) -> tuple[float, float]:
+    """Returns the Brier score and the negative log-likelihood of all examples."""
+    names = "brier_score", "negative_log_likelihood"
+    if isinstance(model, Stream):
+        means = model.summary.means()
+        brier, likelihood = (float(means[name].mean) for name in names)
+        # The summary of a classifier has the sums over all classes.
+        halved = is_of_one_outcome(model) and not is_of_answers(model)
+        return brier / 2 if halved else brier, likelihood
+    scores = scores_of(model)
+    weights = decisions_of(model).with_small_weights().weights
+    brier, likelihood = (
+        float(np.average(scores[name], weights=weights)) for name in names
+    )
+    return brier, likelihood
+
+
+def _size(model: Decided) -> int:
+    if isinstance(model, Stream):
+        return model.summary.num_examples
+    return len(decisions_of(model).correct)
+
+
+def _definition(model: Decided) -> str:
+    if is_of_one_outcome(model):
+        return "The mean of (y - p)^2, 0 (best) to 1."
+    return "The mean of sum_k (p_k - y_k)^2, 0 (best) to 2."
+
+
+def _loss(loss: float, found: CalibrationLoss) -> Loss:
+    return Loss(
+        loss=loss,
+        gain=interval(found.lower, found.difference, found.upper),
+        share=found.share,
+        overconfident=found.overconfident,
+        underconfident=found.underconfident,
+    )
+
+
+def _cells(loss: Loss) -> list[float | None]:
+    gain = loss.gain
+    assert gain is not None
+    return [loss.loss, gain.estimate, gain.low, gain.high, loss.share]
+
+
+def _verdict(brier: Loss, title: str) -> str:
+    """Returns a sentence on the gain by a map."""
+    gain = brier.gain
+    assert gain is not None
+    ends = f"{INTERVAL_LEVEL:.0%} interval {number(gain.low)} to {number(gain.high)}"
+    if brier.is_clear:
+        return (
+            f"Recalibration by {title} would gain {number(gain.estimate)} on examples "
+            f"that it was not fitted to ({ends}), {brier.share:.1%} of the score."
+        )
+    return (
+        f"What recalibration by {title} gains on examples that it was not fitted to "
+        f"may be chance: {number(gain.estimate)} ({ends})."
+    )
