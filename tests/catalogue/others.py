@@ -277,6 +277,16 @@ FUNCTION_ROWS = (
         jumps=True,
         unbounded=True,
     ),
+    FunctionRow(
+        "calibration_loss",
+        make=_of_an_event,
+        # Venn-Abers calibration can be fitted to any two classes.
+        fixed={"calibrator": um_np.VennAbersCalibration, "folds": 2},
+        jumps=True,
+        unbounded=True,
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "an example is in one fold"},
+    ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("smallest_detectable_error", make=_of_one_column, **_SIZES),

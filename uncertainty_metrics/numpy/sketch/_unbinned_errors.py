@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy.calibration.smoothed import smooth_calibration
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibrators import calibration_loss
 from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _stored_sketch
 
 
@@ -139,6 +141,62 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
         _checks.one_of("score", score, _pooled_errors.SCORES)
         parts = [_pooled_errors.corp(cells, score) for cells in self._groups()]
         return _pooled_errors.CORPDecomposition(*np.mean(parts, axis=0).tolist())
+
+    def calibration_loss(
+        self,
+        *,
+        score: calibration_loss.Score = "log",
+        calibrator: Any = None,
+        folds: int = 5,
+        level: float = 0.95,
+        seed: Any = 0,
+    ) -> calibration_loss.CalibrationLoss:
+        """How much recalibration would lower a proper score, cross-fitted.
+
+        The scores are those of the sketch: P(class 1), or the confidence of each
+        decision, whose outcome is that the decision is right. Of more than two classes
+        that is not the score of all probabilities: `calibration_loss` of the rows has
+        it. The examples of a cell that have the same outcome cannot be told apart, so
+        random numbers of them are drawn for each fold. The result has the distribution
+        of `calibration_loss` of the rows, with the scores of a cell taken as equal.
+
+        Args:
+          score: "log", in nats, or "brier", (y - p)^2.
+          calibrator: as in `calibration_loss`: a class of calibrators, a calibrator, or
+            a function that returns a new one. None takes `BetaCalibration`.
+          folds: number of folds.
+          level: share of data sets for which the interval holds the gain, in (0, 1).
+          seed: seed of the folds, all that `np.random.default_rng` takes.
+
+        Returns:
+          `CalibrationLoss(loss, refined, difference, lower, upper, share,
+          overconfident, underconfident)`, floats. A smaller loss and a smaller
+          difference are better.
+
+        Raises:
+          ValueError: an argument is not as described; an example has several scores, a
+            weight is not whole, or there are clusters; or the examples outside a fold
+            do not determine the map.
+
+        References:
+          Ferrer and Ramos (2024), Evaluating Posterior Probabilities: Decision Theory,
+          Proper Scoring Rules, and Calibration.
+        """
+        self._check_independent("calibration_loss")
+        cells = self._one_group("calibration_loss")
+        if not self._spec.has_one_score:
+            raise _checks.error(
+                "ScoreSketch", "of one score of each example", "all classes"
+            )
+        return calibration_loss.of_cells(
+            cells,
+            score,
+            calibrator,
+            folds,
+            level,
+            seed,
+            of_answers=not self._spec.positive_class,
+        )
 
     def isotonic(self) -> _bins_and_ranks.IsotonicMap:
         """Recalibration map by isotonic regression, of one group.
