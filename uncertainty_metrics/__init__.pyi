@@ -59,6 +59,7 @@ from .numpy.calibration.risk.risk_calibration import (
     integrated_calibration_index as integrated_calibration_index,
     observed_expected_ratio as observed_expected_ratio,
 )
+from .numpy.scoring.miscalibration_costs import miscalibration_cost as miscalibration_cost
 from .numpy.scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
@@ -358,6 +359,7 @@ from .visualization.ensemble import (
 )
 from .visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
+    miscalibration_cost_diagram as miscalibration_cost_diagram,
     murphy_diagram as murphy_diagram,
 )
 from .visualization.drift import drift_diagram as drift_diagram

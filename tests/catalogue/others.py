@@ -334,6 +334,13 @@ FUNCTION_ROWS = (
         )
         for name in ("net_benefit", "murphy_curve")
     ),
+    FunctionRow(
+        "miscalibration_cost",
+        make=_of_an_event,
+        fixed={"folds": None},
+        jumps=True,
+        **_CURVE,
+    ),
     *_functions(
         *("calibration_intercept", "calibration_slope", "observed_expected_ratio"),
         make=_of_an_event,
@@ -590,6 +597,7 @@ PLOTS = (
     _plot("reliability_diagram"),
     _plot("drift_diagram", make=_of_two_periods),
     _plot("decision_curve_diagram", make=_of_an_event),
+    _plot("miscalibration_cost_diagram", make=_of_an_event),
     _plot("murphy_diagram", make=_of_an_event),
     _plot("posterior_diagram", make=_posteriors),
     _plot("calibration_by_group_diagram", make=_table_of_groups),

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, optimize, stats
+from sklearn import isotonic
 
 import uncertainty_metrics.numpy as um
 from tests import references
@@ -60,6 +61,192 @@ def test_all_forms_of_the_forecast_give_the_same_curves(rng):
         np.testing.assert_allclose(found, expected, atol=1e-12)
         with pytest.raises(ValueError, match=r"`probabilities`.*one event.*3 classes"):
             function([0, 1, 2], np.full((3, 3), 1 / 3), [0.5])
+
+
+def level_of_clusters(labels, ids, upper):
+    """Returns the level at which the share of class 1 has this upper end."""
+
+    def above(level):
+        members = np.ones(len(labels))
+        share = um.sensitivity(members, labels, 0.5, level=level, clusters=ids)
+        return share.upper - upper
+
+    return optimize.brentq(above, 0.9, 0.99999)
+
+
+@pytest.mark.parametrize("kind", ["independent", "weighted", "clusters"])
+def test_the_band_is_an_interval_of_the_shares_at_each_threshold(kind, rng):
+    """All at one level, which is higher than that of the band."""
+    n, thresholds = 400, [0.6, 0.15, 0.35, 0.8]
+    p = rng.random(n).astype(np.float32)
+    labels = rng.random(n) < p
+    weights = rng.random(n) if kind == "weighted" else np.ones(n)
+    ids = rng.integers(0, 60, n) if kind == "clusters" else None
+    given = {} if kind != "weighted" else {"sample_weight": weights}
+    found = um.net_benefit(
+        labels, p, thresholds, level=0.9, seed=0, clusters=ids, **given
+    )
+    plain = um.net_benefit(labels, p, thresholds, **given)
+    np.testing.assert_array_equal(found.net_benefit, plain.net_benefit)
+    np.testing.assert_array_equal(found.treat_all, plain.treat_all)
+    levels = []
+    for i, t in enumerate(thresholds):
+        acts = p >= np.float32(t)
+        over_all = (found.over_all_lower[i], found.over_all_upper[i])
+        over_none = (found.over_none_lower[i], found.over_none_upper[i])
+        gains = plain.net_benefit[i] - plain.treat_all[i], plain.net_benefit[i]
+        assert over_all[0] <= gains[0] <= over_all[1]
+        assert over_none[0] <= gains[1] <= over_none[1]
+        for some, ends in ((~acts, over_all), (acts, over_none)):
+            part = weights[some].sum() / weights.sum() / (1 - t)
+            shares = np.array(ends) / part
+            shares = t - shares[::-1] if ends is over_all else t + shares
+            w = weights[some]
+            size = w.sum() ** 2 / (w @ w)
+            hits = size * (w @ labels[some]) / w.sum()
+            if kind == "clusters":
+                level = level_of_clusters(labels[some], ids[some], shares[1])
+            else:
+                level = 1 - 2 * stats.beta.sf(shares[1], hits + 1, size - hits)
+                lower = stats.beta.cdf(shares[0], hits, size - hits + 1)
+                assert level == pytest.approx(1 - 2 * lower, abs=1e-4)
+            levels.append(level)
+    np.testing.assert_allclose(levels, levels[0], rtol=1e-4)
+    assert 0.95 < levels[0] < 0.99
+
+
+def test_the_level_of_the_band_is_that_of_the_largest_of_all(rng):
+    """By labels that are drawn again, for many examples."""
+    n, thresholds = 20_000, np.arange(5, 100, 5) / 100
+    p = rng.random(n)
+    labels = rng.random(n) < 0.5
+    found = um.net_benefit(labels, p, thresholds, level=0.8, num_draws=4000, seed=0)
+    k = np.sum(p >= 0.5)
+    share = 0.5 + found.over_none_upper[9] * n * 0.5 / k
+    hits = np.sum(labels[p >= 0.5])
+    level = 1 - 2 * stats.beta.sf(share, hits + 1, k - hits)
+    largest = []
+    for _ in range(400):
+        y = rng.random(n) < 0.5
+        above = np.array([np.sum(y[p >= t] - 0.5) for t in thresholds])
+        below = np.sum(y - 0.5) - above
+        sizes = np.array([np.sum(p >= t) for t in thresholds])
+        z = np.abs(np.stack([above / sizes**0.5, below / (n - sizes) ** 0.5]))
+        largest.append(2 * z.max())
+    inside = np.mean(np.array(largest) <= stats.norm.ppf((1 + level) / 2))
+    assert inside == pytest.approx(0.8, abs=4.5 * (0.16 / 400) ** 0.5)
+
+
+def test_ends_of_the_band_where_nobody_is(rng):
+    labels = rng.integers(0, 2, 30)
+    found = um.net_benefit(labels, np.full(30, 0.5), [0.2, 0.8], level=0.95, seed=0)
+    assert found.over_all_lower[0] == found.over_all_upper[0] == 0
+    assert found.over_none_lower[1] == found.over_none_upper[1] == 0
+    assert not np.any(found.is_useful)
+    with pytest.raises(ValueError, match="`level` must be given with `clusters`"):
+        um.net_benefit(labels, np.full(30, 0.5), [0.2], clusters=labels)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_cost_of_miscalibration_equals_its_definition(weighted, rng):
+    labels, p, weights = draw(rng, np.float32, weighted)
+    w = np.ones(60) if weights is None else weights
+    q = isotonic.IsotonicRegression().fit_transform(p, labels, sample_weight=w)
+    thresholds = np.array([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
+    found = um.miscalibration_cost(
+        labels, p, thresholds, folds=None, sample_weight=weights
+    )
+    expected = [
+        np.average((labels - t) * (1.0 * (q > t) - (p > np.float32(t))), weights=w)
+        for t in thresholds
+    ]
+    np.testing.assert_allclose(found.cost, expected, atol=1e-9)
+    relative = np.array(expected) / np.maximum(thresholds, 1 - thresholds)
+    assert found.largest == pytest.approx(relative.max())
+    assert found.at == thresholds[relative.argmax()]
+    assert found.cost.min() >= -1e-12
+    as_benefit = um.miscalibration_cost(
+        labels, p, thresholds[:-1], folds=None, sample_weight=weights,
+        unit="net_benefit",
+    )  # fmt: skip
+    np.testing.assert_allclose(as_benefit.cost, expected[:-1] / (1 - thresholds[:-1]))
+    # Twice the integral is the miscalibration of CORP.
+    ends = np.unique([0.0, *p.astype(np.float64), *q, 1.0])
+    middles = (ends[1:] + ends[:-1]) / 2
+    # Between two of these the cost is linear.
+    cost = um.miscalibration_cost(
+        labels, p.astype(np.float64), middles, folds=None, sample_weight=weights
+    ).cost
+    parts = um.corp_decomposition(labels, p, sample_weight=weights)
+    assert 2 * cost @ np.diff(ends) == pytest.approx(parts.miscalibration, abs=1e-7)
+
+
+def test_the_map_of_the_cost_has_not_seen_the_example(rng):
+    n = 90
+    labels, p, weights = rng.integers(0, 2, n), rng.random(n), rng.random(n)
+    ids = np.arange(n) // 3
+    for clusters in (None, ids):
+        found = um.miscalibration_cost(
+            labels, p, folds=3, seed=4, clusters=clusters, sample_weight=weights
+        )
+        number = n if clusters is None else 30
+        fold = np.random.default_rng(4).permutation(number) % 3
+        fold = fold if clusters is None else fold[ids]
+        q = np.empty(n)
+        for k in range(3):
+            rest = fold != k
+            fitted = isotonic.IsotonicRegression(out_of_bounds="clip").fit(
+                p[rest], labels[rest], sample_weight=weights[rest]
+            )
+            q[~rest] = fitted.predict(p[~rest])
+        expected = [
+            np.average((labels - t) * (1.0 * (q > t) - (p > t)), weights=weights)
+            for t in found.thresholds
+        ]
+        np.testing.assert_allclose(found.cost, expected, atol=1e-9)
+
+
+def test_a_calibrated_model_has_no_cost_on_average(rng):
+    costs = []
+    for _ in range(200):
+        p = rng.beta(1, 4, 100)
+        costs.append(um.miscalibration_cost(rng.random(100) < p, p, seed=rng).cost)
+    errors = np.std(costs, axis=0) / 200**0.5
+    assert np.all(np.mean(costs, axis=0) <= 4.5 * errors)
+
+
+def test_wrong_arguments_of_the_cost_are_named():
+    labels, p = [0, 1, 1], [0.2, 0.6, 0.7]
+    for options, message in (
+        ({"folds": 4}, "`folds` must be from 2 to 3"),
+        ({"folds": 1}, "`folds` must be from 2 to 3"),
+        ({"folds": 0}, "`folds` must be"),
+        ({"folds": None, "clusters": [0, 1, 2]}, "`folds` must be a number"),
+        ({"unit": "euro"}, "`unit` must be one of"),
+        ({"thresholds": [1.0], "unit": "net_benefit"}, "`thresholds` must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            um.miscalibration_cost(labels, p, **options)
+
+
+def test_diagrams_show_the_band_and_the_cost(rng):
+    p = rng.random(500)
+    labels = rng.random(500) < p
+    ax = um.decision_curve_diagram(labels, p, level=0.95, seed=0)
+    band = um.net_benefit(labels, p, np.arange(100) / 100, level=0.95, seed=0)
+    (area,) = ax.collections
+    corners = area.get_paths()[0].vertices
+    for ends in (band.over_none_lower, band.over_none_upper):
+        assert np.all(np.isin(ends.round(12), corners[:, 1].round(12)))
+    thick = max(ax.lines, key=lambda line: line.get_linewidth())
+    np.testing.assert_array_equal(~np.isnan(thick.get_ydata()), band.is_useful)
+    ax = um.miscalibration_cost_diagram(labels, {"a": p, "b": p**2})
+    costs = {name: um.miscalibration_cost(labels, q) for name, q in
+             {"a": p, "b": p**2}.items()}  # fmt: skip
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    for name, found in costs.items():
+        (drawn,) = (y for label, y in lines.items() if label.startswith(f"{name}:"))
+        np.testing.assert_array_equal(drawn, found.cost)
 
 
 def test_area_under_the_murphy_curve_is_half_the_brier_score(rng):

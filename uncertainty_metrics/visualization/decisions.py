@@ -17,7 +17,11 @@ from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series
 
-__all__ = ["decision_curve_diagram", "murphy_diagram"]
+__all__ = [
+    "decision_curve_diagram",
+    "miscalibration_cost_diagram",
+    "murphy_diagram",
+]
 
 _PERCENT = np.arange(100) / 100
 _THETAS = np.linspace(0, 1, 501)
@@ -36,6 +40,9 @@ def decision_curve_diagram(
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
+    level: float | None = None,
+    clusters: ArrayLike | None = None,
+    seed: Any = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -44,7 +51,9 @@ def decision_curve_diagram(
     The lines show `net_benefit`, TP / n - FP / n * t / (1 - t) at threshold t. The
     dotted line is the net benefit of treating everyone, and the thin line that of
     treating no one. The value of a model at a threshold is its height above the higher
-    of these two lines.
+    of these two lines. With `level` an area has the band of the net benefit, and the
+    line is thick where acting on the model is better than both beyond chance, at all
+    thresholds together.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -56,6 +65,9 @@ def decision_curve_diagram(
       thresholds: as in `net_benefit`; by default 0, 0.01, ..., 0.99.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      level: as in `net_benefit`: level in (0, 1) of the band; None for no band.
+      clusters: Only for `level`: cluster of each example (conventions.md#clusters).
+      seed: Only for `level`: seed of the draws, all that `np.random.default_rng` takes.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.
@@ -80,10 +92,12 @@ def decision_curve_diagram(
       Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
       Prediction Models.
     """
-    from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
     from uncertainty_metrics.numpy.scoring import decision_curves
 
-    models = _models(
+    points = _PERCENT if thresholds is None else thresholds
+    points = decision_curves.checked_thresholds(points, one=False)
+    models = _series.each_model(
+        lambda one: decision_curves.net_benefit_of(one, points, level, seed=seed),
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -91,16 +105,15 @@ def decision_curve_diagram(
             probs=probs,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            clusters=clusters,
+        ),
     )
-    points = _PERCENT if thresholds is None else thresholds
-    points = decision_curves.checked_thresholds(points, one=False)
     ax, own = _series.axes(ax, 6, 4.5)
     highest = 0.0
     # By the share of class 1, which is usually the same for all models.
     everyone: dict[float, np.ndarray] = {}
-    for i, (name, (cells, dtype)) in enumerate(models.items()):
-        benefit, all_treated, _ = _pooled_errors.net_benefit(cells, points, dtype)
+    for i, (name, curve) in enumerate(models.items()):
+        benefit, all_treated = curve.net_benefit, curve.treat_all
         label = _series.label(name, "" if name else "Treat by the model")
         marker = "o" if len(points) == 1 else ""  # A single point is no line.
         drawn = ax.plot(points, benefit, label=label, marker=marker, **_series.line(i))
@@ -111,7 +124,13 @@ def decision_curve_diagram(
             f"{label}: {gains[best]:.4f} more than treating all or none at "
             f"{points[best]:.2f}, where the gain is largest",
         )
-        share = _share(cells)
+        if isinstance(curve, decision_curves.NetBenefitBand):
+            ends = curve.over_none_lower, curve.over_none_upper
+            color = drawn[0].get_color()
+            ax.fill_between(points, *ends, color=color, alpha=0.12, linewidth=0)
+            useful = np.where(curve.is_useful, benefit, np.nan)
+            ax.plot(points, useful, color=color, linewidth=4, alpha=0.5, label="_")
+        share = float(all_treated[0] * (1 - points[0]) + points[0])
         everyone.setdefault(round(share, 9), all_treated)
         highest = max(highest, share, np.max(benefit))
     _draw_common(ax, points, everyone.values(), "Treat all")
@@ -202,6 +221,100 @@ def murphy_diagram(
     _draw_common(ax, _THETAS, constant.values(), "Share of class 1")
     ax.set(xlabel="Cost of a needless treatment", ylabel="Mean loss", xlim=(0, 1))
     ax.set_ylim(0, ax.get_ylim()[1])
+    _series.finish(ax, own, title)
+    return ax
+
+
+def miscalibration_cost_diagram(
+    labels: ArrayLike | Mapping[str, ArrayLike],
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    probs: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ignore_index: int | None = None,
+    folds: int | None = 5,
+    clusters: ArrayLike | None = None,
+    seed: Any = 0,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Cost of miscalibration for whoever acts where P(class 1) exceeds a threshold.
+
+    The lines show `miscalibration_cost` at threshold t: the mean loss that acting by
+    recalibrated probabilities would save, where a needless action costs t and a missed
+    case 1 - t. At 0, the thin line, recalibration changes nothing. The legend has the
+    largest cost(t) / max(t, 1 - t), which the dot marks.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      thresholds: as in `miscalibration_cost`; by default 0.01, 0.02, ..., 0.99.
+      sample_weight: weight of each example, >= 0, broadcastable to the labels.
+      ignore_index: a label whose examples are left out.
+      folds: as in `miscalibration_cost`: number of folds; None for one map of all
+        examples, whose cost is never below 0.
+      clusters: cluster of each example, integers or strings (conventions.md#clusters):
+        all examples of a cluster are in one fold.
+      seed: seed of the folds, all that `np.random.default_rng` takes. None gives other
+        folds each time.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.miscalibration_cost_diagram(
+      ...     [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8], folds=None, ax=Figure().subplots()
+      ... )
+      >>> ax.get_xlabel(), ax.get_ylabel()
+      ('Threshold probability', 'Cost of miscalibration')
+
+    References:
+      Hu and Wu (2024), Predict to Minimize Swap Regret for All Payoff-Bounded Tasks.
+    """
+    from uncertainty_metrics.numpy.scoring import miscalibration_costs
+
+    models = _series.each_model(
+        lambda one: miscalibration_costs.cost_of(one, thresholds, folds, "loss", seed),
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            clusters=clusters,
+        ),
+    )
+    ax, own = _series.axes(ax, 6, 4.5)
+    for i, (name, found) in enumerate(models.items()):
+        label = _series.label(name, f"Largest = {found.largest:.3f}")
+        marker = "o" if len(found.thresholds) == 1 else ""
+        (line,) = ax.plot(
+            found.thresholds,
+            found.cost,
+            label=label,
+            marker=marker,
+            **_series.line(i),
+        )
+        height = found.largest * max(found.at, 1 - found.at)
+        ax.plot(found.at, height, "o", color=line.get_color(), label="_")
+    ax.axhline(0, color="0.3", linewidth=0.8)
+    ax.set(xlabel="Threshold probability", ylabel="Cost of miscalibration", xlim=(0, 1))
     _series.finish(ax, own, title)
     return ax
 

@@ -48,6 +48,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     interval,
 )
 from uncertainty_metrics._report.sections._model_report import (
+    SEED,
     ModelReport,
     ReportPicture,
     Section,
@@ -162,12 +163,18 @@ def _numbers_of_risks(risks: Risks) -> str:
 
 
 def _draw_decisions(models: dict[str, Any], num_bins: int) -> Any:
-    """Draws decision curves, of all models that give risks in one diagram."""
+    """Draws decision curves, of all models that give risks in one diagram; that of a
+    single model has a band.
+    """
     del num_bins
+    given = _arguments(models)
+    if len(models) == 1:
+        (model,) = models.values()
+        given |= {"level": INTERVAL_LEVEL, "clusters": clusters_of(model), "seed": SEED}
     return drawn(
         4.6,
         um.decision_curve_diagram,
-        **_arguments(models),
+        **given,
         thresholds=THRESHOLDS,
         title="Decision curve",
     )
@@ -388,9 +395,10 @@ def risk_of(model: Predictions | Stream) -> Risk:
     event, words = name_of_event(model), None
     if not is_too_few(data.smaller_class):
         words = finding(clearer, float(intervals[clearer].estimate))
+    curve = decision_curve_of(data, clusters)
     return Risk(
-        **common_fields(data, intervals),
-        verdict=verdict_of(data, f"The event ({event}) came", intervals, p),
+        **common_fields(data, intervals, curve),
+        verdict=verdict_of(data, f"The event ({event}) came", intervals, p, curve),
         event=event,
         metrics=metrics_of(data),
         p_values=p_values,
@@ -399,7 +407,9 @@ def risk_of(model: Predictions | Stream) -> Risk:
     )
 
 
-def common_fields(data: Risks, intervals: dict[str, Interval]) -> dict[str, Any]:
+def common_fields(
+    data: Risks, intervals: dict[str, Interval], curve: DecisionCurve
+) -> dict[str, Any]:
     """Returns fields that the section has of any risks."""
     return {
         "examples": len(data.labels),
@@ -408,7 +418,7 @@ def common_fields(data: Risks, intervals: dict[str, Interval]) -> dict[str, Any]
         "expected_events": data.expected,
         "smaller_class": data.smaller_class,
         "intervals": intervals,
-        "decision_curve": decision_curve_of(data),
+        "decision_curve": curve,
     }
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._risks import TOO_FEW, Risks, is_too_few
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
+from uncertainty_metrics._report.sections._model_report import SEED
 from uncertainty_metrics._report.sections._p_values import (
     is_borderline,
     is_clear,
@@ -18,11 +20,6 @@ from uncertainty_metrics._report.sections._p_values import (
 )
 
 THRESHOLDS = np.arange(1, 100) / 100
-_ON_ACTIONS = (
-    "The decision curve shows the net benefit of acting on the risks on these data. It "
-    "has no interval: by chance the curve of risks without any information often lies "
-    "above both others somewhere."
-)
 MEANINGS: dict[str, str] = {
     "observed_expected_ratio": "Events/expected; 1 is calibrated.",
     "calibration_intercept": "In log-odds; 0 is calibrated.",
@@ -38,12 +35,52 @@ MEANINGS: dict[str, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class DecisionCurve:
-    """Net benefits at thresholds."""
+    """Net benefits at thresholds, with a band that holds at all of them together.
+
+    Attributes:
+      thresholds: the thresholds.
+      net_benefit: net benefit of acting on the risks.
+      treat_all: that of acting on every example.
+      treat_none: that of never acting.
+      over_all_lower: lower end of the gain over acting on every example.
+      over_all_upper: upper end of it.
+      over_none_lower: lower end of the gain over never acting.
+      over_none_upper: upper end of it.
+    """
 
     thresholds: list[float]
     net_benefit: list[float]
     treat_all: list[float]
     treat_none: list[float]
+    over_all_lower: list[float]
+    over_all_upper: list[float]
+    over_none_lower: list[float]
+    over_none_upper: list[float]
+
+    def sentence(self) -> str:
+        """Says at which thresholds it helps to act on the risks."""
+        useful = [
+            threshold
+            for threshold, over_all, over_none in zip(
+                self.thresholds, self.over_all_lower, self.over_none_lower, strict=True
+            )
+            if over_all > 0 and over_none > 0
+        ]
+        if not useful:
+            return (
+                "At no threshold is acting on the risks better than acting on all or "
+                "on none beyond chance (the band of the decision curve)."
+            )
+        first, last = (f"{end:.0%}" for end in (useful[0], useful[-1]))
+        where = f"at a threshold of {first}"
+        if first != last:
+            where = f"at thresholds between {first} and {last}"
+            holes = round((useful[-1] - useful[0]) * 100) + 1 > len(useful)
+            where += ", though not at each," if holes else ""
+        return (
+            f"Acting on the risks is better than acting on all or on none {where}, "
+            "beyond chance at all thresholds together (the band of the decision curve)."
+        )
 
 
 def if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
@@ -56,9 +93,15 @@ def if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> An
         return None
 
 
-def decision_curve_of(data: Risks) -> DecisionCurve:
+def decision_curve_of(data: Risks, clusters: np.ndarray | None = None) -> DecisionCurve:
     """Returns the net benefit of acting on risks, by threshold."""
-    curve = um.net_benefit(**data.arguments, thresholds=THRESHOLDS)
+    curve = um.net_benefit(
+        **data.arguments,
+        thresholds=THRESHOLDS,
+        level=INTERVAL_LEVEL,
+        clusters=clusters,
+        seed=SEED,
+    )
     return DecisionCurve(THRESHOLDS.tolist(), *(each.tolist() for each in curve))
 
 
@@ -87,7 +130,11 @@ def finding(name: str, estimate: float) -> str:
 
 
 def verdict_of(
-    data: Risks, came: str, intervals: Mapping[str, Interval], p: float | None = None
+    data: Risks,
+    came: str,
+    intervals: Mapping[str, Interval],
+    p: float | None = None,
+    curve: DecisionCurve | None = None,
 ) -> str:
     """Says what the numbers say, where the data show it.
 
@@ -96,6 +143,7 @@ def verdict_of(
       came: the first words.
       intervals: the numbers with their intervals.
       p: the p-value of intercept and slope together; None if only intervals judge.
+      curve: the decision curve, or None.
     """
     counts = (
         f"{came} {amount(data.events)} times in {amount(data.total)} examples, and "
@@ -123,7 +171,9 @@ def verdict_of(
                 f"O/E is {ends_of(ratio)}, and the slope is {ends_of(slope)}: what the "
                 f"intercept and the slope show {found} (p {shown_p_value(p)} for both)."
             ]
-        sentences = [counts, *of_numbers, _of_ranking(intervals["auroc"]), _ON_ACTIONS]
+        sentences = [counts, *of_numbers, _of_ranking(intervals["auroc"])]
+        if curve is not None:
+            sentences.append(curve.sentence())
     return " ".join(filter(None, sentences))
 
 

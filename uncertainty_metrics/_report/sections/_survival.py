@@ -29,6 +29,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
 from uncertainty_metrics._report.sections._model_report import SEED, ModelReport
 from uncertainty_metrics._report.sections._risk import RiskSection, common_fields
 from uncertainty_metrics._report.sections._risk_numbers import (
+    decision_curve_of,
     finding,
     metrics_of,
     shown_intervals,
@@ -80,10 +81,11 @@ class SurvivalRisk(RiskSection):
         }
         metrics = metrics_of(data)
         del metrics["brier_score"]
+        curve = decision_curve_of(data)
         came = f"By time {model.at:g}, with weights for censoring, the event came"
         return cls(
-            **common_fields(data, intervals),
-            verdict=verdict_of(data, came, intervals),
+            **common_fields(data, intervals, curve),
+            verdict=verdict_of(data, came, intervals, curve=curve),
             metrics=metrics,
         )
 

@@ -88,6 +88,13 @@ def pooled(
     return Cells(masses, masses * own_scores, hits, own_scores)
 
 
+def mapped(cells: Cells, scores: np.ndarray) -> Cells:
+    """Returns the cells with other scores, which must not decrease, [J]."""
+    return Cells(
+        cells.weights, cells.weights * scores, cells.outcome_sums, own_scores=scores
+    )
+
+
 def of_examples(examples: _examples.Examples, spec: CalibrationSpec) -> list[Cells]:
     """Returns the cells of each group of scores that `spec` describes."""
     return [pooled(*group) for group in _scores.scores_of_groups(examples, spec)]
@@ -112,8 +119,13 @@ def of_class_1(data: ClassifierData) -> tuple[Cells, np.dtype]:
     the errors of `examples_of_class_1`.
     """
     examples = examples_of_class_1(data)
+    return cells_of_class_1(examples), examples.probabilities.dtype
+
+
+def cells_of_class_1(examples: _examples.Examples) -> Cells:
+    """Returns the examples of one event pooled by P(class 1)."""
     (cells,) = of_examples(examples, _CLASS_1)
-    return cells, examples.probabilities.dtype
+    return cells
 
 
 class Rows(NamedTuple):
