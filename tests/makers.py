@@ -552,7 +552,7 @@ BAD_OPTIONS = {
     "y_axis": ("one of 'accuracy', 'frequency'", ("both", None)),
     "method": ("one of '", ("basic", None)),
     "statistic": ("one of '", ("ece", None)),
-    "score": ("one of 'brier', 'log'", ("crps", None)),
+    "score": ("one of '(brier|log)', '(brier|log)'", ("crps", None)),
     "bandwidth": ("at least 1e-05", (0, 1e-6, -1.0, math.nan, math.inf, True, "x")),
     "weights": ("one of 'constant', 'relative', 'chi'", ("flat", None)),
     "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),

@@ -154,7 +154,7 @@ def test_the_cost_of_miscalibration_equals_its_definition(weighted, rng):
     q = isotonic.IsotonicRegression().fit_transform(p, labels, sample_weight=w)
     thresholds = np.array([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
     found = um.miscalibration_cost(
-        labels, p, thresholds, folds=None, sample_weight=weights
+        labels, p, thresholds, cross_fitted=False, sample_weight=weights
     )
     expected = [
         np.average((labels - t) * (1.0 * (q > t) - (p > np.float32(t))), weights=w)
@@ -166,7 +166,7 @@ def test_the_cost_of_miscalibration_equals_its_definition(weighted, rng):
     assert found.at == thresholds[relative.argmax()]
     assert found.cost.min() >= -1e-12
     as_benefit = um.miscalibration_cost(
-        labels, p, thresholds[:-1], folds=None, sample_weight=weights,
+        labels, p, thresholds[:-1], cross_fitted=False, sample_weight=weights,
         unit="net_benefit",
     )  # fmt: skip
     np.testing.assert_allclose(as_benefit.cost, expected[:-1] / (1 - thresholds[:-1]))
@@ -175,7 +175,7 @@ def test_the_cost_of_miscalibration_equals_its_definition(weighted, rng):
     middles = (ends[1:] + ends[:-1]) / 2
     # Between two of these the cost is linear.
     cost = um.miscalibration_cost(
-        labels, p.astype(np.float64), middles, folds=None, sample_weight=weights
+        labels, p.astype(np.float64), middles, cross_fitted=False, sample_weight=weights
     ).cost
     parts = um.corp_decomposition(labels, p, sample_weight=weights)
     assert 2 * cost @ np.diff(ends) == pytest.approx(parts.miscalibration, abs=1e-7)
@@ -218,10 +218,9 @@ def test_a_calibrated_model_has_no_cost_on_average(rng):
 def test_wrong_arguments_of_the_cost_are_named():
     labels, p = [0, 1, 1], [0.2, 0.6, 0.7]
     for options, message in (
-        ({"folds": 4}, "`folds` must be from 2 to 3"),
-        ({"folds": 1}, "`folds` must be from 2 to 3"),
-        ({"folds": 0}, "`folds` must be"),
-        ({"folds": None, "clusters": [0, 1, 2]}, "`folds` must be a number"),
+        ({"folds": 4}, "`folds` must be at most 3, the number of examples"),
+        ({"folds": 1}, "`folds` must be an integer of at least 2"),
+        ({"cross_fitted": False, "clusters": [0, 1, 2]}, "`cross_fitted` must be"),
         ({"unit": "euro"}, "`unit` must be one of"),
         ({"thresholds": [1.0], "unit": "net_benefit"}, "`thresholds` must be"),
     ):

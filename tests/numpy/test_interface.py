@@ -228,7 +228,9 @@ def test_every_size_and_layout_renders(row, size, layout, rng):
 @each(
     row
     for row in catalogue.PLOTS
-    if row.takes("logits") and not row.takes("ensemble_axis")
+    if row.takes("logits")
+    and not row.takes("ensemble_axis")
+    and not row.takes("folds")  # One example cannot be divided.
 )
 @pytest.mark.parametrize(
     ("arguments", "message"),

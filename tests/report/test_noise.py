@@ -190,7 +190,7 @@ def test_the_risk_comes_first_and_decisions_last():
     assert order.index("risk") < order.index("calibration") < order.index("groups")
     assert order.index("groups") < order.index("selective_prediction")
     titles = [tile["title"] for tile in numbers_of["tiles"]]
-    assert titles[0] == "As a risk of class 1"
+    assert titles[:2] == ["Brier score", "As a risk of class 1"]
     assert titles[-1] == "Accuracy"
     text = found.summary()
     heads = ["As a risk\n-", "Calibration\n-", "Groups\n-", "Selective prediction\n-"]
@@ -372,14 +372,14 @@ def test_several_labels_of_an_example_are_refused():
     rng = np.random.default_rng(0)
     p = rng.random((30, 4))
     labels = rng.integers(0, 2, (30, 4))
-    message = r"4 labels of each example .* labels\[:, 0\].*120 .*reshape\(-1\)"
+    message = r"4 labels of each example .*multilabel=True.*120 .*reshape\(-1\)"
     for given in ({"probabilities": p}, {"logits": 4 * p - 2}):
         with pytest.raises(ValueError, match=message):
             um.report(labels, **given)
     with pytest.raises(ValueError, match=message):
         um.report(labels, p[..., None])
     # What the message says to do.
-    um.report(labels[:, 0], p[:, 0])
+    um.report(labels, p, multilabel=True)
     um.report(labels.reshape(-1), p.reshape(-1))
     um.report(labels[:, :1], p[:, :1])
     # Pixels with the probability of each class are no labels of one example.

@@ -53,7 +53,7 @@ def decision_curve_diagram(
     treating no one. The value of a model at a threshold is its height above the higher
     of these two lines. With `level` an area has the band of the net benefit, and the
     line is thick where acting on the model is better than both beyond chance, at all
-    thresholds together.
+    thresholds together, if examples, or `clusters` of them, are independent.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -234,7 +234,8 @@ def miscalibration_cost_diagram(
     thresholds: ArrayLike | None = None,
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
-    folds: int | None = 5,
+    cross_fitted: bool = True,
+    folds: int = 5,
     clusters: ArrayLike | None = None,
     seed: Any = 0,
     title: str | None = None,
@@ -245,7 +246,8 @@ def miscalibration_cost_diagram(
     The lines show `miscalibration_cost` at threshold t: the mean loss that acting by
     recalibrated probabilities would save, where a needless action costs t and a missed
     case 1 - t. At 0, the thin line, recalibration changes nothing. The legend has the
-    largest cost(t) / max(t, 1 - t), which the dot marks.
+    largest cost(t) / max(t, 1 - t), which the dot marks. There is no band: noise moves
+    the line, also that of independent examples of a calibrated model.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -257,10 +259,10 @@ def miscalibration_cost_diagram(
       thresholds: as in `miscalibration_cost`; by default 0.01, 0.02, ..., 0.99.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      folds: as in `miscalibration_cost`: number of folds; None for one map of all
-        examples, whose cost is never below 0.
-      clusters: cluster of each example, integers or strings (conventions.md#clusters):
-        all examples of a cluster are in one fold.
+      cross_fitted: as in `miscalibration_cost`; without it no cost is below 0.
+      folds: Only for `cross_fitted`: number of folds.
+      clusters: Only for `cross_fitted`: cluster of each example, integers or strings
+        (conventions.md#clusters): all examples of a cluster are in one fold.
       seed: seed of the folds, all that `np.random.default_rng` takes. None gives other
         folds each time.
       title: title of the diagram.
@@ -278,7 +280,7 @@ def miscalibration_cost_diagram(
       >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.miscalibration_cost_diagram(
-      ...     [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8], folds=None, ax=Figure().subplots()
+      ...     [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8], folds=2, ax=Figure().subplots()
       ... )
       >>> ax.get_xlabel(), ax.get_ylabel()
       ('Threshold probability', 'Cost of miscalibration')
@@ -289,7 +291,9 @@ def miscalibration_cost_diagram(
     from uncertainty_metrics.numpy.scoring import miscalibration_costs
 
     models = _series.each_model(
-        lambda one: miscalibration_costs.cost_of(one, thresholds, folds, "loss", seed),
+        lambda one: miscalibration_costs.cost_of(
+            one, thresholds, cross_fitted, folds, "loss", seed
+        ),
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

@@ -153,7 +153,8 @@ def net_benefit(
     and s of Clopper and Pearson (with `clusters` those of `sensitivity`) at so high a
     level that all hold together with the probability `level`, for these forecasts: that
     of the quantile, of the largest |standardised sum of residuals| over all thresholds
-    and both sides, for Normal residuals that do not depend on the forecast.
+    and both sides, for Normal residuals that do not depend on the forecast. Without
+    `clusters` the examples must be independent.
     `studies/decision_curve_claims.py` has simulations.
 
     Args:
@@ -220,14 +221,14 @@ def net_benefit_of(
     seed: Any = None,
 ) -> NetBenefit | NetBenefitBand:
     """Returns what `net_benefit` does, of checked thresholds [T]."""
+    num_draws = _checks.positive_integer("num_draws", num_draws)
+    rng = _inputs.generator(seed)
     if level is None:
         if data.clusters is not None:
             raise _checks.error("level", "given with `clusters`", level)
         cells, dtype = _pooled_scores.of_class_1(data)
         return NetBenefit(*_pooled_errors.net_benefit(cells, points, dtype))
     level = _checks.open_unit("level", level)
-    num_draws = _checks.positive_integer("num_draws", num_draws)
-    rng = _inputs.generator(seed)
     examples = _pooled_scores.examples_of_class_1(data)
     curve = _pooled_errors.net_benefit(
         _pooled_scores.cells_of_class_1(examples), points, examples.probabilities.dtype

@@ -50,7 +50,8 @@ def miscalibration_cost(
     probs: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-    folds: int | None = 5,
+    cross_fitted: bool = True,
+    folds: int = 5,
     unit: Unit = "loss",
     clusters: ArrayLike | None = None,
     seed: Any = 0,
@@ -67,10 +68,11 @@ def miscalibration_cost(
     two `murphy_curve`. It is 0 where recalibration changes no decision.
 
     The map that recalibrates an example is fitted to the other folds, so the mean of
-    cost(t) is at most 0 for a calibrated model, and it may be below 0. With
-    `folds=None` the map is fitted to all examples: then cost(t) >= 0, noise makes it
+    cost(t) is at most 0 for a calibrated model, and it may be below 0. Without
+    `cross_fitted` the map is fitted to all examples: then cost(t) >= 0, noise makes it
     larger, and twice its integral is `miscalibration` of `corp_decomposition`. Noise
-    makes the largest cost larger than 0 in both cases.
+    makes the largest cost larger than 0 in both cases. The result has no interval; with
+    `clusters` the examples of a cluster may depend on each other.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -82,12 +84,13 @@ def miscalibration_cost(
       probs: another name for `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
-      folds: number of folds, from 2 to the number of examples or of clusters; None for
-        one map of all examples.
+      cross_fitted: whether the map that recalibrates an example is fitted to others.
+      folds: Only for `cross_fitted`: number of folds, from 2 to the number of examples
+        or of clusters.
       unit: "loss" as above, or "net_benefit": cost(t) / (1 - t), in true positives for
         each example, as `net_benefit` has it.
-      clusters: cluster of each example, integers or strings (conventions.md#clusters):
-        all examples of a cluster are in one fold.
+      clusters: Only for `cross_fitted`: cluster of each example, integers or strings
+        (conventions.md#clusters): all examples of a cluster are in one fold.
       seed: seed of the folds, all that `np.random.default_rng` takes. None gives other
         folds each time.
 
@@ -122,13 +125,14 @@ def miscalibration_cost(
         ignore_index=ignore_index,
         clusters=clusters,
     )
-    return cost_of(data, thresholds, folds, unit, seed)
+    return cost_of(data, thresholds, cross_fitted, folds, unit, seed)
 
 
 def cost_of(
     data: ClassifierData,
     thresholds: ArrayLike | None,
-    folds: int | None,
+    cross_fitted: bool,
+    folds: int,
     unit: Unit,
     seed: Any,
 ) -> MiscalibrationCost:
@@ -137,17 +141,18 @@ def cost_of(
     points = decision_curves.checked_thresholds(
         DEFAULT_THRESHOLDS if thresholds is None else thresholds, one=unit == "loss"
     )
-    if folds is not None:
-        folds = _checks.positive_integer("folds", folds)
-    elif data.clusters is not None:
-        raise _checks.error("folds", "a number with `clusters`", None)
+    _checks.boolean("cross_fitted", cross_fitted)
+    if _checks.positive_integer("folds", folds) < 2:
+        raise _checks.error("folds", "an integer of at least 2", folds)
+    if data.clusters is not None and not cross_fitted:
+        raise _checks.error("cross_fitted", "True with `clusters`", cross_fitted)
     rng = _inputs.generator(seed)
     examples = _pooled_scores.examples_of_class_1(data)
     cells = _pooled_scores.cells_of_class_1(examples)
-    if folds is None:
-        mapped = _pooled_scores.mapped(cells, _pooled_errors.isotonic(cells))
-    else:
+    if cross_fitted:
         mapped = _cross_fitted(examples, folds, rng)
+    else:
+        mapped = _pooled_scores.mapped(cells, _pooled_errors.isotonic(cells))
     dtype = examples.probabilities.dtype
     cost = _pooled_errors.murphy(cells, points, dtype)
     cost = cost - _pooled_errors.murphy(mapped, points)
@@ -165,9 +170,9 @@ def _cross_fitted(
     codes = None if examples.clusters is None else examples.clusters.codes
     size = len(examples.labels)
     number = size if examples.clusters is None else examples.clusters.number
-    if not 2 <= folds <= number:
-        expected = f"from 2 to {number}, the number of examples or clusters"
-        raise _checks.error("folds", expected, folds)
+    if folds > number:
+        what = "examples" if codes is None else "clusters"
+        raise _checks.error("folds", f"at most {number}, the number of {what}", folds)
     p = examples.probabilities[:, 1]
     y, weights = examples.labels == 1, examples.weights
     fold = _cross_fitting.random_folds(size, folds, rng, codes)
