@@ -92,6 +92,8 @@ class Recalibrated(NamedTuple):
         answers.
       notes: sentences for the reader.
       too_few: why there are too few examples, or "".
+      clusters: the number of the cluster of each example, [N]; None if they are
+        independent.
     """
 
     data: dict[str, Any]
@@ -103,6 +105,7 @@ class Recalibrated(NamedTuple):
     sets: tuple[float, float, float] | None = None
     notes: tuple[str, ...] = ()
     too_few: str = ""
+    clusters: np.ndarray | None = None
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
@@ -207,6 +210,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         best,
         sets,
         (*notes, *reasons),
+        clusters=clusters,
     )
 
 
