@@ -33,10 +33,10 @@ TAKE_NONE = (
     *("SemiparametricCalibrationError", "SPCE", "CensoredCalibrationError", "CCE"),
     *("d_calibration", "negative_waic", "importance_sampling_cross_validation"),
     *("psis_loo", "compare_information_criteria", "CalibrationMonitor"),
-    *("VennAbersCalibration", "reliability_curve"),
+    "VennAbersCalibration",
     # `update` of these two takes the clusters, and the drift finds their sums.
     *("ScoreSketch", "Summary", "calibration_drift"),
-    *("reliability_diagram", "posterior_diagram", "regression.ecdf_band"),
+    *("posterior_diagram", "regression.ecdf_band"),
     *("regression.plot_pit_histogram", "conformal.conformal_risk_control"),
     "conformal.AdaptiveConformal",
 )

@@ -9,6 +9,7 @@ from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy._clusters import (
     Clusters,
     cluster_sums,
+    distinct_integers,
     one_example_each,
 )
 
@@ -70,6 +71,55 @@ def interval(
     found = ConfidenceInterval(float(ends[0]), share, float(ends[1]))
     found.num_clusters, found.design_effect = number, design_effect
     return found
+
+
+def intervals_of_bins(
+    outcomes: np.ndarray,
+    weights: np.ndarray,
+    clusters: Clusters,
+    bins: np.ndarray,
+    num_bins: int,
+    level: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the ends of the intervals of the mean outcomes of bins, as `interval`
+    does for the clusters that have examples in the bin, and the effective number of
+    examples of each: so many independent examples would tell the mean as well. The ends
+    are NaN for an empty bin. For a single cluster they have one degree of freedom.
+
+    Args:
+      outcomes: in [0, 1], [n].
+      weights: a number of examples each, float64 [n].
+      clusters: the cluster of each example.
+      bins: the bin of each example, integers [n].
+      num_bins: the number of bins.
+      level: level of the intervals, in (0, 1).
+    """
+    from scipy import special
+
+    # The parts of clusters in bins.
+    parts, part = distinct_integers(clusters.codes * num_bins + bins)
+    bin_of = parts % num_bins
+
+    def of_bins(values: np.ndarray) -> np.ndarray:
+        return np.bincount(bin_of, values, num_bins)
+
+    masses = cluster_sums(weights, part, len(parts))
+    hits = cluster_sums(weights * outcomes, part, len(parts))
+    numbers = of_bins(np.ones(len(parts)))
+    totals = np.where(numbers > 0, of_bins(masses), np.nan)
+    means = np.clip(of_bins(hits) / totals, 0.0, 1.0)
+    whole = of_bins(masses**2) / totals**2
+    excess = of_bins((hits - means[bin_of] * masses) ** 2) / totals**2
+    possible = means * (1 - means)
+    own = excess * numbers / np.maximum(numbers - 1, 1)
+    own = own / np.where(possible > 0, possible, 1.0)
+    is_rare = np.where(means[bin_of] <= 0.5, hits, masses - hits) > 0
+    with_rare = of_bins(is_rare.astype(np.float64))
+    inverse = np.maximum(own, (with_rare * own + whole) / (with_rare + 1))
+    z = special.ndtri((1 + level) / 2)
+    t = special.stdtrit(np.maximum(numbers - 1, 1), (1 + level) / 2)
+    lower, upper = _wilson.interval(means, (z / t) ** 2 / inverse, level)
+    return lower, upper, np.where(numbers > 0, 1 / inverse, 0.0)
 
 
 def _student_ends(

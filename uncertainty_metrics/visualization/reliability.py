@@ -87,6 +87,7 @@ def reliability_diagram(
     class_names: Sequence[str] | None = None,
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    clusters: ArrayLike | Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -124,11 +125,10 @@ def reliability_diagram(
     outside a band of level 0.95. For several models one band is drawn: at each score
     the widest band of the models that have 5 or more examples there.
 
-    Bars and bands are those of independent examples, also the band of "spline"; they
-    take no `clusters`, and are too narrow if examples depend on each other.
-    `calibration_error_interval`, `calibration_slope` and `integrated_calibration_index`
-    take `clusters`; the last one says by its `design_effect` how many times the
-    variance of the spline is too small.
+    Bars and bands need independent examples, or `clusters=`. With clusters a bar is
+    that of a ratio of the sums of the clusters in the bin, with Student's quantile; in
+    consistency bands the signs of (outcome - score) flip in whole clusters; and the
+    band of "spline" has the sandwich variance of the clusters' scores.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -156,8 +156,9 @@ def reliability_diagram(
         None means 0.95.
       consistency_band: Not for "spline": level in (0, 1) of the band in which a
         calibrated model would have its accuracies. It comes from labels that are drawn
-        from the forecasts, 200 to 1000 times. None means 0.95 for "isotonic" and no
-        band for the other methods; False means no band.
+        from the forecasts, or with `clusters` from flipped signs, 200 to 1000 times.
+        None means 0.95 for "isotonic" and no band for the other methods; False means no
+        band.
       seed: Only for `consistency_band`: seed of the drawn labels, all that
         `np.random.default_rng` takes. None draws new labels in each call.
       positive_class: of two classes, whether to score P(class 1) instead of the
@@ -170,6 +171,7 @@ def reliability_diagram(
         titles.
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
       title: title of the diagram, or of the figure made for the grid of panels.
       ax: matplotlib Axes to draw in; with `class_conditional`, an array with Axes for
         each panel. By default a new pyplot figure, which is not shown and has a
@@ -213,6 +215,7 @@ def reliability_diagram(
         ignore_index=ignore_index,
         correct=correct,
         confidences=confidences,
+        clusters=clusters,
     )
     options = CurveOptions(
         num_bins=num_bins,

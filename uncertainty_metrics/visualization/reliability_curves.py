@@ -18,7 +18,8 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
-from uncertainty_metrics.numpy import _examples, _text_tables, _wilson
+from uncertainty_metrics.numpy import _examples, _shares, _text_tables, _wilson
+from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -29,6 +30,8 @@ __all__ = [
     "reliability_curve",
 ]
 
+# The level at which sizes are found if there are no error bars.
+DEFAULT_LEVEL = 0.95
 # Labels are redrawn between _MIN_RESAMPLES and _MAX_RESAMPLES times: fewer times if
 # there are more examples, so that about _MAX_RESAMPLED labels are drawn in all.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 100_000_000
@@ -84,7 +87,8 @@ class ReliabilityCurve(_tables.Table):
         [groups]; 0 for a group without scores.
       error: mean of `errors`, which is the calibration error of all groups.
       sizes: number of examples in each bin, shape [groups, bins]; with weights the
-        effective number, `(sum w)^2 / sum w^2`.
+        effective number, `(sum w)^2 / sum w^2`, and with clusters the number of
+        independent examples that would tell the accuracy as well.
       error_bars: `BinIntervals` of the accuracies, or None.
       consistency_band: `BinIntervals` of the accuracies that a calibrated model would
         have with the same scores, or None.
@@ -227,6 +231,7 @@ def reliability_curve(
     positive_class: bool | None = None,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -243,8 +248,12 @@ def reliability_curve(
 
     (*) with `positive_class=True`. (**) `positive_class=True` chooses this row, too.
 
-    Intervals and bands are those of independent examples, because they are for single
-    bins; they take no `clusters`. `calibration_error_interval` does.
+    Error bars and band need independent examples, or `clusters=`. With clusters an
+    error bar is that of a ratio of the sums of the clusters in the bin, with Student's
+    quantile, as in `sensitivity`; in the band the signs of (outcome - score) flip in
+    whole clusters, and their spread is at least that of labels drawn from the
+    forecasts. `studies/cluster_coverage_pictures.py` shows how often a calibrated model
+    is inside.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -275,6 +284,7 @@ def reliability_curve(
         (conventions.md#two-classes).
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
+      clusters: cluster of each example, integers or strings (conventions.md#clusters).
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -307,6 +317,7 @@ def reliability_curve(
             ignore_index=ignore_index,
             correct=correct,
             confidences=confidences,
+            clusters=clusters,
         ),
         CurveOptions(
             num_bins=num_bins,
@@ -329,12 +340,18 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
     error_bars = _series.level("error_bars", options.error_bars)
     consistency_band = _series.level("consistency_band", options.consistency_band)
     statistics = _binning.bin_statistics(examples, spec)
-    curve = dataclasses.replace(
-        curve_from_statistics(statistics, y_axis=y_axis),
-        sizes=_simulated_bins.effective_sizes(examples, spec, statistics),
-    )
+    curve = curve_from_statistics(statistics, y_axis=y_axis)
     bars = band = None
-    if error_bars is not None:
+    if examples.clusters is not None:
+        *ends, sizes = _of_clusters(
+            examples, examples.clusters, spec, statistics, error_bars or DEFAULT_LEVEL
+        )
+        if error_bars is not None:
+            bars = BinIntervals(error_bars, *ends)
+    else:
+        sizes = _simulated_bins.effective_sizes(examples, spec, statistics)
+    curve = dataclasses.replace(curve, sizes=sizes)
+    if error_bars is not None and bars is None:
         sizes = np.where(curve.sizes > 0, curve.sizes, 1.0)
         if examples.shares is not None:
             of_squares = dataclasses.replace(examples, shares=examples.shares**2)
@@ -350,6 +367,30 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
         )
         band = BinIntervals(consistency_band, *ends)
     return dataclasses.replace(curve, error_bars=bars, consistency_band=band)
+
+
+def _of_clusters(
+    examples: _examples.Examples,
+    clusters: Clusters,
+    spec: CalibrationSpec,
+    statistics: _binning.BinStatistics,
+    level: float,
+) -> list[np.ndarray]:
+    """Returns both ends of the error bars and the sizes, each [groups, bins]."""
+    scored = _simulated_bins.entries(examples, spec, statistics)
+    columns = scored.cells.shape[1]
+    weights = np.ones(len(scored.cells))
+    if examples.weights is not None:
+        weights = examples.weights
+    found = _shares.intervals_of_bins(
+        scored.outcomes.reshape(-1),
+        np.repeat(weights, columns),
+        clusters._replace(codes=np.repeat(clusters.codes, columns)),
+        scored.cells.reshape(-1),
+        scored.num_cells + 1,
+        level,
+    )
+    return [each[:-1].reshape(statistics.counts.shape) for each in found]
 
 
 def read(
@@ -369,6 +410,9 @@ def read(
         positive_class=options.positive_class,
     )
     examples, spec = _binning.read(data, spec)
+    number = None if examples.clusters is None else examples.clusters.number
+    if number == len(examples.labels) and examples.weights is None:
+        examples = dataclasses.replace(examples, clusters=None)
     if data.has_confidences:
         return examples, spec, y_axis
     pooled = y_axis == "frequency" and not spec.class_conditional

@@ -19,7 +19,10 @@ from uncertainty_metrics.numpy.calibration.bins import (
     _simulated_bins,
 )
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
-from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
+    Cells,
+    Rows,
+)
 from uncertainty_metrics.visualization import _series, reliability_curves
 
 __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
@@ -133,6 +136,7 @@ def curve_from_cells(
     num_bins: int = 50,
     size: float | None = None,
     level: float = DEFAULT_LEVEL,
+    rows: Rows | None = None,
 ) -> ScoreCurve:
     """The data of a reliability diagram without bins, from pooled scores.
 
@@ -153,6 +157,8 @@ def curve_from_cells(
         "spline".
       size: number of examples; by default the total weight.
       level: level of the confidence band of "spline".
+      rows: for "spline", the examples if they come in clusters; None if they are
+        independent.
 
     Returns:
       A `ScoreCurve` without a band.
@@ -167,7 +173,7 @@ def curve_from_cells(
         none, densities = np.zeros(0), np.zeros(num_bins)
         return ScoreCurve(method, y_axis, none, none, none, edges, densities, 0.0, 0.0)
     if method == "spline":
-        return _of_spline(cells, y_axis, edges, size, level)
+        return _of_spline(cells, y_axis, edges, size, level, rows)
     if method == "isotonic":
         fitted = _pooled_errors.isotonic(cells)
         corners = _corners(fitted)
@@ -214,7 +220,12 @@ def curve_from_cells(
 
 
 def _of_spline(
-    cells: Cells, y_axis: YAxis, edges: np.ndarray, size: float, level: float
+    cells: Cells,
+    y_axis: YAxis,
+    edges: np.ndarray,
+    size: float,
+    level: float,
+    rows: Rows | None,
 ) -> ScoreCurve:
     """Returns the curve of logistic regression on a spline, for at least one score."""
     from uncertainty_metrics.numpy.calibration.risk import (
@@ -239,9 +250,37 @@ def _of_spline(
         np.histogram(cells.scores, edges, density=True, weights=cells.weights)[0],
         curve.index(cells).ici,
         size,
-        interval=ScoreBand(level, points, *curve.band(points, level, size), sizes),
+        interval=ScoreBand(
+            level, points, *curve.band(points, level, size, rows), sizes
+        ),
         shares=shares,
     )
+
+
+def _rows_of_groups(
+    examples: _examples.Examples, spec: CalibrationSpec
+) -> list[Rows] | None:
+    """Returns the rows of each group; None for independent examples."""
+    if examples.clusters is None:
+        return None
+    statistics = _binning.bin_statistics(examples, spec)
+    scored = _simulated_bins.entries(examples, spec, statistics)
+    groups, bins = statistics.counts.shape
+    codes = np.broadcast_to(examples.clusters.codes[:, None], scored.cells.shape)
+    weights = np.ones(len(codes)) if examples.weights is None else examples.weights
+    weights = np.broadcast_to(weights[:, None], codes.shape)
+    found = []
+    for group in range(groups):
+        chosen = scored.cells // bins == group
+        found.append(
+            Rows(
+                scored.scores[chosen],
+                scored.outcomes[chosen].astype(np.float64),
+                weights[chosen],
+                examples.clusters._replace(codes=codes[chosen]),
+            )
+        )
+    return found
 
 
 def _size(cells: Cells, weights: np.ndarray | None) -> float:
@@ -338,7 +377,10 @@ def score_curves(
             level = DEFAULT_LEVEL
     interval_level = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
     curves = []
-    for scores, outcomes, weights in _scores.scores_of_groups(examples, spec):
+    in_clusters = _rows_of_groups(examples, spec) if method == "spline" else None
+    for i, (scores, outcomes, weights) in enumerate(
+        _scores.scores_of_groups(examples, spec)
+    ):
         cells = _pooled_scores.pooled(scores, outcomes, weights)
         curves.append(
             curve_from_cells(
@@ -348,6 +390,7 @@ def score_curves(
                 num_bins=spec.num_bins,
                 size=_size(cells, weights),
                 level=interval_level,
+                rows=None if in_clusters is None else in_clusters[i],
             )
         )
     if not level:

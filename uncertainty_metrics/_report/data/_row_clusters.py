@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 from typing import Any
@@ -43,6 +44,15 @@ def clusters_of(model: Model) -> np.ndarray | None:
     else:
         counted = examples_of(model).counted
     return _clusters.cluster_codes(clusters.values, counted.shape, counted).codes
+
+
+def in_clusters(model: Model, examples: Any) -> Any:
+    """Returns the checked examples of a model with its clusters, if it has any."""
+    codes = clusters_of(model)
+    if codes is None:
+        return examples
+    clusters = _clusters.Clusters(codes, int(codes.max()) + 1)
+    return dataclasses.replace(examples, clusters=clusters)
 
 
 def num_clusters(model: Model) -> int | None:

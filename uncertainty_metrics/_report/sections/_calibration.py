@@ -23,7 +23,11 @@ from uncertainty_metrics._report.data._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks
-from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
+from uncertainty_metrics._report.data._row_clusters import (
+    clusters_of,
+    in_clusters,
+    size_for,
+)
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Picture,
@@ -90,7 +94,9 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         # All are rows, as no model is a stream.
         rows = {name: rows_of(model) for name, model in models.items()}
         of_event = {
-            name: examples_of_event(each) for name, each in rows.items() if each
+            name: in_clusters(each, examples_of_event(each))
+            for name, each in rows.items()
+            if each
         }
         arguments = by_argument_of(
             {name: {"labels": each} for name, each in of_event.items()}

@@ -39,8 +39,8 @@ _OF_GRADES = _OF_DECISIONS._replace(outcome="mean grade")
 
 # The end of the caption of a picture, if examples come in clusters.
 ON_PICTURES = (
-    " Bands and bars of pictures are for independent examples: with clusters they are "
-    "too narrow, and the numbers in the text are right."
+    " Bands and bars are those of clusters; where few clusters are near a score they "
+    "are wide."
 )
 
 

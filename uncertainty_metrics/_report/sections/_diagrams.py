@@ -20,6 +20,7 @@ from uncertainty_metrics._report.data._predictions import (
     Stream,
     rows_of,
 )
+from uncertainty_metrics._report.data._row_clusters import clusters_of, in_clusters
 
 # In inches. A phone shows this width on the whole screen, so text is large enough.
 _WIDTH = 4.5
@@ -32,9 +33,9 @@ def arguments_of(models: Mapping[str, Decided]) -> dict[str, Any]:
         isinstance(model, Confidences | Stream) for model in models.values()
     )
     given: dict[str, dict[str, Any]] = {
-        name: decisions_of(model).arguments
+        name: {**decisions_of(model).arguments, "clusters": clusters_of(model)}
         if by_decisions
-        else {"labels": examples_of(model)}
+        else {"labels": in_clusters(model, examples_of(model))}
         for name, model in models.items()
     }
     return by_argument_of(given)

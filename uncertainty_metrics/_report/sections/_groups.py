@@ -15,7 +15,7 @@ from uncertainty_metrics._report.data._predictions import (
     remembered,
     rows_of,
 )
-from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._row_clusters import in_clusters
 from uncertainty_metrics._report.sections._blocks import Block, Table, Text, Tile
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration_words import (
@@ -31,7 +31,6 @@ from uncertainty_metrics._report.sections._model_report import (
     Section,
 )
 from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
-from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy.calibration.watching._group_table import (
     CalibrationByGroup,
     GroupCalibration,
@@ -54,12 +53,8 @@ _ON_MULTIPLICITY = (
 @remembered
 def table_of(model: Rows) -> CalibrationByGroup:
     """Returns the calibration of each group of a model that has groups."""
-    examples, clusters = examples_of_event(model), clusters_of(model)
-    if clusters is not None:
-        clustered = Clusters(clusters, int(clusters.max()) + 1)
-        examples = dataclasses.replace(examples, clusters=clustered)
     return um.calibration_by_group(
-        examples,
+        in_clusters(model, examples_of_event(model)),
         groups=model.groups,
         level=INTERVAL_LEVEL,
         positive_class=isinstance(model, Confidences) or event_of(model) is not None,

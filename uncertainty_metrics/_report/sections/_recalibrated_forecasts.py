@@ -126,6 +126,8 @@ class Recalibrated(NamedTuple):
       notes: sentences for the reader.
       too_few: why there are too few examples, or "".
       gains: how much of the scores could be gained; None if no map can be fitted.
+      clusters: the number of the cluster of each example, [N]; None if they are
+        independent.
     """
 
     data: dict[str, Any]
@@ -138,6 +140,7 @@ class Recalibrated(NamedTuple):
     notes: tuple[str, ...] = ()
     too_few: str = ""
     gains: Gains | None = None
+    clusters: np.ndarray | None = None
 
     @property
     def drawn(self) -> dict[str, np.ndarray]:
@@ -242,6 +245,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
         sets,
         (*notes, *reasons),
         gains=gains,
+        clusters=clusters,
     )
 
 

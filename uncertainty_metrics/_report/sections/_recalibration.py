@@ -75,6 +75,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         lambda of_model, **options: um.reliability_diagram(
             **of_model.data,
             **{of_model.kind: of_model.drawn},
+            clusters=of_model.clusters,
             num_bins=num_bins,
             consistency_band=INTERVAL_LEVEL,
             seed=SEED,

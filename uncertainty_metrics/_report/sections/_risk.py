@@ -104,30 +104,39 @@ def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
         title="Calibration curve of the risks",
         ax=ax,
     )
-    having = [risks_of(model) for model in models.values() if has_risks(model)]
-    for i, risks in enumerate(having):
-        _draw_grouped(ax, risks, _series.color(i), _series.marker(i))
+    having = [model for model in models.values() if has_risks(model)]
+    for i, model in enumerate(having):
+        _draw_grouped(ax, model, _series.color(i), _series.marker(i))
     if len(models) == 1:
         legend = _optional.require("matplotlib.legend")
         (box,) = (each for each in ax.artists if isinstance(each, legend.Legend))
         (text,) = box.get_texts()
-        text.set(text=_numbers_of_risks(having[0]), fontsize="small")
+        text.set(text=_numbers_of_risks(risks_of(having[0])), fontsize="small")
 
 
-def _draw_grouped(ax: Any, risks: Risks, color: str, marker: str) -> None:
+def _draw_grouped(ax: Any, model: Any, color: str, marker: str) -> None:
     """Draws how often the event came in groups of equal size, with intervals."""
     from uncertainty_metrics.visualization import _series
 
-    bins = um.bin_statistics(
+    risks = risks_of(model)
+    curve = um.reliability_curve(
         **risks.arguments,
         binning_scheme="adaptive",
         num_bins=_GROUPS_OF_RISKS,
         positive_class=True,
+        error_bars=INTERVAL_LEVEL,
+        clusters=clusters_of(model),
     )
-    some = bins.counts[0] > 0
-    sizes = bins.counts[0, some] * (risks.sample_size / risks.total)
-    means, shares = bins.confidences[0, some], bins.accuracies[0, some]
-    low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
+    some = curve.counts[0] > 0
+    sizes = curve.sizes[0, some]
+    means, shares = curve.confidences[0, some], curve.accuracies[0, some]
+    if clusters_of(model) is None:
+        # Weights of all examples together: those of a survival model vary with time.
+        sizes = curve.counts[0, some] * (risks.sample_size / risks.total)
+        low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
+    else:
+        bars = curve.error_bars
+        low, high = bars.lower[0, some], bars.upper[0, some]
     ax.vlines(means, low, high, color=color, linewidth=1, zorder=3)
     style = {"facecolor": "white", "edgecolor": color, "marker": marker, "zorder": 4}
     drawn = ax.scatter(means, shares, s=24, clip_on=False, **style)
@@ -193,7 +202,10 @@ def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
             weights = data.weights
             if isinstance(model, Survival) and weights is not None:
                 weights = weights * (data.sample_size / data.total)
-            given[name] = data._replace(weights=weights).arguments
+            given[name] = {
+                **data._replace(weights=weights).arguments,
+                "clusters": clusters_of(model),
+            }
     return by_argument_of(given)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, CalibrationSpec
 from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy._clusters import Clusters, flipped_signs
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 
@@ -156,6 +157,68 @@ def _flipped_sums(
         yield np.bincount(cells, drawn, scored.num_cells + 1)[:-1]
 
 
+def _flipped_cluster_sums(
+    scored: Entries,
+    examples: _examples.Examples,
+    clusters: Clusters,
+    num_bins: int,
+    num_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[np.ndarray]:
+    """Yields outcome sums [cells] in which the (outcome - score) of all examples of a
+    cluster keep or change their signs together.
+    """
+    from scipy import sparse
+
+    cells, columns = scored.cells.reshape(-1), scored.cells.shape[1]
+    scores, residuals = scored.scores.reshape(-1), scored.outcomes - scored.scores
+    residuals = residuals.reshape(-1)
+    weights = (
+        np.ones(len(scored.cells)) if examples.weights is None else examples.weights
+    )
+    weights = np.repeat(weights, columns)
+    shape = scored.num_cells + 1, clusters.number
+
+    def of_cells(values: np.ndarray) -> np.ndarray:
+        return np.bincount(cells, weights * values, shape[0])
+
+    of_scores = of_cells(scores)
+    ratios = np.ones(shape[0])
+    if examples.shares is None:
+        variances = of_cells(residuals**2), of_cells(scores * (1 - scores))
+        ratios[:-1] = _ratios_of_spread(*variances, num_bins)
+    codes = np.repeat(clusters.codes, columns)
+    values = ratios[cells] * weights * residuals
+    of_clusters = sparse.coo_array((values, (cells, codes)), shape).tocsr()
+    for signs in flipped_signs(rng, clusters.number, num_resamples):
+        for sums in (of_clusters @ signs.T).T:
+            yield (of_scores + sums)[:-1]
+
+
+def _ratios_of_spread(
+    of_data: np.ndarray, of_model: np.ndarray, num_bins: int
+) -> np.ndarray:
+    """Returns how many times smaller the spread of (outcome - score) is than that of
+    labels drawn from the forecasts, at least 1, [cells]: it is smaller by chance if a
+    bin has few of the rarer outcomes. Up to 15 ranges of neighbouring bins have each
+    one ratio.
+
+    Args:
+      of_data: sums of (outcome - score)^2 over cells, [cells + 1].
+      of_model: sums of score (1 - score), [cells + 1].
+      num_bins: the number of bins of each group.
+    """
+    number = min(num_bins, DEFAULT_NUM_BINS)
+    starts = np.unique(-(-np.arange(number) * num_bins // number))
+    of_ranges = np.repeat(np.arange(len(starts)), np.diff(starts, append=num_bins))
+    of_data, of_model = (
+        np.add.reduceat(each[:-1].reshape(-1, num_bins), starts, axis=1)
+        for each in (of_data, of_model)
+    )
+    ratios = np.where(of_data > 0, of_model / np.where(of_data > 0, of_data, 1.0), 1.0)
+    return np.sqrt(np.maximum(ratios, 1.0))[:, of_ranges].reshape(-1)
+
+
 def calibrated_sums(
     examples: _examples.Examples,
     spec: CalibrationSpec,
@@ -166,11 +229,18 @@ def calibrated_sums(
     """Yields outcome sums [groups, bins] of labels that are drawn from the forecasts.
 
     The scores, and with them the bins, do not change. The forecasts do not tell the
-    distribution of outcomes between 0 and 1: there the signs of (outcome - score) are
-    drawn, for each example.
+    distribution of outcomes between 0 and 1, nor how the labels of a cluster depend on
+    each other: there the signs of (outcome - score) are drawn, for each example or each
+    cluster.
     """
     scored = entries(examples, spec, statistics)
     shape = statistics.counts.shape
+    if examples.clusters is not None:
+        for sums in _flipped_cluster_sums(
+            scored, examples, examples.clusters, shape[1], num_resamples, rng
+        ):
+            yield sums.reshape(shape)
+        return
     if examples.shares is not None:
         for sums in _flipped_sums(scored, examples.weights, num_resamples, rng):
             yield sums.reshape(shape)
@@ -214,7 +284,7 @@ def consistency_band(
     """Returns central intervals of the accuracies of a calibrated model.
 
     Consistency resampling (Broecker and Smith, 2007): the scores do not change, and
-    labels are drawn from the forecasts, or signs of outcomes between 0 and 1.
+    labels are drawn from the forecasts, or signs as in `calibrated_sums`.
 
     Returns:
       Lower and upper ends, float64 [groups, bins]; NaN in empty bins.

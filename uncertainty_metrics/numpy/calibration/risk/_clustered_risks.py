@@ -142,9 +142,7 @@ def design_effect_of_curve(curve: SplineCurve, rows: Rows) -> float | None:
         return None
     # The functions of the spline have mean square 1 and no mean products, so the mean
     # variance of the curve is the sum of the variances of the coefficients.
-    functions = curve.spline(_likelihood_intervals.log_odds(rows.scores))
-    residuals = rows.outcomes - special.expit(curve.point @ functions)
-    sums = np.stack([rows.sums(residuals * function) for function in functions])
+    sums = curve.scores_of_clusters(rows).T
     total, number = float(rows.weights.sum()), rows.clusters.number
     inverse = np.linalg.pinv(curve.information, hermitian=True)
     influences = inverse @ sums / total

@@ -16,7 +16,10 @@ from scipy import special
 
 from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy.calibration.risk import _likelihood_intervals
-from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import (
+    Cells,
+    Rows,
+)
 from uncertainty_metrics.numpy.calibrators import _newton
 from uncertainty_metrics.numpy.calibrators._logistic_likelihood import Likelihood
 
@@ -132,27 +135,44 @@ class SplineCurve:
         return special.expit(self.point @ rows)
 
     def band(
-        self, scores: np.ndarray, level: float, size: float
+        self, scores: np.ndarray, level: float, size: float, rows: Rows | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the lower and upper ends of the interval of f at each score.
 
         The ends are z standard errors from f, in log-odds; z is the Normal quantile of
-        the level.
+        the level. With clusters, the variance is the sandwich of their scores, and the
+        quantile is that of Student's distribution.
 
         Args:
           scores: [N], in [0, 1].
           level: in (0, 1).
           size: number of examples.
+          rows: the examples, in clusters; None if they are independent.
         """
         if not math.isfinite(self.point[-1]):
             return np.zeros(len(scores)), np.ones(len(scores))
-        rows = self.spline(_likelihood_intervals.log_odds(scores))
+        functions = self.spline(_likelihood_intervals.log_odds(scores))
         values, vectors = np.linalg.eigh(self.information)
         values = np.maximum(values, np.finfo(np.float64).tiny)
-        variance = ((vectors.T @ rows) ** 2 / values[:, None]).sum(axis=0) / size
-        half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
-        middle = self.point @ rows
+        along = (vectors.T @ functions) / values[:, None]
+        variance = np.sum(along**2 * values[:, None], axis=0) / size
+        quantile = special.ndtri((1 + level) / 2)
+        if rows is not None:
+            number = rows.clusters.number
+            sums = self.scores_of_clusters(rows) @ vectors / rows.weights.sum()
+            together = np.sum((sums @ along) ** 2, axis=0) * number / (number - 1)
+            # With few events the sums of clusters may be alike by chance.
+            variance = np.maximum(variance, together)
+            quantile = special.stdtrit(number - 1, (1 + level) / 2)
+        half = quantile * np.sqrt(variance)
+        middle = self.point @ functions
         return special.expit(middle - half), special.expit(middle + half)
+
+    def scores_of_clusters(self, rows: Rows) -> np.ndarray:
+        """Returns the sums of the scores of the coefficients, [C, D + 1]."""
+        functions = self.spline(_likelihood_intervals.log_odds(rows.scores))
+        residuals = rows.outcomes - special.expit(self.point @ functions)
+        return np.stack([rows.sums(residuals * each) for each in functions], axis=1)
 
     def index(self, cells: Cells) -> IntegratedCalibrationIndex:
         """Returns the distances between the scores of cells and the curve."""
