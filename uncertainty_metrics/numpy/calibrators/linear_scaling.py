@@ -254,8 +254,8 @@ class MatrixScaling(_LinearScaling):
       Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
       Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach (2019), Beyond
       Temperature Scaling: Obtaining Well-Calibrated Multiclass Probabilities with
-      Dirichlet Calibration. Berta, Holzmüller, Jordan and Bach (2026), Structured Matrix
-      Scaling for Multi-Class Calibration.
+      Dirichlet Calibration. Berta, Holzmüller, Jordan and Bach (2026), Structured
+      Matrix Scaling for Multi-Class Calibration.
     """
 
     _names = ("matrix", "biases", "optimality_gap")
