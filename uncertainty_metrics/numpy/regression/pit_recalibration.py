@@ -101,10 +101,10 @@ class PITCalibration:
             2.
         """
         if pit is None:
-            normal = {"targets": targets, "means": means, "stddevs": stddevs}
-            for name, value in normal.items():
-                if value is None:
-                    raise _checks.error(name, "given, or `pit` be", None)
+            if targets is None or means is None or stddevs is None:
+                normal = {"targets": targets, "means": means, "stddevs": stddevs}
+                first = next(name for name, value in normal.items() if value is None)
+                raise _checks.error(first, "given, or `pit` be", None)
             pit = probability_integral_transform(
                 means, targets=targets, stddevs=stddevs
             )
@@ -125,8 +125,8 @@ class PITCalibration:
         below = np.cumsum(np.bincount(places.reshape(-1), masses)) / (total + 1)
         inside = distinct < 1
         distinct, below = distinct[inside], below[inside]
-        first = [] if len(distinct) and distinct[0] == 0 else [0.0]
-        self._knots = np.array([[*first, *distinct, 1.0], [*first, *below, 1.0]])
+        start = [] if len(distinct) and distinct[0] == 0 else [0.0]
+        self._knots = np.array([[*start, *distinct, 1.0], [*start, *below, 1.0]])
         return self
 
     def transform(self, levels: ArrayLike) -> np.ndarray:
