@@ -63,7 +63,7 @@ def test_the_first_tile_has_the_score_and_the_gain():
         f"{section['loss']:.4f}, of which {gain['estimate']:.4f} could be gained"
     )
     assert f"interval {gain['low']:.4f} to {gain['high']:.4f}" in tile["detail"]
-    assert tile["detail"].startswith("The mean of (y - p)^2, 0 (best) to 1.")
+    assert tile["detail"].endswith("is the mean of (y - p)^2, 0 (best) to 1.")
     assert tile["level"] == "bad"
     honest = um.report(*events(20_000, slope=1.0)).to_dict()["tiles"][0]
     assert honest["value"].endswith(", no clear gain")
@@ -118,3 +118,17 @@ def test_summaries_that_do_not_tell_say_why():
         assert "gain" not in found["calibration_loss"]["brier"]
         assert why in found["calibration_loss"]["verdict"]
         assert tiles(found)["Brier score"]["level"] == "unclear"
+
+
+def test_a_few_mistakes_do_not_decide():
+    p = np.linspace(0.9, 0.99, 400)
+    right = np.arange(400) % 50 > 0
+    found = um.report(correct=right, confidences=p).to_dict()["calibration_loss"]
+    assert "gain" not in found["brier"]
+    assert "fewer than 10 examples have one of the two outcomes" in found["verdict"]
+    assert (
+        "gain"
+        in um.report(correct=np.arange(400) % 30 > 0, confidences=p).to_dict()[
+            "calibration_loss"
+        ]["brier"]
+    )

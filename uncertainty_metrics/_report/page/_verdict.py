@@ -50,7 +50,7 @@ def as_html(report: ModelReport) -> str:
     for tile in report.tiles:
         title, value, detail = (
             # No line may break within `p = 0.001`.
-            re.sub(r"p (=|&lt;) ", r"p&nbsp;\1&nbsp;", html.escape(text))
+            re.sub(r"p (=|≤|&lt;) ", r"p&nbsp;\1&nbsp;", html.escape(text))
             for text in (tile.title, tile.value, tile.detail)
         )
         parts.append(

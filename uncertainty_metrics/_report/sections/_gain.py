@@ -20,6 +20,7 @@ from uncertainty_metrics._report.data._predictions import (
     is_of_answers,
     rows_of,
 )
+from uncertainty_metrics._report.data._risks import TOO_FEW
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -143,7 +144,7 @@ class Gain(Section):
                 value += ", no clear gain"
                 is_small = (gain.high or 0.0) < _LITTLE * self.brier.loss
                 level = "good" if is_small else "unclear"
-        yield Tile(BRIER, value, f"{self.definition} {self.verdict}", level)
+        yield Tile(BRIER, value, f"{self.verdict} {self.definition}", level)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield Text(f"{BRIER} {number(self.brier.loss)}. {self.verdict}")
@@ -188,7 +189,10 @@ def _found(model: Decided, num_bins: int) -> tuple[Gains | None, int, str]:
     found = recalibrated(rows, num_bins)
     if found.gains is not None:
         return found.gains, len(next(iter(found.forecasts.values()))), ""
-    why = found.too_few or "no map can be fitted to these examples"
+    why = found.too_few or (
+        f"no map can be fitted, or fewer than {TOO_FEW} examples have one of the two "
+        "outcomes"
+    )
     return None, 0, f"{TOO_FEW_TO_SAY} how much could be gained: {why}."
 
 
@@ -210,6 +214,9 @@ def _gains_of_summary(model: Stream) -> Gains:
         if event is None
         else event_cells(model, event)
     )
+    hits, total = cells.outcome_sums.sum(), cells.weights.sum()
+    if min(hits, total - hits) < TOO_FEW:
+        raise ValueError(f"fewer than {TOO_FEW} examples have one of the two outcomes.")
     of_brier, of_likelihood = (
         of_cells(
             cells,
@@ -250,8 +257,8 @@ def _size(model: Decided) -> int:
 
 def _definition(model: Decided) -> str:
     if is_of_one_outcome(model):
-        return "The mean of (y - p)^2, 0 (best) to 1."
-    return "The mean of sum_k (p_k - y_k)^2, 0 (best) to 2."
+        return "The score is the mean of (y - p)^2, 0 (best) to 1."
+    return "The score is the mean of sum_k (p_k - y_k)^2, 0 (best) to 2."
 
 
 def _loss(loss: float, found: CalibrationLoss) -> Loss:

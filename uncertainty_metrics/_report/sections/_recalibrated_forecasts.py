@@ -25,7 +25,12 @@ from uncertainty_metrics._report.data._predictions import (
     has_grades,
     remembered,
 )
-from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
+from uncertainty_metrics._report.data._risks import (
+    TOO_FEW,
+    has_risks,
+    is_too_few,
+    risks_of,
+)
 from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
@@ -257,7 +262,8 @@ def _gains(
     weights: np.ndarray | None,
     clusters: np.ndarray | None,
 ) -> Gains | None:
-    """Returns how much of the scores could be gained; None if no map can be fitted.
+    """Returns how much of the scores could be gained; None if no map can be fitted, or
+    if one of two outcomes is so rare that its few examples decide.
 
     Args:
       model: the model.
@@ -268,6 +274,11 @@ def _gains(
       clusters: number of the cluster of each example, [N], or None.
     """
     is_of_one = examples_of(model).num_classes == 2
+    if (
+        is_of_one
+        and np.bincount(examples_of(model).labels, minlength=2).min() < TOO_FEW
+    ):
+        return None
     names = _GAIN_OF_ONE if is_of_one else _GAIN_OF_CLASSES
     found = next((name for name in names if name in forecasts), None)
     if found is None:
