@@ -32,7 +32,7 @@ OWN = {
     "ensemble_axis": {"PredictiveEntropy"},
     "estimator": {"CRPSSampleLoss"},
     "from_logits": {"Accuracy", "KnowledgeUncertainty"},
-    "multilabel": {"AUROC"},
+    "multilabel": {"AUROC", "BrierLoss", "BrierScore", "NegativeLogLikelihood"},
     "name": {"MetricCollection"},
     "norm": {"SoftCalibrationLoss"},
     "num_bins": {"SoftCalibrationLoss"},

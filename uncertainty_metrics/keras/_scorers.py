@@ -82,9 +82,11 @@ class ClassScorer:
     from_logits: bool = False
     ignore_index: int | None = None
     sparse_labels: bool | None = None
+    multilabel: bool = False
 
     def __post_init__(self):
         _checks.boolean("from_logits", self.from_logits)
+        _checks.boolean("multilabel", self.multilabel)
         _checks.one_of("sparse_labels", self.sparse_labels, (None, True, False))
         ignored = _checks.ignored_label("ignore_index", self.ignore_index)
         object.__setattr__(self, "ignore_index", ignored)
@@ -96,6 +98,10 @@ class ClassScorer:
 
     def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
+        if self.multilabel:
+            _checks.number_of_labels(y_true.shape, y_pred.shape, "y_pred", "y_true")
+            predictions = xp.reshape(y_pred, [-1, 1])
+            return Batch(xp.reshape(y_true, [-1]), predictions), y_true
         rows = _labels.flat_rows(y_true, y_pred, self.sparse_labels)
         labels, targets = rows.shaped_labels, None
         # Scores do not have the last axis of 1.
@@ -138,15 +144,19 @@ class ClassScorer:
 
     def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, counted: xp.Tensor) -> None:
         """Raises the ValueError that says what is wrong; `counted` as in `mistaken`."""
-        labels, one_hot = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
+        labels, one_hot = _labels.integer_labels(
+            y_true, y_pred, self.multilabel or self.sparse_labels
+        )
         if one_hot:
             _labels.check_one_hot(y_true, labels)
+        form = {"multilabel": True} if self.multilabel else {}
         with _labels.keras_names(self._predictions):
             self._numpy_function(
                 to_numpy(labels),
                 **{self._predictions: to_numpy(y_pred)},
                 sample_weight=to_numpy(counted).reshape(tuple(labels.shape)),
                 ignore_index=self.ignore_index,
+                **form,
             )
 
     def _scores(

@@ -56,6 +56,10 @@ class BrierLoss(ScoringLoss):
       ignore_index: examples with this label are left out, and do not count in the mean.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), or logits.
+        The value is the mean over all labels of the score of two classes, not their sum
+        over the labels of an example.
 
     Raises:
       ValueError: an argument is not as described; for wrong labels and predictions only
@@ -101,12 +105,14 @@ class BrierLoss(ScoringLoss):
         zero_based: bool = False,
         ignore_index: int | None = None,
         sparse_labels: bool | None = None,
+        multilabel: bool = False,
     ) -> None:
         scorer = _scorers.Brier(
             from_logits=from_logits,
             zero_based=zero_based,
             ignore_index=ignore_index,
             sparse_labels=sparse_labels,
+            multilabel=multilabel,
         )
         super().__init__(scorer, reduction=reduction, name=name, dtype=dtype)
 

@@ -172,8 +172,8 @@ class Gain(Section):
         over, under = self.brier.overconfident, self.brier.underconfident
         yield Text(
             f"Of the gain in the {BRIER}, {number(over)} comes from examples whose "
-            f"confidence the map lowers (overconfident), and {number(under)} from "
-            "examples whose confidence it raises (underconfident)."
+            f"confidence the map lowers, and {number(under)} from examples whose "
+            "confidence it raises."
         )
 
 

@@ -35,6 +35,10 @@ class BrierScore(MeanScore):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), or logits.
+        The value is the mean over all labels of the score of two classes, not their sum
+        over the labels of an example.
       per_image: whether to average the values of the images, which are on the first
         axis of the labels, instead of pooling the pixels of all of them; images of
         which no pixel counts are left out.
@@ -68,6 +72,7 @@ class BrierScore(MeanScore):
         zero_based: bool = False,
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
+        multilabel: bool = False,
         per_image: bool = False,
     ) -> None:
         scorer = _scorers.Brier(
@@ -75,6 +80,7 @@ class BrierScore(MeanScore):
             ignore_index=ignore_index,
             zero_based=zero_based,
             sparse_labels=sparse_labels,
+            multilabel=multilabel,
         )
         super().__init__(
             scorer,
@@ -103,6 +109,10 @@ class NegativeLogLikelihood(MeanScore):
         `groups`, integers in [0, `num_groups`) broadcastable to the labels. The result
         is a dict, too: `<name>_0` and so on are the values of the groups, NaN for an
         empty group, and `<name>_worst` is the worst of them.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), or logits.
+        The value is the mean over all labels of the score of two classes, not their sum
+        over the labels of an example.
       per_image: whether to average the values of the images, which are on the first
         axis of the labels, instead of pooling the pixels of all of them; images of
         which no pixel counts are left out.
@@ -132,12 +142,14 @@ class NegativeLogLikelihood(MeanScore):
         *,
         sparse_labels: bool | None = None,
         num_groups: int | None = None,
+        multilabel: bool = False,
         per_image: bool = False,
     ) -> None:
         scorer = _scorers.Likelihood(
             from_logits=from_logits,
             ignore_index=ignore_index,
             sparse_labels=sparse_labels,
+            multilabel=multilabel,
         )
         super().__init__(
             scorer,

@@ -146,6 +146,7 @@ class Calibrator(abc.ABC):
 
     Attributes:
       is_fitted: whether there was a fit.
+      maps: after a fit with `multilabel`, the map of each label, a tuple; else ().
       optimality_gap: certificate of the fit: how far the objective, in nats, mean over
         the examples, was above its minimum before the last step, estimated from the
         Newton decrement. 0 if the fit has a closed form.
@@ -153,17 +154,26 @@ class Calibrator(abc.ABC):
 
     # Names of the arrays of a fitted map.
     _names: ClassVar[tuple[str, ...]] = ()
+    # Whether `fit` takes several labels, each of which has a map.
+    _takes_labels: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._layout: Layout | None = None
         self._arrays: dict[str, np.ndarray] = {}
+        self._maps: tuple[Self, ...] = ()
 
     @property
     def is_fitted(self) -> bool:
-        return self._layout is not None
+        return self._layout is not None or bool(self._maps)
+
+    @property
+    def maps(self) -> tuple[Self, ...]:
+        return self._maps
 
     @property
     def optimality_gap(self) -> float:
+        if self._maps:
+            return max(each.optimality_gap for each in self._maps)
         self._fitted_layout()
         return float(np.max(self._arrays.get("optimality_gap", 0.0)))
 
@@ -176,8 +186,11 @@ class Calibrator(abc.ABC):
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> Self:
         """Fits the map to held-out examples; a fit that fails changes nothing.
+
+        With `multilabel` each label has a map of its own, in `maps`.
 
         Args:
           labels: integer class labels in [0, K), shape [...], of examples on which the
@@ -189,6 +202,8 @@ class Calibrator(abc.ABC):
           ignore_index: a label whose examples are left out.
           label_distributions: instead of labels, the share of each class among votes,
             [..., K] (conventions.md#label-distributions).
+          multilabel: whether labels are 0 or 1, shape [..., L]
+            (conventions.md#multilabel).
 
         Returns:
           The object itself.
@@ -199,6 +214,16 @@ class Calibrator(abc.ABC):
             probabilities, or the examples do not determine the map, for example if all
             have one class.
         """
+        _checks.boolean("multilabel", multilabel)
+        if multilabel:
+            if not self._takes_labels:
+                check_no_labels(self, multilabel)
+            check_labels_alone(labels, label_distributions)
+            self._maps = self._fitted_maps(
+                labels, logits, probabilities, sample_weight, ignore_index
+            )
+            self._arrays, self._layout = {}, None
+            return self
         layout, examples = self._read(
             labels,
             logits,
@@ -209,7 +234,41 @@ class Calibrator(abc.ABC):
         )
         self._arrays = self._fitted_arrays(examples)
         self._layout = layout
+        self._maps = ()
         return self
+
+    def _fitted_maps(
+        self,
+        labels: Any,
+        logits: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        ignore_index: int | None,
+    ) -> tuple[Self, ...]:
+        """Returns a map for each of L labels [..., L]."""
+        name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+        given = logits if name == "logits" else probabilities
+        predictions = _inputs.as_array(name, given)
+        labels = _inputs.as_array("labels", labels)
+        number = _checks.number_of_labels(labels.shape, predictions.shape, name)
+        weights = sample_weight
+        if weights is not None:
+            weights = _inputs.sample_weights(weights, labels.shape)
+            weights = weights.reshape(-1, number)
+        maps = []
+        for label in range(number):
+            column: dict[str, Any] = {name: predictions[..., label].ravel()}
+            try:
+                each = type(self)(**self.get_config()).fit(
+                    labels[..., label].ravel(),
+                    **column,
+                    sample_weight=None if weights is None else weights[:, label],
+                    ignore_index=ignore_index,
+                )
+            except (ValueError, RuntimeError) as wrong:
+                raise type(wrong)(f"Label {label}: {wrong}") from None
+            maps.append(each)
+        return tuple(maps)
 
     def transform(
         self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
@@ -228,6 +287,19 @@ class Calibrator(abc.ABC):
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
+        if self._maps:
+            name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+            given = logits if name == "logits" else probabilities
+            array, number = _inputs.as_array(name, given), len(self._maps)
+            if array.ndim < 2 or array.shape[-1] != number:
+                expected = f"of shape [..., {number}], the labels of `fit`"
+                raise _checks.error(name, expected, f"shape {list(array.shape)}")
+            columns: list[dict[str, Any]] = [
+                {name: array[..., label].ravel()} for label in range(number)
+            ]
+            pairs = zip(self._maps, columns, strict=True)
+            mapped = np.stack([each.transform(**x) for each, x in pairs], axis=-1)
+            return mapped.reshape(array.shape)
         name, rows, shape, dtype = self._checked(logits, probabilities)
         mapped = self._fitted_layout().restored(name, self._mapped(name, rows))
         return mapped.reshape(shape).astype(dtype)
@@ -289,6 +361,10 @@ class Calibrator(abc.ABC):
         raise NotImplementedError
 
     def _fitted_layout(self) -> Layout:
+        if self._maps:
+            raise _checks.plain_error(
+                "Each label has a map of its own: read those in `maps`.", repr(self)
+            )
         if self._layout is None:
             raise _checks.plain_error(
                 "There is no map yet: call `fit` first.", f"{self!r}, not fitted"
@@ -314,15 +390,19 @@ class Calibrator(abc.ABC):
           path: the path of the file, to which no ending is added; or a file opened for
             writing bytes.
         """
+        maps = self._maps or (self,)
         header = {
             "format": _FORMAT,
             "version": _VERSION,
             "class": type(self).__name__,
             "config": self.get_config(),
-            "layout": self._layout,
+            "layout": maps[0]._layout,
+            "labels": len(self._maps),
         }
         text = np.array(json.dumps(header, sort_keys=True))
         entries: dict[str, Any] = {"header": text, **self._arrays}
+        for label, each in enumerate(self._maps):
+            entries |= {f"{x}_{label}": array for x, array in each._arrays.items()}
         with _saved.opened(path, "wb") as file:
             np.savez(file, **entries)
 
@@ -358,20 +438,30 @@ class Calibrator(abc.ABC):
                 raise _checks.error(name, repr(expected), repr(header[name])[:100])
         calibrator = cls(**header["config"])
         names = [name for name in archive.names if name != "header"]
-        if header["layout"] is None:
-            expected_names: tuple[str, ...] = ()
-        else:
-            calibrator._layout = Layout.checked(header["layout"])
-            expected_names = cls._names
+        layout, number = header["layout"], header["labels"]
+        layout = None if layout is None else Layout.checked(layout)
+        if type(number) is not int or not 0 <= number <= len(names):
+            raise _checks.error("labels", "a number of labels", number, verb="have")
+        endings = [f"_{label}" for label in range(number)] or [""]
+        own = () if layout is None else cls._names
+        expected_names = [name + ending for ending in endings for name in own]
         if sorted(names) != sorted(expected_names):
-            raise ValueError(f"the file holds {names}, not {list(expected_names)}")
+            raise ValueError(f"the file holds {names}, not {expected_names}")
         arrays = archive.read(names)
-        if calibrator._layout is not None:
-            for name, array in arrays.items():
-                if array.dtype != np.dtype(np.float64):
-                    raise _checks.error(name, "of type float64", array.dtype)
-            calibrator._check(calibrator._layout, arrays)
-        calibrator._arrays = {name: arrays[name] for name in expected_names}
+        maps = []
+        for ending in endings:
+            each = cls(**header["config"])
+            each._arrays = {name: arrays[name + ending] for name in own}
+            if layout is not None:
+                for name, array in each._arrays.items():
+                    if array.dtype != np.dtype(np.float64):
+                        raise _checks.error(name, "of type float64", array.dtype)
+                each._check(layout, each._arrays)
+                each._layout = layout
+            maps.append(each)
+        if not number:
+            return maps[0]
+        calibrator._maps = tuple(maps)
         return calibrator
 
 
@@ -384,6 +474,22 @@ def check_no_distributions(calibrator: Calibrator, distributions: Any) -> None:
             "`labels`",
             "distributions",
         )
+
+
+def check_labels_alone(labels: Any, distributions: Any) -> None:
+    """Raises ValueError unless several labels are given, and no distributions."""
+    if distributions is not None:
+        expected = "None with `multilabel`"
+        raise _checks.error("label_distributions", expected, "distributions")
+    if labels is None:
+        raise _checks.error("labels", "0 or 1, of shape [..., L]", None)
+
+
+def check_no_labels(calibrator: Calibrator, multilabel: bool) -> None:
+    """Raises ValueError for a calibrator that has one map for all classes."""
+    if multilabel is not False:
+        expected = f"False for {type(calibrator).__name__}: take `PlattScaling`"
+        raise _checks.error("multilabel", expected, multilabel)
 
 
 def check_two(labels: np.ndarray) -> None:

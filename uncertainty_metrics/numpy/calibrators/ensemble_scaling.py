@@ -195,6 +195,7 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
       Rahaman and Thiery (2021), Uncertainty Quantification and Deep Ensembles.
     """
 
+    _takes_labels = False
     _names = ("temperature", "weights", "optimality_gap")
 
     def __init__(self, *, ensemble_axis: int = 1):

@@ -211,6 +211,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> Self:
         """Fits the temperature to held-out examples; a fit that fails changes nothing.
 
@@ -225,6 +226,8 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
           ignore_index: a label whose examples are left out.
           label_distributions: instead of labels, the share of each class among votes,
             [..., K] (conventions.md#label-distributions).
+          multilabel: False: a temperature is one number for all. `PlattScaling` has a
+            factor and a constant for each label.
 
         Returns:
           The object itself.
@@ -236,6 +239,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
             be infinite), every label has the largest logit (it would be 0), or a label
             has -inf.
         """
+        _calibrator.check_no_labels(self, multilabel)
         options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
         if label_distributions is None:
             temperature = self._optimum(labels, logits, probabilities, **options)
