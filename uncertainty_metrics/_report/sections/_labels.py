@@ -237,17 +237,20 @@ class Labels(Section):
         yield tile_of_gain(
             self.constant, score, "the share of each label", number
         )._replace(title="Against the shares of the labels")
-        ranked = [row for row in self.rows if row.auroc is not None]
+        ranked = [
+            (row.auroc.estimate, row.name, row.auroc)
+            for row in self.rows
+            if row.auroc is not None and row.auroc.estimate is not None
+        ]
         if ranked:
-            worst = min(ranked, key=lambda row: row.auroc and row.auroc.estimate)
-            assert worst.auroc is not None
+            _, name, worst = min(ranked, key=lambda each: each[:2])
             yield Tile(
                 "Ranking",
                 f"Mean AUROC {self.means['auroc'].estimate:.3f}",
-                f"The lowest is that of {worst.name}, {worst.auroc.estimate:.3f} "
-                f"({worst.auroc.low:.3f} to {worst.auroc.high:.3f}). 0.5 is what a "
+                f"The lowest is that of {name}, {worst.estimate:.3f} "
+                f"({worst.low:.3f} to {worst.high:.3f}). 0.5 is what a "
                 "probability gives that tells nothing.",
-                "good" if (worst.auroc.low or 0) > 0.5 else "unclear",
+                "good" if (worst.low or 0) > 0.5 else "unclear",
             )
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
