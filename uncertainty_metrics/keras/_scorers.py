@@ -28,6 +28,7 @@ from uncertainty_metrics.ops import (
     _forecast_scores,
     _inputs,
     _refined_likelihood,
+    _sizes,
     numpy_dtype,
     to_numpy,
     xp,
@@ -238,7 +239,7 @@ class RealScorer:
         labels = xp.cast(y_true, y_pred.dtype)
         if len(labels.shape) == len(y_pred.shape):  # Labels [..., 1].
             labels = xp.squeeze(labels, axis=-1)
-        labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
+        labels = _sizes.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
         size = xp.shape(y_pred)[-1] if size is None else size
         predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels
