@@ -136,6 +136,7 @@ def _draw_grouped(ax: Any, model: Any, color: str, marker: str) -> None:
         low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
     else:
         bars = curve.error_bars
+        assert bars is not None
         low, high = bars.lower[0, some], bars.upper[0, some]
     ax.vlines(means, low, high, color=color, linewidth=1, zorder=3)
     style = {"facecolor": "white", "edgecolor": color, "marker": marker, "zorder": 4}

@@ -118,7 +118,7 @@ class GeneralCalibrationError(Sketched, ClassMetric):
     """
 
     _function = "general_calibration_error"
-    _batch_sums = staticmethod(bin_sums)
+    _batch_sums: Callable[..., Any] = staticmethod(bin_sums)
     # Whether the state has one more cell, which counts the examples.
     _totals = False
     # Whether `positive_class=None` goes by the form of the first batch, and what that
