@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import (
+    brier_scores,
+    is_of_one_outcome,
+)
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
     event_of,
@@ -17,7 +21,6 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
-from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of_answers
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
@@ -48,11 +51,7 @@ MAPS: dict[str, tuple[Callable[[], Any], str]] = {
 _OF_CLASSES = ("temperature", "vector", "isotonic")
 _OF_TWO_CLASSES = (*_OF_CLASSES, "venn_abers")
 _OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
-LIKELIHOOD = "negative_log_likelihood"
-_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    LIKELIHOOD: (um.negative_log_likelihood, {}),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
-}
+LIKELIHOOD, BRIER = "negative_log_likelihood", "brier_score"
 
 
 class BestMap(NamedTuple):
@@ -174,7 +173,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     if weights is not None:
         weights = weights / weights.max()
     each = {
-        name: _scores(labels, kind, of_map, of_answers)
+        name: _scores(labels, kind, of_map, is_of_one_outcome(model))
         for name, of_map in forecasts.items()
     }
     sets = None if of_answers else _sets(labels, _probabilities(kind, given), folds)
@@ -251,15 +250,14 @@ def _maps_of(model: Rows) -> tuple[str, ...]:
 
 
 def _scores(
-    labels: np.ndarray, kind: str, forecasts: np.ndarray, of_answers: bool
+    labels: np.ndarray, kind: str, forecasts: np.ndarray, one_outcome: bool
 ) -> dict[str, np.ndarray]:
     """Returns the likelihood and the Brier score of each example."""
-    if of_answers:
-        scores = scores_of_answers(labels, forecasts)
-        return {name: scores[name] for name in (LIKELIHOOD, "brier_score")}
+    given: dict[str, Any] = {kind: forecasts}
+    nll = um.negative_log_likelihood(labels, **given, aggregate=False)
     return {
-        name: metric(labels, **{kind: forecasts}, **options, aggregate=False)
-        for name, (metric, options) in _SCORES.items()
+        LIKELIHOOD: np.asarray(nll),
+        BRIER: brier_scores(labels, kind, forecasts, one_outcome),
     }
 
 
@@ -332,8 +330,7 @@ def best_map(
     if not maps:
         return None
     finite = all(np.all(np.isfinite(each[name][LIKELIHOOD])) for name in each)
-    # The Brier score of classes has another name than the Brier score of answers.
-    criterion = LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
+    criterion = LIKELIHOOD if finite else BRIER
     ends = {}
     for name in maps:
         gain = each[AS_IT_IS][criterion] - each[name][criterion]
