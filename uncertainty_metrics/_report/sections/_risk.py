@@ -96,7 +96,7 @@ def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
     from uncertainty_metrics.visualization import _series
 
     um.reliability_diagram(
-        **_arguments(models),
+        **_arguments(models, with_clusters=True),
         num_bins=num_bins,
         method="spline",
         error_bars=INTERVAL_LEVEL,
@@ -190,7 +190,9 @@ def _draw_decisions(models: dict[str, Any], num_bins: int) -> Any:
     )
 
 
-def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(
+    models: Mapping[str, Any], with_clusters: bool = False
+) -> dict[str, Any]:
     """Returns the arguments by which diagrams take the risks of one model, or some.
 
     The weights of a survival model are not numbers of examples. They are divided so
@@ -203,10 +205,9 @@ def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
             weights = data.weights
             if isinstance(model, Survival) and weights is not None:
                 weights = weights * (data.sample_size / data.total)
-            given[name] = {
-                **data._replace(weights=weights).arguments,
-                "clusters": clusters_of(model),
-            }
+            given[name] = data._replace(weights=weights).arguments
+            if with_clusters:
+                given[name]["clusters"] = clusters_of(model)
     return by_argument_of(given)
 
 
