@@ -295,8 +295,8 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
     """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
     keys = ("labels", "sample_weight", "classes", "groups", "audit")
-    labels, *common, audit = (given.pop(key, None) for key in keys)
-    return model_of("batch", labels, given, *common, audit=audit)
+    labels, weight, classes, groups, audit = (given.pop(key, None) for key in keys)
+    return model_of("batch", labels, given, weight, classes, groups, audit=audit)
 
 
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:

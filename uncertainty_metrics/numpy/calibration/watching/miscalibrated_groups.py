@@ -161,15 +161,15 @@ def find_miscalibrated_groups(
     for i, leaf in enumerate(leaves):
         codes[leaf.rows] = i
     others = _others(scored, ~used)
-    clusters = others.clusters
-    if examples.shares is not None and clusters is None:
+    given = others.clusters
+    if examples.shares is not None and given is None:
         # Their variance is that of the data: each example is a cluster of its own.
         size = len(others.scores)
         others = others._replace(clusters=Clusters(np.arange(size), size))
     return table_of(
         [_partition(codes[~used], leaves)],
         others,
-        clusters,
+        given,
         min_examples,
         level,
         statistic,
