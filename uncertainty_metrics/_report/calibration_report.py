@@ -294,10 +294,8 @@ def report(
 def _of_batch(batch: Mapping[str, Any]) -> Model:
     """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
-    labels, weight, classes, groups, audit = (
-        given.pop(key, None)
-        for key in ("labels", "sample_weight", "classes", "groups", "audit")
-    )
+    keys = ("labels", "sample_weight", "classes", "groups", "audit")
+    labels, weight, classes, groups, audit = (given.pop(key, None) for key in keys)
     return model_of("batch", labels, given, weight, classes, groups, audit=audit)
 
 

@@ -237,20 +237,16 @@ class Labels(Section):
         yield tile_of_gain(
             self.constant, score, "the share of each label", number
         )._replace(title="Against the shares of the labels")
-        ranked = [
-            (row.auroc.estimate, row.name, row.auroc)
-            for row in self.rows
-            if row.auroc is not None and row.auroc.estimate is not None
-        ]
+        ranked = [(row.name, row.auroc) for row in self.rows if row.auroc is not None]
         if ranked:
-            _, name, worst = min(ranked, key=lambda each: each[:2])
+            name, auroc = min(ranked, key=lambda pair: float(pair[1].estimate))
             yield Tile(
                 "Ranking",
                 f"Mean AUROC {self.means['auroc'].estimate:.3f}",
-                f"The lowest is that of {name}, {worst.estimate:.3f} "
-                f"({worst.low:.3f} to {worst.high:.3f}). 0.5 is what a "
-                "probability gives that tells nothing.",
-                "good" if (worst.low or 0) > 0.5 else "unclear",
+                f"The lowest is that of {name}, {auroc.estimate:.3f} "
+                f"({auroc.low:.3f} to {auroc.high:.3f}). 0.5 is what a probability "
+                "gives that tells nothing.",
+                "good" if (auroc.low or 0) > 0.5 else "unclear",
             )
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
