@@ -286,6 +286,61 @@ def test_detection_ece_equals_a_loop_over_bins(rng):
     assert value == pytest.approx(expected, abs=1e-12)
 
 
+def mean_error_of_overlaps(scores, overlaps, classes):
+    """Returns the LaECE of Kuzucu et al. (2024), by loops over classes and bins: the
+    mean over classes of `sum_j n_j / n |mean score - precision * mean overlap|`.
+    """
+    errors = []
+    for name in np.unique(classes):
+        score, overlap = scores[classes == name], overlaps[classes == name]
+        error = 0.0
+        for j in range(25):
+            inside = (score <= (j + 1) / 25) & ((score > j / 25) | (j == 0))
+            if not np.any(inside):
+                continue
+            right = inside & (overlap > 0)
+            precision = np.sum(right) / np.sum(inside)
+            fit = np.mean(overlap[right]) if np.any(right) else 0.0
+            gap = abs(np.mean(score[inside]) - precision * fit)
+            error += np.sum(inside) / len(score) * gap
+        errors.append(error)
+    return np.mean(errors)
+
+
+def test_localisation_aware_ece_equals_the_definition_with_matches_of_coco(rng):
+    compared = 0
+    for _ in range(20):
+        results, truth = scene(rng)
+        given = um.detection.read_coco(results, truth)
+        # COCO's code would let boxes that do not overlap match at a threshold of 0.
+        truths, ignored, _ = coco_matches(results, truth, 1e-9)
+        right = (truths >= 0) & ~ignored
+        objects = given["truth_classes"][~given["truth_crowds"]]
+        overlaps = np.zeros(len(results))
+        for i in np.flatnonzero(right):
+            true = truth["annotations"][truths[i]]
+            overlaps[i] = overlap(results[i]["bbox"], true["bbox"])
+        kept = ~ignored & np.isin(given["classes"], objects)
+        found = um.detection.match_detections(**given, iou=0)
+        np.testing.assert_array_equal(found.counted, ~ignored)
+        if not np.any(kept):
+            continue
+        value = um.ece(
+            correct=(found.matched * found.iou)[kept],
+            confidences=given["scores"][kept],
+            num_bins=25,
+            groups=given["classes"][kept],
+        )
+        expected = mean_error_of_overlaps(
+            given["scores"][kept],
+            overlaps[kept],
+            given["classes"][kept],
+        )
+        assert np.mean(value.values) == pytest.approx(expected, abs=1e-12)
+        compared += 1
+    assert compared >= 10
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

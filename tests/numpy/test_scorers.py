@@ -1,5 +1,6 @@
 """Scorers in scikit-learn: any names of classes, missing classes, and signs."""
 
+import pickle
 import re
 
 import numpy as np
@@ -71,19 +72,51 @@ def test_classes_that_are_missing_in_a_fold():
     """Column 1 is class 2 here, but the functions alone would take it for class 1."""
     scorer = um.make_scorers("brier_score")["neg_brier_score"]
     fixed = Fixed([0, 2], [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
-    expected = um.brier_score([0, 2, 1], [[0.25, 0, 0.75], [0.5, 0, 0.5], [1, 0, 0]])
-    assert scorer(fixed, range(3), [0, 2, 1]) == -expected
-    assert scorer(fixed, range(2), [0, 2]) == -um.brier_score(
-        [0, 1], fixed.probabilities[:2]
-    )
+    first_two = 2 * 0.75**2, 2 * 0.5**2  # Of the sum over classes.
+    assert scorer(fixed, range(3), [0, 2, 1]) == -sum([*first_two, 1 + 1]) / 3
+    assert scorer(fixed, range(2), [0, 2]) == -sum(first_two) / 2 / 2
     # The example of the class without a column has weight 0.
     weights = [1.0, 1.0, 0.0]
-    assert scorer(fixed, range(3), [0, 2, 1], sample_weight=weights) == scorer(
-        fixed, range(2), [0, 2]
-    )
+    found = scorer(fixed, range(3), [0, 2, 1], sample_weight=weights)
+    assert found == -sum(first_two) / 2
     only = Fixed(["a"], [[1.0], [1.0]])
-    assert scorer(only, range(2), ["a", "a"]) == 1.0
-    assert scorer(only, range(2), ["a", "b"]) == 0.0
+    assert scorer(only, range(2), ["a", "a"]) == 0.0
+    assert scorer(only, range(2), ["a", "b"]) == -0.5
+
+
+def test_brier_score_is_that_of_scikit_learn(iris):
+    x, y = iris
+    for labels in (NAMES[y], NAMES[np.minimum(y, 1)]):
+        classes = np.unique(labels)
+        fitted = model().fit(x, labels)
+        p = fitted.predict_proba(x)
+        scorer = um.make_scorers("brier_score")["neg_brier_score"]
+        if len(classes) == 2:
+            expected = metrics.brier_score_loss(
+                labels, p[:, 1], pos_label=fitted.classes_[1]
+            )
+        else:
+            expected = np.mean(np.sum(((labels[:, None] == classes) - p) ** 2, axis=1))
+        assert scorer(fitted, x, labels) == pytest.approx(-expected)
+        own = um.make_scorers("brier_score", zero_based=False)["neg_brier_score"]
+        numbers = np.searchsorted(classes, labels)
+        assert own(fitted, x, labels) == pytest.approx(-um.brier_score(numbers, p))
+
+
+def test_options_go_to_the_metrics_that_have_them(iris):
+    x, y = iris
+    fitted = model().fit(x, y)
+    scorers = um.make_scorers(["ece", "aurc"], num_bins=20)
+    assert [*scorers] == ["neg_ece", "neg_aurc"]
+    p = fitted.predict_proba(x)
+    assert scorers["neg_ece"](fitted, x, y) == -um.ece(y, p, num_bins=20)
+    assert scorers["neg_ece"](fitted, x, y) != -um.ece(y, p)
+    assert scorers["neg_aurc"](fitted, x, y) == -um.aurc(y, p)
+    again = pickle.loads(pickle.dumps(scorers["neg_ece"]))
+    assert again(fitted, x, y) == scorers["neg_ece"](fitted, x, y)
+    for wrong in ("bins", "sample_weight", "labels"):
+        with pytest.raises(ValueError, match=r"`options` must be one of .*'num_bins'"):
+            um.make_scorers("ece", **{wrong: 20})
 
 
 def can_be_made(name):

@@ -19,6 +19,8 @@ from uncertainty_metrics._report.sections._ensemble import _accuracy_noise
 from uncertainty_metrics._report.sections._mean_gap import mean_gap_of
 from uncertainty_metrics._report.sections._recalibrated_forecasts import folds_of
 
+pytestmark = pytest.mark.usefixtures("own_directory")
+
 OPTIONS = {"level": 0.95, "num_bins": 15}
 
 

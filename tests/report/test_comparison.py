@@ -249,15 +249,16 @@ def test_compare_models_of_the_same_examples():
             "accuracy": np.mean(labels),
             "mean_confidence": np.mean(p),
             "ece": um.ece(correct=labels, confidences=p, num_bins=8),
-            "brier_score_zero_based": 2 * np.mean((labels - p) ** 2),
+            "brier_score": np.mean((labels - p) ** 2),
             "negative_log_likelihood": np.mean(scores),
             "aurc": um.aurc(labels, p),
             "coverage_at_risk": um.coverage_at_risk(labels, p, risk=0.05),
         }
         assert {name: rows[name][side] for name in expected} == pytest.approx(expected)
     for name, row in rows.items():
-        (line,) = (line for line in lines_of(out, name) if len(line.split()) == 3)
-        cells = [float(word) for word in line.split()[1:]]
+        in_words = (line.split() for line in lines_of(out, name))
+        line = next(line for line in in_words if len(line) == 3 and line[0] == name)
+        cells = [float(word) for word in line[1:]]
         assert cells == pytest.approx(list(row.values()), abs=5e-5)
 
     # The part `other` is the report of the second file, and the rest is the report of
@@ -326,14 +327,14 @@ def test_paired_differences(weighted):
         cells = [f"{row[key]:.4f}" for key in ("estimate", "low", "high")]
         assert lines_of(out, name, *cells)
     # The models make similar errors: the difference is more certain than each score.
-    gaps = 2 * ((labels - p) ** 2 - (labels - other) ** 2)
+    gaps = (labels - p) ** 2 - (labels - other) ** 2
     weight = weights.get("sample_weight", np.ones(800))
     mean = np.average(gaps, weights=weight)
     error = np.linalg.norm(weight * (gaps - mean)) / weight.sum()
-    row = rows["brier_score_zero_based"]
+    row = rows["brier_score"]
     assert row["low"] == pytest.approx(mean - 1.96 * error, abs=0.4 * error)
     assert row["high"] == pytest.approx(mean + 1.96 * error, abs=0.4 * error)
-    alone = found["intervals"]["metrics"]["brier_score_zero_based"]
+    alone = found["intervals"]["metrics"]["brier_score"]
     assert row["high"] - row["low"] < 0.8 * (alone["high"] - alone["low"])
 
 

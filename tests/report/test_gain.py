@@ -63,7 +63,7 @@ def test_the_first_tile_has_the_score_and_the_gain():
         f"{section['loss']:.4f}, of which {gain['estimate']:.4f} could be gained"
     )
     assert f"interval {gain['low']:.4f} to {gain['high']:.4f}" in tile["detail"]
-    assert tile["detail"].endswith("mean of (event - risk)^2, 0 (best) to 1.")
+    assert tile["detail"].endswith("The score is the mean of (y - p)^2, 0 (best) to 1.")
     assert tile["level"] == "bad"
     honest = um.report(*events(20_000, slope=1.0)).to_dict()["tiles"][0]
     assert honest["value"].endswith(", no clear gain")
@@ -98,11 +98,11 @@ def test_a_summary_has_it_of_answers_and_of_two_classes():
     answers.update(correct=labels, confidences=p)
     two.update(labels, np.stack([1 - p, p], axis=1))
     expected = um.calibration_loss(correct=labels, confidences=p, score="brier")
-    for summary, factor in ((answers, 1), (two, 2)):
+    for summary in (answers, two):
         section = um.report(summary).to_dict()["calibration_loss"]["brier"]
-        assert section["loss"] == pytest.approx(factor * expected.loss)
+        assert section["loss"] == pytest.approx(expected.loss)
         # Other examples are in the folds, so the maps differ a little.
-        gains = factor * expected.difference, factor * expected.upper
+        gains = expected.difference, expected.upper
         assert section["gain"]["estimate"] == pytest.approx(gains[0], rel=0.1)
         assert section["gain"]["high"] == pytest.approx(gains[1], rel=0.1)
         assert section["share"] == pytest.approx(expected.share, rel=0.1)

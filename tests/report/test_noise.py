@@ -225,23 +225,27 @@ def test_words_and_tile_agree_where_only_one_interval_finds_something():
         assert word not in section["verdict"]
 
 
-def test_each_brier_score_says_which_one_it_is():
+def test_a_report_has_one_brier_score():
     labels, p = with_events(200)
     found = um.report(labels, p)
     mean = np.mean((labels - p) ** 2)
     numbers_of = found.to_dict()
-    scores = numbers_of["scoring_rules"]["metrics"]
-    of_event = numbers_of["risk"]["metrics"]["brier_score_of_event"]
-    assert of_event["value"] == pytest.approx(mean)
-    assert of_event["meaning"] == "Mean of (event - risk)^2: 0 (best) to 1."
-    assert scores["brier_score_zero_based"]["value"] == pytest.approx(2 * mean)
-    assert (
-        "sum_k (p_k - y_k)^2, 0 (best) to 2"
-        in (scores["brier_score_zero_based"]["meaning"])
+    scores = numbers_of["scoring_rules"]
+    assert scores["sum_of_brier_parts"] == pytest.approx(mean)
+    assert scores["constant"]["model"] == pytest.approx(mean)
+    of_maps = numbers_of["recalibration"]["scores"]["as it is"]
+    assert of_maps["brier_score"] == pytest.approx(mean)
+    assert numbers_of["intervals"]["metrics"]["brier_score"]["estimate"] == (
+        pytest.approx(mean)
     )
-    assert scores["brier_score"]["value"] == pytest.approx(2 * mean - 1)
-    assert "sum_k p_k^2 - 2 p_label: -1 (best) to 1" in scores["brier_score"]["meaning"]
-    assert "is half of brier_score_zero_based." in words(found.summary())
+    for section in ("risk", "scoring_rules"):
+        row = numbers_of[section]["metrics"]["brier_score"]
+        assert row["value"] == pytest.approx(mean)
+        assert row["meaning"].endswith("^2: 0 (best) to 1.")
+    both = um.report(labels, np.stack([1 - p, p], axis=1)).to_dict()
+    row = both["scoring_rules"]["metrics"]["brier_score"]
+    assert row["value"] == pytest.approx(mean)
+    assert row["meaning"] == "Mean of (y - p)^2: 0 (best) to 1."
     tile = tiles(numbers_of)["Against a constant forecast"]
     assert f"(event - risk)^2, {mean:.4f}; always" in tile["detail"]
 

@@ -93,11 +93,11 @@ def naive(labels, p, weights, num_bins):
     for name, q in found.items():
         at_label = np.where(labels == 1, q, 1 - q)
         with np.errstate(divide="ignore"):
-            each[name] = -np.log(at_label), 2 * (1 - at_label) ** 2
+            each[name] = -np.log(at_label), (1 - at_label) ** 2
         nll, brier = (np.average(values, weights=weights) for values in each[name])
         scores[name] = {
             "negative_log_likelihood": "inf" if nll == np.inf else nll,
-            "brier_score_zero_based": brier,
+            "brier_score": brier,
             "ece": um.ece(
                 correct=labels,
                 confidences=q,
@@ -208,7 +208,7 @@ def test_with_infinite_likelihoods_the_brier_score_decides():
     found, out = shown(forecasts(factor=3))
     section = found["recalibration"]
     assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
-    assert section["criterion"] == "brier_score_zero_based"
+    assert section["criterion"] == "brier_score"
     said = "by the Brier score, because isotonic calibration gives some labels"
     assert said in words(out)
     # With two levels of confidence no label has probability 0.

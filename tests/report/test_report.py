@@ -187,7 +187,7 @@ def test_verdict(correct, n, confidence, start):
 
 BOOTSTRAPPED = {
     "accuracy": (um.accuracy, {}),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+    "brier_score": (um.brier_score, {"zero_based": True}),
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
 }
 SELECTIVE = {
@@ -210,14 +210,16 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     text = words(out)
 
     scores, parts = found["scoring_rules"], um.brier_decomposition_exact(**arrays)
-    brier = um.brier_score(**arrays)
+    share = 0.5 if kind == "binary" else 1.0  # (y - p)^2 of two classes.
+    brier = share * (um.brier_score(**arrays) + 1)
     expected = {
         "brier_score": brier,
-        "brier_score_zero_based": brier + 1,
         "negative_log_likelihood": um.negative_log_likelihood(**arrays),
     }
     assert values(scores["metrics"]) == pytest.approx(expected, rel=1e-12)
-    assert values(scores["brier_parts"]) == pytest.approx(parts._asdict(), rel=1e-12)
+    parts = {name: share * part for name, part in parts._asdict().items()}
+    parts["uncertainty"] += share
+    assert values(scores["brier_parts"]) == pytest.approx(parts, rel=1e-12)
     signs = [row["sign"] for row in scores["brier_parts"].values()]
     assert "".join(signs) == "+-++-"
     assert scores["sum_of_brier_parts"] == pytest.approx(brier, rel=1e-12)
@@ -225,7 +227,7 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     for name, row in scores["brier_parts"].items():
         (line,) = lines_of(out, row["sign"], name, f"{row['value']:.4f}")
         assert row["meaning"] in line
-    assert f"= brier_score            {brier:.4f}" in out
+    assert lines_of(out, "=", "brier_score", f"{brier:.4f}")
 
     section = found["selective_prediction"]
     expected = {
@@ -266,7 +268,9 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
     for name, (metric, options) in BOOTSTRAPPED.items():
         interval = resampling.bootstrap(metric, **drawn, **options, level=0.95, seed=0)
         row = section["metrics"][name]
-        low, estimate, high = interval
+        low, estimate, high = (
+            (share if name == "brier_score" else 1.0) * end for end in interval
+        )
         assert row == approximately({"low": low, "estimate": estimate, "high": high})
         cells = [f"{row[key]:.4f}" for key in ("estimate", "low", "high")]
         assert lines_of(out, name, *cells)

@@ -77,7 +77,7 @@ def test_numbers_by_hand():
     assert found["auroc"] == pytest.approx((1 + pairs.mean()) / 2)
     metrics = values(section["metrics"])
     brier = np.mean((LABELS - RISKS) ** 2)
-    assert metrics["brier_score_of_event"] == pytest.approx(brier)
+    assert metrics["brier_score"] == pytest.approx(brier)
     share = 150 / 400
     scaled = 1 - brier / (share * (1 - share))
     assert metrics["scaled_brier_score"] == pytest.approx(scaled)

@@ -220,8 +220,23 @@ def _scores_of_examples(
         return um_np.accuracy(**arguments, groups=own, num_groups=own.size).values
     if "aggregate" in metric.parameters():
         arguments = {**arguments, "aggregate": False}
+    one_brier = (
+        metric.function is um_np.brier_score and "zero_based" not in metric.options
+    )
+    if one_brier:
+        arguments = {**arguments, "zero_based": True}
     scores = np.asarray(metric.function(**arguments), np.float64)
+    if one_brier and _is_of_two_classes(arguments):
+        scores = scores / 2  # (y - p)^2, not the sum over both classes.
     return scores.reshape(-1)
+
+
+def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
+    """Says if a model gives one or two columns of probabilities or logits."""
+    name = "logits" if arguments.get("probabilities") is None else "probabilities"
+    shape, given = np.shape(arguments["labels"]), np.shape(arguments[name])
+    of_two = (shape, (*shape, 1), (*shape, 2))
+    return given in of_two and not arguments.get("multilabel")
 
 
 class _Scores:

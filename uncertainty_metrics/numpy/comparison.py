@@ -287,8 +287,11 @@ def compare(
       - a mean over the examples, as of `brier_score`, `negative_log_likelihood`,
         `crps_normal_score` or `accuracy`: by the mean of the differences between the
         scores of each example, and Student's distribution; an accuracy has Wilson's
-        interval. With `block`, the variance is that of Diebold and Mariano, with the
-        factor of Harvey, Leybourne and Newbold;
+        interval. The Brier score of two classes and of answers is the mean of
+        (y - p)^2, and that of K classes the mean of sum_k (p_k - (k == y))^2; with
+        `zero_based` bound by `functools.partial` it is what the function returns. With
+        `block`, the variance is that of Diebold and Mariano, with the factor of Harvey,
+        Leybourne and Newbold;
       - `auroc`: by `auroc_interval` and `auroc_difference`;
       - `debiased_calibration_error`: by `calibration_error_interval`, whose estimate is
         shown, and `calibration_error_difference`. So are `ece`, `rmsce` and `smece`,
@@ -345,7 +348,7 @@ def compare(
       >>> found.best("brier_score"), found.may_be_best("brier_score")
       ('a', ('a',))
       >>> [round(x, 3) for x in found[1][2:6]]
-      [-0.596, -0.628, -0.563, 0.072]
+      [0.202, 0.186, 0.218, 0.036]
 
     References:
       Diebold and Mariano (1995), Comparing Predictive Accuracy. Harvey, Leybourne and

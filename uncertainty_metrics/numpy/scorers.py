@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ _DEFAULT = (
     *("ece", "smooth_calibration_error"),
 )
 _OF_DECISIONS = (um_np.ece, um_np.mce, um_np.rmsce)
+# What a scorer gets from scikit-learn, and arguments that change what is returned.
+_OF_EXAMPLES = (
+    *("labels", "probabilities", "logits", "correct", "confidences", "sample_weight"),
+    *("label_distributions", "labels_predicted", "clusters", "aggregate", "groups"),
+    *("num_groups", "per_image", "probs", "losses", "multilabel", "ignore_index"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,9 +39,11 @@ class Scorer:
 
     Attributes:
       metric: name of a public function of labels and probabilities.
+      options: options of this function.
     """
 
     metric: str
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -58,15 +67,23 @@ class Scorer:
             estimator.classes_, y, estimator.predict_proba(X)
         )
         function = getattr(um_np, self.metric)
-        options: dict[str, Any] = {"sample_weight": sample_weight}
+        options: dict[str, Any] = {"sample_weight": sample_weight, **self.options}
+        two_classes = probabilities.shape[1] == 2
         takes_form = "positive_class" in inspect.signature(function).parameters
-        if takes_form and probabilities.shape[1] == 2:
+        if takes_form and two_classes:
             # As scorers of scikit-learn do. It is no column that a user passed, so the
             # errors that score its decisions do not warn.
             probabilities = probabilities[:, 1]
             if function in _OF_DECISIONS:
-                options["positive_class"] = False
+                options.setdefault("positive_class", False)
+        follows_scikit_learn = (
+            function is um_np.brier_score and "zero_based" not in self.options
+        )
+        if follows_scikit_learn:
+            options["zero_based"] = True
         value = float(function(labels, probabilities, **options))
+        if follows_scikit_learn and two_classes:
+            value /= 2  # The mean of (y - p)^2.
         return value if self._larger_is_better else -value
 
 
@@ -104,7 +121,10 @@ def _is_metric(name: str) -> bool:
     )
 
 
-def make_scorers(*metrics: str) -> dict[str, Scorer]:
+def make_scorers(
+    *metrics: str | Sequence[str],
+    **options: Any,  # Of any of the metrics, and checked against their signatures.
+) -> dict[str, Scorer]:
     """Scorers for `cross_validate` and `GridSearchCV` of scikit-learn.
 
     Each calls the classifier's `predict_proba`. Its classes may be of any type, and a
@@ -113,12 +133,15 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
 
     Args:
       *metrics: names of functions of labels and probabilities that return one number,
-        such as "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier
-        score, ECE and smooth calibration error. Scorers use the default options; for
-        others, pass the function to `sklearn.metrics.make_scorer`. For two classes,
+        such as "ece" or "aurc", or a list of them; by default accuracy, negative
+        log-likelihood, Brier score, ECE and smooth calibration error. For two classes,
         functions with the argument `positive_class` get the column of class 1, as from
         scikit-learn: "ece", "mce" and "rmsce" score its decisions, the others P(class
-        1) itself, or both classes ("sce", "ace", "tace").
+        1) itself, or both classes ("sce", "ace", "tace"). "brier_score" is that of
+        scikit-learn: for two classes the mean of (y - p)^2, for more classes the mean
+        of sum_k (p_k - (k == y))^2; with `zero_based` it is what the function returns.
+      **options: options of the functions, such as `num_bins=20`. Each metric gets those
+        that its function has; an option that none of them has is refused.
 
     Returns:
       A dict of scorers by the names "accuracy", "neg_ece" and so on, which take
@@ -126,16 +149,32 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
       scorers named "neg_" return minus the value.
 
     Raises:
-      ValueError: a name is not that of such a function.
+      ValueError: a name is not that of such a function, or an option is none of theirs.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> scorers = um.make_scorers("accuracy", "ece")
+      >>> scorers = um.make_scorers("accuracy", "ece", num_bins=20)
       >>> sorted(scorers)
       ['accuracy', 'neg_ece']
     """
+    names: list[Any] = []
+    for given in metrics:
+        names += [given] if isinstance(given, str) or given is None else given
     metric_names = [name for name in dir(um_np) if _is_metric(name)]
-    for name in metrics:
+    for name in names:
         _checks.one_of("metrics", name, metric_names)
-    scorers = map(Scorer, metrics or _DEFAULT)
+    names = names or [*_DEFAULT]
+    own = {name: _options_of(name) for name in names}
+    for option in options:
+        _checks.one_of("options", option, sorted(set().union(*own.values())))
+    scorers = [
+        Scorer(name, {key: options[key] for key in options if key in own[name]})
+        for name in names
+    ]
     return {scorer.key: scorer for scorer in scorers}
+
+
+def _options_of(metric: str) -> list[str]:
+    """Returns the options of a metric that describe no single examples."""
+    parameters = inspect.signature(getattr(um_np, metric)).parameters
+    return [name for name in parameters if name not in _OF_EXAMPLES]

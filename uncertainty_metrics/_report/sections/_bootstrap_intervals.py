@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import (
+    brier_scores,
+    is_of_one_outcome,
+)
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
     event_cells,
@@ -37,12 +41,8 @@ from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
 Z = statistics.NormalDist().inv_cdf((1 + INTERVAL_LEVEL) / 2)
+MEANS = ("accuracy", "brier_score", "negative_log_likelihood")
 _Metrics = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
-_METRICS: _Metrics = {
-    "accuracy": (um.accuracy, {}),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
-    "negative_log_likelihood": (um.negative_log_likelihood, {}),
-}
 # With more examples each resample takes longer, so there are fewer of them.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 # Means of more examples than this are so close to Normal that resamples show no
@@ -57,12 +57,17 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
     if isinstance(model, Confidences):
         decisions = decisions_of(model)
         return scores_of_answers(decisions.correct, decisions.confidences)
-    given = examples_of(model).weighted(None)
+    examples = examples_of(model)
+    nll = um.negative_log_likelihood(examples.weighted(None), aggregate=False)
     return {
-        name: metric(given, **options, aggregate=False)
-        if metric is not um.accuracy
-        else decisions_of(model).correct
-        for name, (metric, options) in _METRICS.items()
+        "accuracy": decisions_of(model).correct.astype(np.float64),
+        "brier_score": brier_scores(
+            examples.labels,
+            examples.name,
+            examples.predictions,
+            is_of_one_outcome(model),
+        ),
+        "negative_log_likelihood": np.asarray(nll),
     }
 
 
@@ -70,10 +75,9 @@ def scores_of_answers(
     correct: np.ndarray, confidences: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Returns the scores [n] of confidences, taken as probabilities of being right."""
-    brier = um.brier_score(correct, confidences, zero_based=True, aggregate=False)
     return {
         "accuracy": correct.astype(np.float64),
-        "brier_score": np.asarray(brier) / 2,  # Only one of the two classes counts.
+        "brier_score": brier_scores(correct, "probabilities", confidences, True),
         "negative_log_likelihood": np.asarray(
             um.negative_log_likelihood(correct, confidences, aggregate=False)
         ),
@@ -119,14 +123,16 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
 def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
     """Returns Normal intervals of the means of all rows of a stream."""
     means = model.summary.means()
-    brier = "brier_score" if model.summary.of_answers else "brier_score_zero_based"
-    names = {"accuracy": "accuracy", brier: "brier_score"}
-    names["negative_log_likelihood"] = "negative_log_likelihood"
     if model.summary.num_examples == 1:
         return {}
+    found = {name: np.array(means[name].interval(Z)) for name in MEANS}
+    if (
+        is_of_one_outcome(model) and not model.summary.of_answers
+    ):  # The summary has the sum over both classes.
+        found["brier_score"] /= 2
     return {
         "calibration_error": interval(*_error_of_stream(model, num_bins)),
-        **{name: interval(*means[key].interval(Z)) for name, key in names.items()},
+        **{name: interval(*ends.tolist()) for name, ends in found.items()},
     }
 
 
@@ -193,20 +199,9 @@ def _metrics(model: Decided) -> _Metrics:
     Examples of weight 0 are left out, so the bootstrap does not draw them.
     """
     weights = decisions_of(model).with_small_weights().weights
-    if isinstance(model, Confidences):
-        return {
-            name: (_mean, {"scores": scores, "sample_weight": weights})
-            for name, scores in scores_of(model).items()
-        }
-    examples = examples_of(model)
-    data = {
-        "labels": examples.labels,
-        examples.name: examples.predictions,
-        "sample_weight": weights,
-    }
     return {
-        name: (metric, {**data, **options})
-        for name, (metric, options) in _METRICS.items()
+        name: (_mean, {"scores": scores, "sample_weight": weights})
+        for name, scores in scores_of(model).items()
     }
 
 

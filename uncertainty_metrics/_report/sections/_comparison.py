@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import brier_title
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import effective_examples
 from uncertainty_metrics._report.sections import _same_examples
@@ -63,10 +64,7 @@ from uncertainty_metrics._report.sections._risk import (
     Risk,
     ranking_of_two,
 )
-from uncertainty_metrics._report.sections._scoring_rules import (
-    BRIER_OF_CLASSES,
-    ScoringRules,
-)
+from uncertainty_metrics._report.sections._scoring_rules import ScoringRules
 from uncertainty_metrics._report.sections._selective_prediction import (
     SelectivePrediction,
 )
@@ -80,13 +78,6 @@ from uncertainty_metrics._report.sections._temperature import Temperature
 # A number of each model, by "first" and "second".
 OfBoth: TypeAlias = dict[str, Any]
 _SPELLED = {"accuracy": "accuracy", "aurc": "AURC"}
-# The score that the tile of a task compares, its name, and how it is shown.
-_SCORES: dict[str, tuple[str, str, Callable[[float | None], str]]] = {
-    "regression": ("crps", "CRPS", significant),
-    "survival": ("brier_score", "Brier score", number),
-    "classification": ("brier_score_zero_based", BRIER_OF_CLASSES, number),
-    "confidences": ("brier_score_zero_based", BRIER_OF_CLASSES, number),
-}
 _UNKNOWN = "The data cannot tell which model has the lower calibration error"
 _NO_BETTER = "A lower calibration error does not make a better model: "
 
@@ -151,7 +142,10 @@ class Comparison(Section):
         return [self._tile_of_scores(report, title)]
 
     def _tile_of_scores(self, report: ModelReport, title: str) -> Tile:
-        score, name, show = _SCORES[report.task]
+        # The score that the tile compares, its name, and how it is shown.
+        score, name, show = "crps", "CRPS", significant
+        if report.task != "regression":
+            score, name, show = "brier_score", brier_title(report.model), number
         ends = self.differences.get(score)
         if ends is None or ends.low is None:
             detail = f"{self.examples} {self.verdict}"
@@ -328,7 +322,7 @@ def _of_decisions(report: ModelReport) -> dict[str, Any]:
 
 def _numbers_of_classifier(report: ModelReport) -> dict[str, Any]:
     scores, selective = report[ScoringRules], report[SelectivePrediction]
-    names = ("brier_score_zero_based", "negative_log_likelihood")
+    names = ("brier_score", "negative_log_likelihood")
     return {
         "examples": report[Data].examples,
         "classes": report[DataOfClassifier].classes,
@@ -508,7 +502,7 @@ def _quality(numbers: dict[str, OfBoth], same_examples: bool) -> str:
             "examples, because scores also depend on the examples."
         )
     said = []
-    for name in ("brier_score_zero_based", "negative_log_likelihood"):
+    for name in ("brier_score", "negative_log_likelihood"):
         first, second = (float(numbers[name][side]) for side in SIDES)
         equal = first == second
         said.append("the same for both" if equal else _lower_for(first > second))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import is_of_one_outcome
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
     event_cells,
@@ -16,10 +17,9 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
-    is_of_answers,
     rows_of,
 )
-from uncertainty_metrics._report.data._risks import TOO_FEW, has_risks
+from uncertainty_metrics._report.data._risks import TOO_FEW
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -228,28 +228,23 @@ def _gains_of_summary(model: Stream) -> Gains:
         )
         for score in SCORES[::-1]
     )
-    if event is not None:  # The Brier score is that of both classes.
-        share = of_brier.share
-        of_brier = CalibrationLoss(*(2 * value for value in of_brier))
-        of_brier = CalibrationLoss(*of_brier._replace(share=share))
     return Gains("beta", of_brier, of_likelihood)
 
 
 def _scores(model: Decided) -> tuple[float, float]:
     """Returns the Brier score and the negative log-likelihood of all examples."""
-    half = 2 if has_risks(model) and not is_of_answers(model) else 1
+    names = "brier_score", "negative_log_likelihood"
     if isinstance(model, Stream):
         means = model.summary.means()
-        brier = means["brier_score"].mean / half
-        return brier, means["negative_log_likelihood"].mean
-    scores = scores_of(model)
-    key = "brier_score" if is_of_answers(model) else "brier_score_zero_based"
+        brier, likelihood = (means[name].mean for name in names)
+        # The summary of a classifier has the sum over all classes.
+        halved = is_of_one_outcome(model) and not model.summary.of_answers
+        return brier / 2 if halved else brier, likelihood
     weights = decisions_of(model).with_small_weights().weights
     brier, likelihood = (
-        float(np.average(scores[name], weights=weights))
-        for name in (key, "negative_log_likelihood")
+        float(np.average(scores_of(model)[name], weights=weights)) for name in names
     )
-    return brier / half, likelihood
+    return brier, likelihood
 
 
 def _size(model: Decided) -> int:
@@ -259,10 +254,8 @@ def _size(model: Decided) -> int:
 
 
 def _definition(model: Decided) -> str:
-    if is_of_answers(model):
-        return "The score is the mean of (confidence - right)^2, 0 (best) to 1."
-    if has_risks(model):
-        return "The score is the mean of (event - risk)^2, 0 (best) to 1."
+    if is_of_one_outcome(model):
+        return "The score is the mean of (y - p)^2, 0 (best) to 1."
     return "The score is the mean of sum_k (p_k - y_k)^2, 0 (best) to 2."
 
 

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import (
+    brier_scores,
+    is_of_one_outcome,
+)
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
     event_of,
@@ -22,10 +26,7 @@ from uncertainty_metrics._report.data._risks import (
     risks_of,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of, error_of_mean
-from uncertainty_metrics._report.sections._bootstrap_intervals import (
-    INTERVAL_LEVEL,
-    scores_of_answers,
-)
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
@@ -68,11 +69,7 @@ _OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
 # map chosen for its gain would claim too much.
 _GAIN_OF_CLASSES = ("temperature", "vector", "isotonic")
 _GAIN_OF_ONE = ("beta", "platt", "venn_abers", "isotonic")
-LIKELIHOOD = "negative_log_likelihood"
-_SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    LIKELIHOOD: (um.negative_log_likelihood, {}),
-    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
-}
+LIKELIHOOD, BRIER = "negative_log_likelihood", "brier_score"
 
 
 class BestMap(NamedTuple):
@@ -98,7 +95,7 @@ class Gains(NamedTuple):
 
     Attributes:
       map: its name.
-      of_brier: of the Brier score, of risks that of the event.
+      of_brier: of the Brier score.
       of_likelihood: of the negative log-likelihood.
     """
 
@@ -200,7 +197,7 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     if weights is not None:
         weights = weights / weights.max()
     each = {
-        name: _scores(labels, kind, of_map, of_answers)
+        name: _scores(labels, kind, of_map, is_of_one_outcome(model))
         for name, of_map in forecasts.items()
     }
     gains = _gains(model, each, kind, forecasts, weights, clusters)
@@ -278,13 +275,13 @@ def _gains(
     dependent = None
     if clusters is not None:
         dependent = Clusters(clusters, int(clusters.max()) + 1)
-    losses = []
-    for score in reversed(each[found]):  # The likelihood is the first of the two.
-        before, after = each[AS_IT_IS][score], each[found][score]
-        if score != LIKELIHOOD and has_risks(model) and not of_answers:
-            before, after = before / 2, after / 2
-        refined = Refined(before, after, lowers)
-        losses.append(summarized(refined, weights, None, dependent, INTERVAL_LEVEL))
+    losses = [
+        summarized(
+            Refined(each[AS_IT_IS][score], each[found][score], lowers),
+            *(weights, None, dependent, INTERVAL_LEVEL),
+        )
+        for score in (BRIER, LIKELIHOOD)
+    ]
     return Gains(found, *losses)
 
 
@@ -325,15 +322,14 @@ def _maps_of(model: Rows) -> tuple[str, ...]:
 
 
 def _scores(
-    labels: np.ndarray, kind: str, forecasts: np.ndarray, of_answers: bool
+    labels: np.ndarray, kind: str, forecasts: np.ndarray, one_outcome: bool
 ) -> dict[str, np.ndarray]:
     """Returns the likelihood and the Brier score of each example."""
-    if of_answers:
-        scores = scores_of_answers(labels, forecasts)
-        return {name: scores[name] for name in (LIKELIHOOD, "brier_score")}
+    given: dict[str, Any] = {kind: forecasts}
+    nll = um.negative_log_likelihood(labels, **given, aggregate=False)
     return {
-        name: metric(labels, **{kind: forecasts}, **options, aggregate=False)
-        for name, (metric, options) in _SCORES.items()
+        LIKELIHOOD: np.asarray(nll),
+        BRIER: brier_scores(labels, kind, forecasts, one_outcome),
     }
 
 
@@ -395,8 +391,7 @@ def best_map(
     if not maps:
         return None
     finite = all(np.all(np.isfinite(each[name][LIKELIHOOD])) for name in each)
-    # The Brier score of classes has another name than the Brier score of answers.
-    criterion = LIKELIHOOD if finite else [*each[AS_IT_IS]][1]
+    criterion = LIKELIHOOD if finite else BRIER
     ends = {}
     for name in maps:
         gain = each[AS_IT_IS][criterion] - each[name][criterion]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import brier_title
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
@@ -58,7 +59,6 @@ from uncertainty_metrics._report.sections._recalibrated_forecasts import (
 )
 from uncertainty_metrics._report.sections._risk import Risk
 from uncertainty_metrics._report.sections._sampled_rows import sentence_on_sample
-from uncertainty_metrics._report.sections._scoring_rules import BRIER_OF_CLASSES
 
 
 def _draw(models: dict[str, Decided], num_bins: int) -> Any:
@@ -154,7 +154,7 @@ class Recalibration(Section):
             notes=found.notes,
             criterion=best and best.criterion,
             needs_recalibration=None if best is None else best.is_clear,
-            verdict=_verdict(found, best),
+            verdict=_verdict(found, best, rows),
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -176,10 +176,10 @@ class Recalibration(Section):
         yield Tile(
             title,
             value,
-            f"The best map ({self.best}) takes the {_spelled(self.criterion)} from "
-            f"{number(before)} to {number(after)} on examples that it was not fitted "
-            f"to; within two standard errors, the gain is {number(gain.low)} to "
-            f"{number(gain.high)}.",
+            f"The best map ({self.best}) takes the "
+            f"{_spelled(self.criterion, report.model)} from {number(before)} to "
+            f"{number(after)} on examples that it was not fitted to; within two "
+            f"standard errors, the gain is {number(gain.low)} to {number(gain.high)}.",
             level,
         )
 
@@ -196,7 +196,7 @@ class Recalibration(Section):
                 "where chance alone puts a calibrated model.",
             )
         if self.scores:
-            _, brier, _ = next(iter(self.scores.values()))
+            brier = brier_title(report.model)
             yield Text(
                 f"Negative log-likelihood (NLL), {brier} and ece of {self.examples} "
                 "examples, cross-validated: the map that recalibrates an example was "
@@ -245,18 +245,16 @@ def _p_value(report: ModelReport) -> float:
     return p if risk is None else min(p, risk.p_value)
 
 
-def _spelled(criterion: str) -> str:
-    if criterion == LIKELIHOOD:
-        return "negative log-likelihood"
-    return BRIER_OF_CLASSES if criterion == "brier_score_zero_based" else "Brier score"
+def _spelled(criterion: str, model: Rows) -> str:
+    return "negative log-likelihood" if criterion == LIKELIHOOD else brier_title(model)
 
 
-def _verdict(found: Recalibrated, best: BestMap | None) -> str:
+def _verdict(found: Recalibrated, best: BestMap | None, model: Rows) -> str:
     if found.too_few:
         return f"Too few to say: {found.too_few}."
     if best is None:
         return "No map can be fitted to these examples."
-    title, score = MAPS[best.name][1], _spelled(best.criterion)
+    title, score = MAPS[best.name][1], _spelled(best.criterion, model)
     before, after = (
         found.scores[name][best.criterion] for name in (AS_IT_IS, best.name)
     )

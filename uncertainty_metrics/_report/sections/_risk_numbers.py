@@ -31,7 +31,7 @@ MEANINGS: dict[str, str] = {
     "ici": "Mean distance of the risks from the curve.",
     "e50": "Median of these distances.",
     "e90": "90th percentile of these distances.",
-    "brier_score_of_event": "Mean of (event - risk)^2: 0 (best) to 1.",
+    "brier_score": "Mean of (event - risk)^2: 0 (best) to 1.",
     "scaled_brier_score": "1 - this score / that of the share of events.",
 }
 
@@ -70,7 +70,7 @@ def metrics_of(data: Risks) -> dict[str, Metric]:
         "e50": index.e50,
         "e90": index.e90,
         # Half of the sum over both classes.
-        "brier_score_of_event": (um.brier_score(**data.arguments, zero_based=True) / 2),
+        "brier_score": um.brier_score(**data.arguments, zero_based=True) / 2,
         "scaled_brier_score": if_defined(um.scaled_brier_score, **data.arguments),
     }
     return {

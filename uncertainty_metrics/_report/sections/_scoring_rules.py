@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._brier_scores import (
+    brier_title,
+    is_of_one_outcome,
+)
 from uncertainty_metrics._report.data._decided import (
     class_shares,
     decisions_of,
@@ -16,6 +20,7 @@ from uncertainty_metrics._report.data._decided import (
 )
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
+    Decided,
     Predictions,
     Stream,
     is_of_answers,
@@ -31,7 +36,6 @@ from uncertainty_metrics._report.sections._blocks import (
     number,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of
-from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._constant_forecast import (
     GainOverConstant,
     against_constant,
@@ -43,8 +47,6 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, 
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
 from uncertainty_metrics._report.sections._posterior import Posterior
 
-# There are Brier scores of several ranges; the tables of scores define them.
-BRIER_OF_CLASSES = "Brier score (0 to 2)"
 _PARTS_OF_CLASSES = {
     "uncertainty": ("+", "Score of always forecasting the class frequencies."),
     "resolution": ("-", "How well decisions tell labels apart; high is good."),
@@ -102,27 +104,19 @@ class ScoringRules(Section):
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
-        if is_of_answers(report.model):
-            score, forecast = "Brier score", "the accuracy"
-        elif has_risks(report.model):
+        if has_risks(report.model):
             yield from self._tiles_of_risks(report)
             return
-        else:
-            score, forecast = BRIER_OF_CLASSES, "the class frequencies"
-        yield tile_of_gain(self.constant, score, forecast, number)
+        forecast = "the class frequencies"
+        if is_of_answers(report.model):
+            forecast = "the accuracy"
+        yield tile_of_gain(self.constant, brier_title(report.model), forecast, number)
 
     def _tiles_of_risks(self, report: ModelReport) -> Iterator[Tile]:
         """Yields the tiles on the score and on the calibration error of an event."""
         few = is_too_few(risks_of(report.model).smaller_class)
-        found = self.constant
-        halves = dataclasses.replace(  # Half of the sum over both classes.
-            found,
-            model=found.model / 2,
-            constant=found.constant / 2,
-            gain=found.gain / 2,
-        )
-        score = "Brier score of the event, the mean of (event - risk)^2,"
-        tile = tile_of_gain(halves, score, "the share of events", number)
+        score = "Brier score, the mean of (event - risk)^2,"
+        tile = tile_of_gain(self.constant, score, "the share of events", number)
         yield tile._replace(value=TOO_FEW_TO_SAY, level="unclear") if few else tile
         posterior = report[Posterior]
         _, level = graded(posterior.p_value, "", "")
@@ -131,11 +125,6 @@ class ScoringRules(Section):
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield metrics_table("Proper scoring rules", "score", self.metrics)
-        if report[Calibration].event is not None:
-            yield Text(
-                "The Brier score of the event, the mean of (event - probability)^2 "
-                "from 0 to 1, is half of brier_score_zero_based."
-            )
         if self.brier_parts:
             yield Text("The Brier score is made up of:")
             parts = [
@@ -150,16 +139,23 @@ class ScoringRules(Section):
 def _of_classifier(model: Predictions) -> ScoringRules:
     examples, scores = examples_of(model), scores_of(model)
     weights = decisions_of(model).with_small_weights().weights
-    parts = um.brier_decomposition_exact(examples.weighted(weights))._asdict()
-    nlls, briers = scores["negative_log_likelihood"], scores["brier_score_zero_based"]
+    share = 0.5 if is_of_one_outcome(model) else 1.0  # Of the sum over all classes.
+    parts = {
+        name: share * value
+        for name, value in um.brier_decomposition_exact(examples.weighted(weights))
+        ._asdict()
+        .items()
+    }
+    parts["uncertainty"] += share  # The squares and not less 1, as `brier_score`.
+    nlls, briers = scores["negative_log_likelihood"], scores["brier_score"]
     impossible = int(np.isinf(nlls).sum())
     nll = np.average(nlls, weights=weights)
     score = np.average(briers, weights=weights)
     shares = class_shares(model)
-    constant = (1 - 2 * shares + shares @ shares)[examples.labels]
+    constant = share * (1 - 2 * shares + shares @ shares)[examples.labels]
     gain = against_constant(briers, constant, weights, clusters_of(model))
     return ScoringRules(
-        _classifier_scores(score, nll, impossible, examples.counted.size),
+        _scores(model, score, nll, impossible, examples.counted.size),
         dataclasses.replace(gain, largest_share=largest_share(model)),
         impossible,
         {
@@ -184,7 +180,7 @@ def _of_answers(model: Confidences) -> ScoringRules:
     parts = um.corp_decomposition(**decisions.arguments)._asdict()
     brier = np.average(briers, weights=weights)
     return ScoringRules(
-        _answer_scores(brier, nll, impossible, len(correct)),
+        _scores(model, brier, nll, impossible, len(correct)),
         against_constant(
             briers, (accuracy - correct) ** 2, weights, clusters_of(model)
         ),
@@ -201,14 +197,17 @@ def _of_stream(model: Stream) -> ScoringRules:
     gain, constant = summary.brier_gain()
     freedom = 1 - 1 / summary.effective_examples
     error = gain.standard_error / freedom**0.5 if freedom > 0 else np.inf
-    found = gain_over_constant(constant - gain.mean, constant, gain.mean, error)
-    impossible, size = summary.impossible, summary.num_examples
+    # The summary of a classifier has the sums over all classes.
+    halved = is_of_one_outcome(model) and not summary.of_answers
+    share = 0.5 if halved else 1.0
+    brier, constant, gained = share * brier, share * constant, share * gain.mean
+    found = gain_over_constant(constant - gained, constant, gained, share * error)
+    impossible = summary.impossible
+    scores = _scores(model, brier, nll, impossible, summary.num_examples)
     if summary.of_answers:
         parts = summary.decisions.corp_decomposition()._asdict()
-        scores = _answer_scores(brier, nll, impossible, size)
         return ScoringRules(scores, found, impossible, _parts_of_answers(parts), brier)
     found = dataclasses.replace(found, largest_share=largest_share(model))
-    scores = _classifier_scores(brier, nll, impossible, size)
     return ScoringRules(scores, found, impossible, {}, brier)
 
 
@@ -220,48 +219,28 @@ def _parts_of_answers(parts: Mapping[str, float]) -> dict[str, BrierPart]:
     }
 
 
-def _classifier_scores(
-    brier: float, nll: float, impossible: int, size: int
+def _scores(
+    model: Decided, brier: float, nll: float, impossible: int, size: int
 ) -> dict[str, Metric]:
-    """Returns the scores of a classifier with their meanings.
+    """Returns the scores with their meanings.
 
     Args:
-      brier: Brier score in [0, 2].
+      model: the model.
+      brier: Brier score.
       nll: negative log-likelihood.
-      impossible: number of labels of probability 0.
-      size: number of labels.
+      impossible: number of outcomes of probability 0.
+      size: number of outcomes.
     """
+    meaning = "Mean of sum_k (p_k - y_k)^2: 0 (best) to 2."
+    if is_of_one_outcome(model):
+        meaning = "Mean of (y - p)^2: 0 (best) to 1."
+    outcome = "outcome" if is_of_answers(model) else "label"
     return metrics(
         {
-            "brier_score": (
-                brier - 1,
-                "Mean of sum_k p_k^2 - 2 p_label: -1 (best) to 1.",
-            ),
-            "brier_score_zero_based": (
-                brier,
-                "Plus 1: mean of sum_k (p_k - y_k)^2, 0 (best) to 2.",
-            ),
+            "brier_score": (brier, meaning),
             "negative_log_likelihood": (
                 nll,
-                _likelihood(nll, impossible, size, "label"),
-            ),
-        }
-    )
-
-
-def _answer_scores(
-    brier: float, nll: float, impossible: int, size: int
-) -> dict[str, Metric]:
-    """Returns the scores of confidences with their meanings; Brier score in [0, 1]."""
-    return metrics(
-        {
-            "brier_score": (
-                brier,
-                "In [0, 1], 0 is best: mean of (confidence - right)^2.",
-            ),
-            "negative_log_likelihood": (
-                nll,
-                _likelihood(nll, impossible, size, "outcome"),
+                _likelihood(nll, impossible, size, outcome),
             ),
         }
     )

@@ -79,7 +79,7 @@ class SurvivalRisk(RiskSection):
             name: _with_ends(value, ends.get(name)) for name, value in values.items()
         }
         metrics = metrics_of(data)
-        del metrics["brier_score_of_event"]
+        del metrics["brier_score"]
         came = f"By time {model.at:g}, with weights for censoring, the event came"
         return cls(
             **common_fields(data, intervals),

@@ -104,9 +104,8 @@ def calibration_loss(
     so many examples gain on average; the best map of all may gain more. The
     simulations are `studies/calibration_loss_level.py`.
 
-    Where a single event is forecast (one column, `confidences`, or each label of
-    `multilabel`) the Brier score is (p - y)^2, in [0, 1]. For rows of K classes it is
-    sum_k (p_k - y_k)^2, in [0, 2].
+    The Brier score of two classes, of answers, and of each label of `multilabel` is
+    (y - p)^2, in [0, 1]; of more classes it is sum_k (p_k - (k == y))^2, in [0, 2].
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -348,23 +347,21 @@ def _refined(
     """
     examples = examples.weighted(None)
     recalibrated = dataclasses.replace(examples, predictions=after, place=None)
-    is_event = examples.one_column or examples.places is not None or of_answers
-    before, refined = (
-        _scores(each, score, is_event) for each in (examples, recalibrated)
-    )
+    before, refined = (_scores(each, score) for each in (examples, recalibrated))
     p, q = examples.probabilities, recalibrated.probabilities
     return Refined(before, refined, lowered(p, q, of_answers))
 
 
-def _scores(examples: _examples.Examples, score: Score, is_event: bool) -> np.ndarray:
+def _scores(examples: _examples.Examples, score: Score) -> np.ndarray:
     """Returns the score of each example, [N]."""
     scores: Any
     if score == "log":
         scores = scoring_rules.negative_log_likelihood(examples, aggregate=False)
         return scores.reshape(-1)
     scores = scoring_rules.brier_score(examples, zero_based=True, aggregate=False)
-    # Both classes miss the outcome of a single event by the same distance.
-    return scores.reshape(-1) / 2 if is_event else scores.reshape(-1)
+    # Both of two classes miss the outcome by the same distance.
+    halves = 2 if examples.predictions.shape[1] == 2 else 1
+    return scores.reshape(-1) / halves
 
 
 def lowered(p: np.ndarray, q: np.ndarray, of_answers: bool) -> np.ndarray:

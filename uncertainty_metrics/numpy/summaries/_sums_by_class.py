@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,23 +28,6 @@ SUMS = (
 
 # Those whose sums by class are needed; of the others, those over all examples are.
 _OF_CLASSES = (*OF_LABELS, "ww_b")
-
-
-class Moments(NamedTuple):
-    """The mean of a score of examples, and its standard error.
-
-    Attributes:
-      mean: weighted mean; infinite if a score is.
-      standard_error: of the mean, with the weights as they are.
-    """
-
-    mean: float
-    standard_error: float
-
-    def interval(self, z: float) -> tuple[float, float, float]:
-        """Returns the mean less z standard errors, the mean, and the mean plus them."""
-        half = z * self.standard_error
-        return self.mean - half, self.mean, self.mean + half
 
 
 def named(sums: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,20 +13,18 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _clusters, _examples, _saved
-from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
-from uncertainty_metrics.numpy.sketch._cluster_sums import ClusterSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import (
     _event_sketch,
-    _private_cells,
+    _file_sketches,
+    _mean_scores,
     _private_counts,
     _sketches,
     _summary_files,
     _sums_by_class,
 )
-from uncertainty_metrics.numpy.summaries._private_cells import Blocks
-from uncertainty_metrics.numpy.summaries._sums_by_class import Moments
+from uncertainty_metrics.numpy.summaries._mean_scores import Moments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -141,7 +139,7 @@ class Summary:
     @property
     def num_examples(self) -> int:
         """Number of examples of positive weight."""
-        return 0 if self._sums is None else int(self._row("examples").sum())
+        return 0 if self._sums is None else int(self._rows["examples"].sum())
 
     @property
     def num_clusters(self) -> int | None:
@@ -240,8 +238,9 @@ class Summary:
         self._tops, self._squares = total._tops, total._squares
         self._is_from_file, self.private = total._is_from_file, total.private
 
-    def _row(self, name: str) -> np.ndarray:
-        """Returns the sums with this name, float64 [classes].
+    @property
+    def _rows(self) -> dict[str, np.ndarray]:
+        """The sums by their names, each float64 [classes].
 
         Raises:
           ValueError: there are no examples yet.
@@ -251,27 +250,27 @@ class Summary:
                 "There are no examples in this `Summary` yet: call `update` first.",
                 "none",
             )
-        return _sums_by_class.named(self._sums)[name]
+        return _sums_by_class.named(self._sums)
 
     @property
     def total_weight(self) -> float:
         """Sum of the weights of all examples."""
-        return float(self._row("w").sum())
+        return float(self._rows["w"].sum())
 
     @property
     def effective_examples(self) -> float:
         """Number of examples, or Kish's effective number of weighted ones."""
-        return float(self.total_weight**2 / self._row("ww").sum())
+        return float(self.total_weight**2 / self._rows["ww"].sum())
 
     @property
     def shares(self) -> np.ndarray:
         """Share of each class in the weight of the labels, float64 [K]."""
-        return self._row("w") / self.total_weight
+        return self._rows["w"] / self.total_weight
 
     @property
     def impossible(self) -> int:
         """Number of labels whose probability was 0."""
-        return round(self._row("impossible").sum())
+        return round(self._rows["impossible"].sum())
 
     def means(self) -> dict[str, Moments]:
         """Returns accuracy, mean confidence and mean scores, with standard errors.
@@ -280,68 +279,21 @@ class Summary:
         the mean confidence is not known, nor that of an infinite mean: they are NaN.
         So are all standard errors with clusters, but for that of the gap.
         """
-        w, ww = self.total_weight, float(self._row("ww").sum())
-
-        def moments(first: str, second: str, third: str) -> Moments:
-            mean, of_mean, of_squares = (
-                float(self._row(name).sum()) for name in (first, second, third)
-            )
-            mean /= w
-            spread = of_squares - 2 * mean * of_mean + mean**2 * ww
-            return Moments(mean, math.sqrt(max(spread, 0.0)) / w)
-
-        accuracy = float(self._row("right").sum()) / w
-        brier = moments("w_b", "ww_b", "ww_b_b")
-        likelihood = moments("w_l", "ww_l", "ww_l_l")
-        if self.impossible:
-            likelihood = Moments(math.inf, math.nan)
-        found = {
-            "accuracy": Moments(
-                accuracy, math.sqrt(accuracy * (1 - accuracy) * ww) / w
-            ),
-            "mean_confidence": Moments(
-                float(self._row("confidence").sum()) / w, math.nan
-            ),
-            "gap": moments("w_gap", "ww_gap", "ww_gap_gap"),
-            "brier_score": brier,
-            "negative_log_likelihood": likelihood,
-        }
-        if self.num_clusters is None:
+        found = _mean_scores.means(self._rows)
+        clusters = self._decisions._clusters
+        if clusters is None:
             return found
-        unknown = {
-            name: Moments(moment.mean, math.nan) for name, moment in found.items()
-        }
-        return {**unknown, "gap": self._gap_of_clusters(found["gap"].mean)}
-
-    def _gap_of_clusters(self, gap: float) -> Moments:
-        """Returns the mean gap and its standard error by the sums over clusters."""
-        sums, number = self._decisions._clusters, self.num_clusters
-        if sums is None or not sums.are_known or number is None or number < 2:
-            return Moments(gap, math.nan)
-        square = float(sums.even(1).squares_about(np.array([gap]))[0, 0])
-        square *= number / (number - 1)
-        return Moments(gap, math.sqrt(max(square, 0.0)) / self.total_weight)
+        return _mean_scores.with_clusters(found, clusters, self.total_weight)
 
     def brier_gain(self) -> tuple[Moments, float]:
         """Returns by how much the Brier score is less than that of forecasting the
         shares of the labels for every example, and the Brier score of these shares. The
         standard error is NaN with clusters.
         """
-        shares, w = self.shares, self.total_weight
-        constant = 1 - 2 * shares + shares @ shares  # If the label is class k.
-        if self.of_answers:
-            constant = constant / 2
-        mean = float(shares @ constant)
-        gain = mean - float(self._row("w_b").sum()) / w
+        gain, constant = _mean_scores.brier_gain(self._rows, bool(self.of_answers))
         if self.num_clusters is not None:
-            return Moments(gain, math.nan), mean
-        rest = constant - gain
-        spread = (
-            rest**2 @ self._row("ww")
-            - 2 * rest @ self._row("ww_b")
-            + self._row("ww_b_b").sum()
-        )
-        return Moments(gain, math.sqrt(max(float(spread), 0.0)) / w), mean
+            gain = Moments(gain.mean, math.nan)
+        return gain, constant
 
     def decision_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the mean score of each cell of `decisions`, and the weights of its
@@ -354,8 +306,8 @@ class Summary:
         """Returns the sum of squared weights of each label, relative to the sum of its
         weights, float64 [K]; 0 for a label that does not occur.
         """
-        w = self._row("w")
-        return self._row("ww") / np.where(w > 0, w, 1.0)
+        w = self._rows["w"]
+        return self._rows["ww"] / np.where(w > 0, w, 1.0)
 
     def squared_weights(self) -> np.ndarray | None:
         """Returns the sums of squared weights of the cells of `decisions`, of wrong and
@@ -455,15 +407,15 @@ class Summary:
         else:
             if self.num_examples < _summary_files.LEAST_EXAMPLES:
                 raise _few_examples(f"{self.num_examples}")
-            decided, others = self._blocks()
+            blocks = _file_sketches.blocks_of(self._unweighted(), self._squares)
             content = _summary_files.Content(
                 class_names=self.class_names,
                 of_answers=bool(self.of_answers),
                 positive_class=bool(self.positive_class),
                 private=self.private,
                 sums=_sums_by_class.for_files(cast(np.ndarray, self._sums)),
-                decided=decided,
-                others=others,
+                decided=blocks[0],
+                others=blocks[1],
                 is_weighted=self.is_weighted,
                 clusters=self._number_for_files,
             )
@@ -473,30 +425,6 @@ class Summary:
     def _number_for_files(self) -> int | None:
         clusters = self._decisions._content.clusters
         return None if clusters is None else clusters.number
-
-    def _blocks(self) -> tuple[Blocks, Blocks | None]:
-        """Returns blocks of the decisions, and of the other probabilities."""
-        squares = self._squares
-        if self.classes is None or self._tops is None:
-            sums = _sketches.sums_in(self.decisions)
-            of_squares = (
-                None if squares is None else _sketches.sums_in(squares.decisions)
-            )
-            return _private_cells.of_answers(sums, of_squares), None
-        size = self.classes._content.classes or 2
-        view = _private_cells.View(
-            tops=self._tops,
-            top_squares=None,
-            classes=_sketches.sums_in(self.classes),
-            class_squares=None,
-            known=self.classes._content.least,
-            num_classes=size,
-            bits=self.classes._bits(size),
-        )
-        if squares is not None and squares.classes is not None:
-            of_squares = _sketches.sums_in(squares.classes)
-            view = view._replace(top_squares=squares.tops, class_squares=of_squares)
-        return _private_cells.of_classes(view)
 
     def _noised(self, epsilon: float) -> _summary_files.Content:
         """Returns the content of a file that is differentially private.
@@ -511,15 +439,7 @@ class Summary:
                 "not of files.",
                 repr(self),
             )
-        if self.classes is None or self._tops is None:
-            counts = _private_counts.of_answers(
-                _sketches.sums_in(self.decisions), epsilon
-            )
-        else:
-            size = self.classes._content.classes or 2
-            bits = self.classes._bits(size)
-            tops, classes = self._tops, _sketches.sums_in(self.classes)
-            counts = _private_counts.of_classes(tops, classes, size, bits, epsilon)
+        counts = _file_sketches.noised(self._unweighted(), epsilon)
         found = counts.decided.sums[0].sum() if counts is not None else 0.0
         if counts is None or found < _summary_files.LEAST_EXAMPLES:
             raise _few_examples("fewer, with the noise")
@@ -547,43 +467,14 @@ class Summary:
             damaged.
         """
         content = _summary_files.read(path)
-        size, decided, others = content.num_classes, content.decided, content.others
         loaded = cls(class_names=content.class_names)
         loaded._of_answers, loaded._is_from_file = content.of_answers, True
         loaded._positive_class = content.positive_class
         loaded._sums, loaded.private = content.sums, content.private
-        count = loaded.num_examples
-        known = None if content.clusters is None else ClusterSums(content.clusters)
-        empty = ScoreSketch(positive_class=False)
-        of_all = decided._replace(groups=np.zeros_like(decided.groups))
-        sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
-        loaded.decisions, of_decisions = (
-            ScoreSketch._with_content(empty.config, 2, each, clusters=known)
-            for each in (sums, squares)
-        )
-        of_squares = _sketches.Sketches(of_decisions, None, None)
-        if others is not None:
-            empty = _sketches.empty_of_classes()
-            bits = empty._bits(size)
-            loaded._tops, top_squares, _ = _private_cells.sketch_sums(
-                decided, size + 1, bits, count
-            )
-            of_one = decided.chosen(decided.groups < size)
-            of_one = _private_cells.together([of_one, others])
-            sums, squares, cells = _private_cells.sketch_sums(
-                of_one, size, bits, count * size
-            )
-            least = np.tile(_grid.rounded_limits(*bits)[0], size)
-            np.minimum.at(least, cells, of_one.least)
-            loaded.classes, of_classes = (
-                ScoreSketch._with_content(empty.config, size, each, least, known)
-                for each in (sums, squares)
-            )
-            of_squares = _sketches.Sketches(
-                of_squares.decisions, top_squares, of_classes
-            )
+        sketches, squares = _file_sketches.sketches_of(content, loaded.num_examples)
+        loaded.decisions, loaded._tops, loaded.classes = sketches
         if content.is_weighted:
-            loaded._squares = of_squares
+            loaded._squares = squares
         return loaded
 
 
