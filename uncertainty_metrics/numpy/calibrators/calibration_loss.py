@@ -104,8 +104,8 @@ def calibration_loss(
     so many examples gain on average; the best map of all may gain more. The
     simulations are `studies/calibration_loss_level.py`.
 
-    The Brier score of two classes, of answers and of each label of `multilabel` is
-    (p - y)^2, in [0, 1]; that of more classes is sum_k (p_k - y_k)^2, in [0, 2].
+    The Brier score of two classes, of answers, and of each label of `multilabel` is
+    (y - p)^2, in [0, 1]; of more classes it is sum_k (p_k - (k == y))^2, in [0, 2].
 
     Args:
       labels: integer class labels in [0, K), shape [...].
