@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.__main__ import main
 from tests.report.reports import fails, numbers, run
+from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.data import _row_subsets
 from uncertainty_metrics._report.data._predictions import ReportError
 from uncertainty_metrics._report.reading import (
