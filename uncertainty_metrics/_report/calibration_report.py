@@ -273,9 +273,7 @@ def report(
             *(multilabel, audit),
         )
     if unlabelled is not None:
-        new = Unlabelled(
-            "the unlabelled data", _inputs.as_array("unlabelled", unlabelled)
-        )
+        new = Unlabelled("", _inputs.as_array("unlabelled", unlabelled))
         first = with_unlabelled(first, new)
     others: list[Model] = []
     if compare is not None:

@@ -41,7 +41,7 @@ def with_unlabelled(model: Model, new: Unlabelled) -> Predictions:
     own, given = np.shape(model.values)[1:], np.shape(new.values)[1:]
     if own != given:
         raise ReportError(
-            f"{new.source}: the predictions must have the shape of the others, "
+            f"{new.source or 'unlabelled'}: the predictions must have the shape of the others, "
             f"{[len(new.values), *own]}. Received: {[len(new.values), *given]}"
         )
     return dataclasses.replace(model, unlabelled=new)

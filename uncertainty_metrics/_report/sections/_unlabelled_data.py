@@ -30,7 +30,7 @@ class UnlabelledData(Section):
     """What new predictions say about the shares of the classes.
 
     Attributes:
-      source: name of the file.
+      source: name of the file; "" for arrays.
       examples: number of new predictions.
       accuracy: to expect there of adapted decisions; None if shares are unknown.
       priors: share of each class there, by the name of the class.
@@ -58,7 +58,8 @@ class UnlabelledData(Section):
             return None
         new = model.unlabelled
         p = _probabilities(model, new)
-        start = f"{new.source} has {len(p):,} predictions without labels."
+        where = f" in {new.source}" if new.source else ""
+        start = f"There are {len(p):,} predictions without labels{where}."
         examples, clusters = examples_of(model), clusters_of(model)
         shift = um.LabelShift(level=INTERVAL_LEVEL, seed=SEED)
         try:
@@ -132,7 +133,7 @@ def _advice(found: Any, names: tuple[str, ...]) -> str:
     return (
         f"Class {names[k]} has a share of {found.prior[k]:.3f} there, and "
         f"{found.source_prior[k]:.3f} in the examples with labels. The shift may be "
-        f"one of classes only ({p}): adapt the probabilities with `um.LabelShift`."
+        f"one of classes only ({p}): adapt the probabilities with LabelShift."
     )
 
 
