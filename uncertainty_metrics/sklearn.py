@@ -248,7 +248,7 @@ class Calibrated(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimat
                     "folds whose training examples have all classes: fewer folds, or "
                     "more examples of the rarest class",
                     "a class with too few examples",
-                    verb="make",
+                    verb="hold",
                 )
             own = validation._check_method_params(X, params, train)
             fitted = base.clone(self.estimator)
@@ -262,7 +262,7 @@ class Calibrated(base.ClassifierMixin, base.MetaEstimatorMixin, base.BaseEstimat
                 "cv",
                 "folds that hold each example",
                 "a splitter that leaves some out",
-                verb="make",
+                verb="hold",
             )
         return kind, found
 

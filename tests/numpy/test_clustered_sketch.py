@@ -156,7 +156,6 @@ def test_examples_with_and_without_clusters_do_not_mix(rng):
 @pytest.mark.parametrize(
     "question",
     [
-        "calibration_error_interval",
         "spiegelhalter_test",
         "calibration_intercept",
         "calibration_slope",
@@ -172,6 +171,26 @@ def test_intervals_of_independent_examples_are_refused(rng, question):
     with pytest.raises(ValueError, match="`conformal_quantile` of independent"):
         sketch.conformal_quantile(0.1)
     assert np.isfinite([sketch.ece(), sketch.auroc(), sketch.smece()]).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_interval_of_the_error_is_about_that_of_the_function(rng, weighted):
+    labels, p, ids = drawn(rng, 150)
+    weights = rng.integers(1, 4, len(ids)).astype(float) if weighted else None
+    # Scores in the middles of five even bins are in the same bins everywhere.
+    p = (np.minimum((p[:, 1] * 5).astype(int), 4) + 0.5) / 5
+    summary = streamed(rng, um.Summary, labels, p, ids, weights)
+    found = summary.events.calibration_error_interval(num_bins=15)
+    expected = um.calibration_error_interval(
+        labels, p, clusters=ids, sample_weight=weights, positive_class=True
+    )
+    assert found.num_clusters == 150
+    assert found.estimate == pytest.approx(expected.estimate, abs=1e-6)
+    # Without the fourth moments it is a little longer.
+    assert found.lower <= expected.lower + 1e-6
+    assert found.upper >= expected.upper - 1e-6
+    assert found.upper - found.lower < 1.1 * (expected.upper - expected.lower)
+    assert found.design_effect >= expected.design_effect - 1e-6
 
 
 def test_what_the_fixed_bins_cannot_answer_is_refused(rng):
@@ -314,7 +333,7 @@ def test_files_of_summaries_have_no_sums_over_clusters(rng, tmp_path, kind, weig
     assert loaded.num_clusters == len(set(ids))
     with pytest.raises(ValueError, match="the file of a `Summary`"):
         loaded.decisions.debiased_calibration_error()
-    with pytest.raises(ValueError, match="of independent examples"):
+    with pytest.raises(ValueError, match="the file of a `Summary`"):
         loaded.decisions.calibration_error_interval()
     assert np.isnan(loaded.means()["gap"].standard_error)
     both = loaded + clustered

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from uncertainty_metrics._report.data._risks import Risks
+from uncertainty_metrics._report.data._predictions import Predictions
 from uncertainty_metrics._report.sections import _risk
 
 
@@ -16,7 +16,10 @@ def test_drawn_groups_have_wilson_intervals_of_the_numbers_of_examples(weight):
     p = np.linspace(0.01, 0.99, 200)
     weights = None if weight is None else np.full(200, weight)
     ax = figure.Figure().subplots()
-    _risk._draw_grouped(ax, Risks(labels, p, p, weights), "black", "o")
+    model = Predictions(
+        "", labels, "probabilities", p, sample_weight=weights, event_class=1
+    )
+    _risk._draw_grouped(ax, model, "black", "o")
     lines = np.array(ax.collections[0].get_segments())
     z, rate = special.ndtri(0.975), np.arange(10) / 10
     middle = (rate + z**2 / 40) / (1 + z**2 / 20)

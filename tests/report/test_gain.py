@@ -63,7 +63,7 @@ def test_the_first_tile_has_the_score_and_the_gain():
         f"{section['loss']:.4f}, of which {gain['estimate']:.4f} could be gained"
     )
     assert f"interval {gain['low']:.4f} to {gain['high']:.4f}" in tile["detail"]
-    assert tile["detail"].endswith("is the mean of (y - p)^2, 0 (best) to 1.")
+    assert tile["detail"].endswith("The score is the mean of (y - p)^2, 0 (best) to 1.")
     assert tile["level"] == "bad"
     honest = um.report(*events(20_000, slope=1.0)).to_dict()["tiles"][0]
     assert honest["value"].endswith(", no clear gain")

@@ -236,7 +236,7 @@ def report(
       >>> round(found.to_dict()["calibration"]["metrics"]["ece"]["value"], 6)
       0.3
       >>> found.to_dict()["tiles"][0]["value"]
-      'Too high'
+      '0.3300, of which 0.0885 could be gained'
       >>> found = um.report(correct=labels, confidences=np.full(200, 0.9))
       >>> found.to_dict()["calibration"]["accuracy"]
       0.6
@@ -308,8 +308,8 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
     """Returns the predictions in a batch, a dict of arguments of `report`."""
     given = {key: value for key, value in batch.items() if value is not None}
     keys = ("labels", "sample_weight", "classes", "groups", "audit")
-    labels, *common, audit = (given.pop(key, None) for key in keys)
-    return model_of("batch", labels, given, *common, audit=audit)
+    labels, weight, classes, groups, audit = (given.pop(key, None) for key in keys)
+    return model_of("batch", labels, given, weight, classes, groups, audit=audit)
 
 
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:

@@ -28,6 +28,7 @@ from uncertainty_metrics.ops import (
     _forecast_scores,
     _inputs,
     _refined_likelihood,
+    _sizes,
     numpy_dtype,
     to_numpy,
     xp,
@@ -79,14 +80,14 @@ class ClassScorer:
     compiled: ClassVar[bool] = True
     # Raises the error that names a wrong value, by the same rules.
     _numpy_function: ClassVar[Callable[..., object]]
+    # Whether an example has several labels; a field of scores that take them.
+    multilabel: ClassVar[bool] = False
     from_logits: bool = False
     ignore_index: int | None = None
     sparse_labels: bool | None = None
-    multilabel: bool = False
 
     def __post_init__(self):
         _checks.boolean("from_logits", self.from_logits)
-        _checks.boolean("multilabel", self.multilabel)
         _checks.one_of("sparse_labels", self.sparse_labels, (None, True, False))
         ignored = _checks.ignored_label("ignore_index", self.ignore_index)
         object.__setattr__(self, "ignore_index", ignored)
@@ -166,7 +167,18 @@ class ClassScorer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Brier(ClassScorer):
+class LabelScorer(ClassScorer):
+    """A score that examples with several labels have as well."""
+
+    multilabel: bool = False  # type: ignore[misc]
+
+    def __post_init__(self):
+        super().__post_init__()
+        _checks.boolean("multilabel", self.multilabel)
+
+
+@dataclasses.dataclass(frozen=True)
+class Brier(LabelScorer):
     _numpy_function = staticmethod(np_scoring_rules.brier_score)
     zero_based: bool = False
 
@@ -179,7 +191,7 @@ class Brier(ClassScorer):
 
 
 @dataclasses.dataclass(frozen=True)
-class Likelihood(ClassScorer):
+class Likelihood(LabelScorer):
     _numpy_function = staticmethod(np_scoring_rules.negative_log_likelihood)
 
     def _scores(self, examples, targets):
@@ -238,7 +250,7 @@ class RealScorer:
         labels = xp.cast(y_true, y_pred.dtype)
         if len(labels.shape) == len(y_pred.shape):  # Labels [..., 1].
             labels = xp.squeeze(labels, axis=-1)
-        labels = _inputs.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
+        labels = _sizes.nan_unless_alike(labels, y_pred, len(y_pred.shape) - 1)
         size = xp.shape(y_pred)[-1] if size is None else size
         predictions = xp.reshape(y_pred, [-1, size])
         return Batch(xp.reshape(labels, [-1]), predictions), labels

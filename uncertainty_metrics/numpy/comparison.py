@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _tables
+from uncertainty_metrics._metric_titles import metric_title
 from uncertainty_metrics.numpy import (
     _compared_metrics,
     _inputs,
@@ -22,12 +23,6 @@ from uncertainty_metrics.numpy._compared_metrics import Metric
 
 __all__ = ["compare"]
 
-_ABBREVIATIONS = frozenset(
-    {
-        *("ace", "ece", "gce", "mce", "sce", "tace", "rmsce", "smece", "ks", "atb"),
-        *("aurc", "augrc", "auarc", "ause", "aupr", "auroc", "prr", "crps", "ici"),
-    }
-)
 _OF_CLASSES = ("probabilities", "logits", "probs")
 
 
@@ -165,7 +160,7 @@ class Comparison(_tables.Table):
         """Returns the heads of the columns, with marks that say what is better."""
         marks = (up if larger else down for larger in self.larger_is_better)
         return [
-            f"{_title(metric)} {mark}"
+            f"{metric_title(metric)} {mark}"
             for metric, mark in zip(self.metrics, marks, strict=True)
         ]
 
@@ -242,14 +237,6 @@ class Comparison(_tables.Table):
         ]
         note = "% Bold: the best model of a metric. Dagger: not worse beyond chance.\n"
         return note + _tables.latex(["Model", *titles], escaped)
-
-
-def _title(metric: str) -> str:
-    """Returns the name of a metric as the head of a column."""
-    words = metric.replace("_", " ").split()
-    words = [word.upper() if word in _ABBREVIATIONS else word for word in words]
-    title = " ".join(words)
-    return title[:1].upper() + title[1:]
 
 
 def _decimals(rows: tuple[ComparedModel, ...]) -> int:

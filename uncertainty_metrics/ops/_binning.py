@@ -16,6 +16,7 @@ from uncertainty_metrics.numpy.calibration.bins import _binning as np_binning
 from uncertainty_metrics.ops import (
     _decisions,
     _inputs,
+    _ranges,
     _search,
     _structures,
     _sums,
@@ -146,7 +147,7 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     if spec.uses_decision and examples.predicted is None:
         predicted, scores, right = _decisions.decisions(probabilities)
     else:
-        right = _inputs.rows_in_range(probabilities)
+        right = _ranges.rows_in_range(probabilities)
     valid = examples.valid & _validity.counted_are_right(right, weights)
 
     def bounded(values, row_is_right):

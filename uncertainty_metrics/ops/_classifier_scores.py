@@ -24,6 +24,7 @@ from uncertainty_metrics.ops import (
     _decisions,
     _execution,
     _inputs,
+    _ranges,
     _sums,
     _validity,
     xp,
@@ -217,7 +218,7 @@ def brier_scores(
         scores = _squares(p) - 2 * _expected(p, labels)
     if examples.from_logits:
         return scores, ~xp.math.is_nan(scores)
-    return scores, _inputs.rows_in_range(examples.predictions, scores)
+    return scores, _ranges.rows_in_range(examples.predictions, scores)
 
 
 def _cross_entropy(labels: xp.Tensor, logits: xp.Tensor) -> xp.Tensor:
@@ -251,7 +252,7 @@ def likelihood_scores(
         else:
             scores = -_expected(xp.math.log(predictions), labels)
         # A probability that rounding put above 1 would have a score below 0.
-        return xp.maximum(scores, 0), _inputs.rows_in_range(examples.predictions)
+        return xp.maximum(scores, 0), _ranges.rows_in_range(examples.predictions)
     if targets is None:
         cross_entropy = xp.nn.sparse_softmax_cross_entropy_with_logits
         if _execution.is_worth_compiling(predictions):
@@ -288,7 +289,7 @@ def ranked_scores(
     total = scores + below[:, -1]  # NaN where any probability of the row is.
     if examples.from_logits:
         return scores, ~xp.math.is_nan(total)
-    return scores, _inputs.rows_in_range(examples.predictions, total)
+    return scores, _ranges.rows_in_range(examples.predictions, total)
 
 
 # The square of a larger number is no int32.

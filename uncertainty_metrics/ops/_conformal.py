@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from uncertainty_metrics.ops import _inputs, numpy_dtype, xp
+from uncertainty_metrics.ops import _ranges, numpy_dtype, xp
 
 
 def class_scores(
@@ -16,7 +16,7 @@ def class_scores(
     The scores are those of `ConformalClassifier` without its random draws. In float32
     their last digits depend on the order in which a compiler adds.
     """
-    right = _inputs.rows_in_range(p)
+    right = _ranges.rows_in_range(p)
     if score == "lac":
         return 1 - p, right
     classes = p.shape[-1]

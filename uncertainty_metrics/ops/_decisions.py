@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, numpy_dtype, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _ranges, numpy_dtype, xp
 from uncertainty_metrics.ops._shared_values import once
 
 # The signed and unsigned integers of each size in bytes.
@@ -26,7 +26,7 @@ def decisions(
         return _decisions_by_bits(probabilities)
     index = _argmax(probabilities)
     scores = _inputs.take(probabilities, index)  # NaN where the row has one.
-    right = _inputs.in_range(scores) & (xp.reduce_min(probabilities, axis=-1) >= 0)
+    right = _ranges.in_range(scores) & (xp.reduce_min(probabilities, axis=-1) >= 0)
     return index, xp.minimum(scores, 1), right
 
 
@@ -61,7 +61,7 @@ def _decisions_by_bits(
             lambda: (index, scores),
             without_negative_zeros,
         )
-    return index, xp.minimum(scores, 1), _inputs.in_range(scores)
+    return index, xp.minimum(scores, 1), _ranges.in_range(scores)
 
 
 def _argmax(values: xp.Tensor) -> xp.Tensor:

@@ -28,6 +28,7 @@ from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _conversion,
     _execution,
+    _ranges,
     _sizes,
     _validity,
     is_floating,
@@ -399,7 +400,9 @@ def examples(
         # Rounding to 16 bits puts some probabilities well above 1, and that of float32
         # puts some above 1 by many units of float64.
         if num_classes is None or numpy_dtype(predictions).itemsize != 4:
-            rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
+            rounded = (predictions > 1) & (
+                predictions <= _ranges.upper_limit(predictions)
+            )
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
             predictions = xp.concat([1 - predictions, predictions], axis=-1)
@@ -561,67 +564,11 @@ def _size(shape: Iterable[int | None]) -> int | None:
     return None if None in sizes else math.prod(size or 0 for size in sizes)
 
 
-def alike(
-    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
-) -> xp.Tensor | bool:
-    """Returns whether two tensors have equally many numbers, or equally many rows if
-    `axes` says how many of the first axes count; a boolean scalar.
-
-    It is True for static shapes, which were compared before. Only a running graph knows
-    the others, where a single row could broadcast to many.
-    """
-    if None not in [*values.shape[:axes], *others.shape[:axes]]:
-        return True
-    number, number_of_others = (
-        xp.reduce_prod(xp.shape(tensor)[:axes]) for tensor in (values, others)
-    )
-    return number == number_of_others
-
-
-def nan_unless_alike(
-    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
-) -> xp.Tensor:
-    """Returns floating values; all are NaN where a graph finds that they are not as
-    many as the others, as of `alike`.
-    """
-    same = alike(values, others, axes)
-    return values if same is True else _validity.nan_where_wrong(same, values)
-
-
 def take(values: xp.Tensor, index: xp.Tensor) -> xp.Tensor:
     """Returns `values[i, index[i]]`, [N], of values [N, K]."""
     # This is much faster than a gather with `batch_dims`.
     rows = xp.range(xp.shape(values)[0]) * values.shape[1]
     return xp.gather(xp.reshape(values, [-1]), rows + index)
-
-
-def _upper_limit(probabilities: xp.Tensor) -> xp.Tensor:
-    dtype = probabilities.dtype
-    return xp.constant(np_inputs.upper_limit(numpy_dtype(dtype)), dtype)
-
-
-def in_range(probabilities: xp.Tensor) -> xp.Tensor:
-    """Returns whether each probability is in [0, 1], but for rounding; NaN is not."""
-    return (probabilities >= 0) & (probabilities <= _upper_limit(probabilities))
-
-
-def rows_in_range(
-    probabilities: xp.Tensor, total: xp.Tensor | None = None
-) -> xp.Tensor:
-    """Returns whether all probabilities of each row are in [0, 1], but for rounding.
-
-    Args:
-      probabilities: [..., K].
-      total: [...], any numbers that are NaN where a probability of the row is; by
-        default the sums of the rows.
-    """
-    # Reductions of numbers are several times as fast as a reduction of comparisons.
-    largest = xp.reduce_max(probabilities, axis=-1)
-    smallest = xp.reduce_min(probabilities, axis=-1)
-    if total is None:
-        total = xp.reduce_sum(probabilities, axis=-1)
-    right = (largest <= _upper_limit(probabilities)) & (smallest >= 0)
-    return right & ~xp.math.is_nan(total)
 
 
 def predictions_dtype(*predictions: xp.Tensor) -> xp.DType:
@@ -637,4 +584,4 @@ def like_labels(name: str, tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     if len(tensor.shape) == 0:
         return xp.broadcast_to(tensor, xp.shape(labels))
     # The graph optimizer may drop the reshape, and with it the error.
-    return xp.reshape(nan_unless_alike(tensor, labels), xp.shape(labels))
+    return xp.reshape(_sizes.nan_unless_alike(tensor, labels), xp.shape(labels))

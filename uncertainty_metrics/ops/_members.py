@@ -16,6 +16,8 @@ from uncertainty_metrics.ops import (
     _execution,
     _inputs,
     _polynomials,
+    _ranges,
+    _sizes,
     _sums,
     is_floating,
     numpy_dtype,
@@ -71,7 +73,7 @@ def pair(
     first, second = (
         xp.cast(xp.ensure_shape(tensor, shape), dtype) for tensor in tensors
     )
-    return [_inputs.nan_unless_alike(first, second), second]
+    return [_sizes.nan_unless_alike(first, second), second]
 
 
 def aggregated(
@@ -114,7 +116,7 @@ class Members:
     def right(self) -> xp.Tensor:
         """Boolean [N], whether all predictions of each example are in their range."""
         if not self.from_logits:
-            return xp.reduce_all(_inputs.rows_in_range(self.predictions), axis=-1)
+            return xp.reduce_all(_ranges.rows_in_range(self.predictions), axis=-1)
         if "probabilities" in self.__dict__:  # The softmax of wrong logits is NaN.
             return ~xp.math.is_nan(xp.reduce_sum(self.probabilities, axis=[1, 2]))
         return xp.reduce_all(usable(self.classes), axis=-1)

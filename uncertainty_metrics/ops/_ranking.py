@@ -332,9 +332,11 @@ def ranked_columns(
     """
     if multilabel:
         every = ranked(labels, scores, sample_weight, ignore_index)
-        parts = every.scores, every.hits, every.weights
+        shape, weights = [-1, columns], every.weights
         return Ranked(
-            *(x if x is None else xp.reshape(x, [-1, columns]) for x in parts),
+            xp.reshape(every.scores, shape),
+            xp.reshape(every.hits, shape),
+            weights if weights is None else xp.reshape(weights, shape),
             every.valid,
         )
     classes = _inputs.as_tensor("labels", labels)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import _inputs, _ranges, _sums, numpy_dtype, xp
 
 # The nodes log(1/T), from T = 16 to T = 1/16.
 NODES = np.log(2.0) * np.linspace(-4, 4, 17)
@@ -62,7 +62,7 @@ def margins(
         right = xp.math.is_finite(top) & ~xp.math.is_nan(total)
     else:
         logits = xp.math.log(logits)
-        right = _inputs.rows_in_range(examples.predictions)
+        right = _ranges.rows_in_range(examples.predictions)
     if targets is None:
         at_label = _inputs.take(logits, examples.labels)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics.ops import is_floating, xp
+from uncertainty_metrics.ops import _validity, is_floating, xp
 
 
 def fitted(tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
@@ -63,3 +63,30 @@ def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
         else xp.ensure_shape(t, [size, *t.shape[1:]])
         for t in tensors
     ]
+
+
+def alike(
+    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
+) -> xp.Tensor | bool:
+    """Returns whether two tensors have equally many numbers, or equally many rows if
+    `axes` says how many of the first axes count; a boolean scalar.
+
+    It is True for static shapes, which were compared before. Only a running graph knows
+    the others, where a single row could broadcast to many.
+    """
+    if None not in [*values.shape[:axes], *others.shape[:axes]]:
+        return True
+    number, number_of_others = (
+        xp.reduce_prod(xp.shape(tensor)[:axes]) for tensor in (values, others)
+    )
+    return number == number_of_others
+
+
+def nan_unless_alike(
+    values: xp.Tensor, others: xp.Tensor, axes: int | None = None
+) -> xp.Tensor:
+    """Returns floating values; all are NaN where a graph finds that they are not as
+    many as the others, as of `alike`.
+    """
+    same = alike(values, others, axes)
+    return values if same is True else _validity.nan_where_wrong(same, values)

@@ -17,6 +17,7 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
+    _ranges,
     _sums,
     _validity,
     numpy_dtype,
@@ -136,7 +137,7 @@ def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
     values = xp.cast(examples.predictions, examples.dtype)
     if examples.from_logits:
         return values, xp.constant(True)
-    right = _inputs.rows_in_range(examples.predictions)
+    right = _ranges.rows_in_range(examples.predictions)
     # Divided by the largest, whose logarithm is then 0: TensorFlow's logarithm of one
     # number depends on its place, and equal largest ones must stay equal.
     values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))

@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_sco
 from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
 )
-from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, xp
+from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, _sizes, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _without_last(labels: xp.Tensor, predictions: xp.Tensor) -> xp.Tensor:
     """Returns labels in type and shape of predictions, without the last axis."""
     shape = predictions.shape[:-1]
     labels = xp.cast(labels, predictions.dtype)
-    labels = _inputs.nan_unless_alike(labels, predictions, len(shape))
+    labels = _sizes.nan_unless_alike(labels, predictions, len(shape))
     if None in shape:
         shape = xp.shape(predictions)[:-1]
     return xp.reshape(labels, shape)
@@ -221,7 +221,7 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
     np_forecast_scores.check_num_samples(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     labels = xp.cast(labels, samples.dtype)
-    labels = _inputs.nan_unless_alike(labels, samples, len(samples.shape) - 2)
+    labels = _sizes.nan_unless_alike(labels, samples, len(samples.shape) - 2)
     strays = samples - labels[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])
     # Squares of very small or large numbers would leave the range of the type.

@@ -14,7 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
 )
-from uncertainty_metrics.ops import _inputs, xp
+from uncertainty_metrics.ops import _inputs, _sizes, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _vectors(
         )
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     labels = xp.cast(labels, samples.dtype)
-    labels = _inputs.nan_unless_alike(labels, samples, len(samples.shape) - 2)
+    labels = _sizes.nan_unless_alike(labels, samples, len(samples.shape) - 2)
     right = xp.reduce_all(xp.math.is_finite(labels), axis=-1)
     right = right & xp.reduce_all(xp.math.is_finite(samples), axis=[-2, -1])
     labels = xp.where(right[..., None], labels, xp.zeros_like(labels))

@@ -17,6 +17,7 @@ from uncertainty_metrics.numpy.calibrators import (
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
+    _ranges,
     _temperature,
     _validity,
     for_numpy,
@@ -141,7 +142,7 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
         """Returns the probabilities at the temperature, and which of them are right."""
         layout = self._fitted_layout()
         layout.check("probabilities", tuple(values.shape))
-        right = _inputs.rows_in_range(
+        right = _ranges.rows_in_range(
             values if layout.rank is None else values[..., None]
         )
         if layout.rank is not None:  # P(class 1).

@@ -343,11 +343,11 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
     curve = curve_from_statistics(statistics, y_axis=y_axis)
     bars = band = None
     if examples.clusters is not None:
-        *ends, sizes = _of_clusters(
+        lower, upper, sizes = _of_clusters(
             examples, examples.clusters, spec, statistics, error_bars or DEFAULT_LEVEL
         )
         if error_bars is not None:
-            bars = BinIntervals(error_bars, *ends)
+            bars = BinIntervals(error_bars, lower, upper)
     else:
         sizes = _simulated_bins.effective_sizes(examples, spec, statistics)
     curve = dataclasses.replace(curve, sizes=sizes)

@@ -271,7 +271,9 @@ class Stream:
         if self.summary.num_clusters is not None:
             raise _checks.plain_error(
                 "The intervals and tests of the report of a `Summary` are those of "
-                "independent examples. Make a report of the predictions themselves.",
+                "independent examples. Make a report of the predictions themselves; "
+                "`summary.decisions.calibration_error_interval()` and "
+                "`summary.means()` answer for clusters.",
                 f"{self.summary.num_clusters} clusters",
             )
 

@@ -89,7 +89,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
-    arguments, is_of_event = arguments_of(models), False
+    arguments, is_of_event = arguments_of(models, with_clusters=True), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
         rows = {name: rows_of(model) for name, model in models.items()}

@@ -26,18 +26,27 @@ from uncertainty_metrics._report.data._row_clusters import clusters_of, in_clust
 _WIDTH = 4.5
 
 
-def arguments_of(models: Mapping[str, Decided]) -> dict[str, Any]:
-    """Returns one model, or several, as arguments of a diagram."""
+def arguments_of(
+    models: Mapping[str, Decided], with_clusters: bool = False
+) -> dict[str, Any]:
+    """Returns one model, or several, as arguments of a diagram, which takes clusters if
+    `with_clusters`.
+    """
     # A model without rows in memory has decisions alone: then those of all are drawn.
     by_decisions = any(
         isinstance(model, Confidences | Stream) for model in models.values()
     )
-    given: dict[str, dict[str, Any]] = {
-        name: {**decisions_of(model).arguments, "clusters": clusters_of(model)}
-        if by_decisions
-        else {"labels": in_clusters(model, examples_of(model))}
-        for name, model in models.items()
-    }
+    given: dict[str, dict[str, Any]] = {}
+    for name, model in models.items():
+        if by_decisions:
+            given[name] = decisions_of(model).arguments
+            if with_clusters:
+                given[name]["clusters"] = clusters_of(model)
+        else:
+            examples = examples_of(model)
+            given[name] = {
+                "labels": in_clusters(model, examples) if with_clusters else examples
+            }
     return by_argument_of(given)
 
 

@@ -17,7 +17,6 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
-    is_of_answers,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import TOO_FEW
@@ -237,14 +236,13 @@ def _scores(model: Decided) -> tuple[float, float]:
     names = "brier_score", "negative_log_likelihood"
     if isinstance(model, Stream):
         means = model.summary.means()
-        brier, likelihood = (float(means[name].mean) for name in names)
-        # The summary of a classifier has the sums over all classes.
-        halved = is_of_one_outcome(model) and not is_of_answers(model)
+        brier, likelihood = (means[name].mean for name in names)
+        # The summary of a classifier has the sum over all classes.
+        halved = is_of_one_outcome(model) and not model.summary.of_answers
         return brier / 2 if halved else brier, likelihood
-    scores = scores_of(model)
     weights = decisions_of(model).with_small_weights().weights
     brier, likelihood = (
-        float(np.average(scores[name], weights=weights)) for name in names
+        float(np.average(scores_of(model)[name], weights=weights)) for name in names
     )
     return brier, likelihood
 

@@ -237,17 +237,16 @@ class Labels(Section):
         yield tile_of_gain(
             self.constant, score, "the share of each label", number
         )._replace(title="Against the shares of the labels")
-        ranked = [row for row in self.rows if row.auroc is not None]
+        ranked = [(row.name, row.auroc) for row in self.rows if row.auroc is not None]
         if ranked:
-            worst = min(ranked, key=lambda row: row.auroc and row.auroc.estimate)
-            assert worst.auroc is not None
+            name, auroc = min(ranked, key=lambda pair: float(pair[1].estimate))
             yield Tile(
                 "Ranking",
                 f"Mean AUROC {self.means['auroc'].estimate:.3f}",
-                f"The lowest is that of {worst.name}, {worst.auroc.estimate:.3f} "
-                f"({worst.auroc.low:.3f} to {worst.auroc.high:.3f}). 0.5 is what a "
-                "probability gives that tells nothing.",
-                "good" if (worst.auroc.low or 0) > 0.5 else "unclear",
+                f"The lowest is that of {name}, {auroc.estimate:.3f} "
+                f"({auroc.low:.3f} to {auroc.high:.3f}). 0.5 is what a probability "
+                "gives that tells nothing.",
+                "good" if (auroc.low or 0) > 0.5 else "unclear",
             )
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:

@@ -124,7 +124,7 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
         np.float64(outcome), np.float64(size), INTERVAL_LEVEL
     )
     return {
-        name: interval(lower, outcome, upper),
+        name: interval(float(lower), outcome, float(upper)),
         "mean confidence": interval(np.nan, score, np.nan),
         f"{name} - confidence": interval(whole.lower, whole.gap, whole.upper),
     }
@@ -139,7 +139,8 @@ def _size_for_mean(model: Decided, values: np.ndarray, mean: float) -> float:
         return size
     # Grades vary less than right and wrong.
     variance = float(np.cov(values, aweights=decisions_of(model).weights, ddof=0))
-    return float(_wilson.size_of_grades(np.float64(mean), np.float64(variance), size))
+    known = np.array([mean]), np.array([variance]), np.array([size])
+    return float(_wilson.size_of_grades(*known)[0])
 
 
 def _means(decisions: Decisions) -> tuple[float, float]:

@@ -102,7 +102,7 @@ class Gains(NamedTuple):
 
     Attributes:
       map: its name.
-      of_brier: of the Brier score, of risks that of the event.
+      of_brier: of the Brier score.
       of_likelihood: of the negative log-likelihood.
     """
 
@@ -291,11 +291,13 @@ def _gains(
     dependent = None
     if clusters is not None:
         dependent = Clusters(clusters, int(clusters.max()) + 1)
-    losses = []
-    for score in reversed(each[found]):  # The likelihood is the first of the two.
-        before, after = each[AS_IT_IS][score], each[found][score]
-        refined = Refined(before, after, lowers)
-        losses.append(summarized(refined, weights, None, dependent, INTERVAL_LEVEL))
+    losses = [
+        summarized(
+            Refined(each[AS_IT_IS][score], each[found][score], lowers),
+            *(weights, None, dependent, INTERVAL_LEVEL),
+        )
+        for score in (BRIER, LIKELIHOOD)
+    ]
     return Gains(found, *losses)
 
 

@@ -96,7 +96,7 @@ def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
     from uncertainty_metrics.visualization import _series
 
     um.reliability_diagram(
-        **_arguments(models),
+        **_arguments(models, with_clusters=True),
         num_bins=num_bins,
         method="spline",
         error_bars=INTERVAL_LEVEL,
@@ -136,6 +136,7 @@ def _draw_grouped(ax: Any, model: Any, color: str, marker: str) -> None:
         low, high = _wilson.interval(shares, sizes, INTERVAL_LEVEL)
     else:
         bars = curve.error_bars
+        assert bars is not None
         low, high = bars.lower[0, some], bars.upper[0, some]
     ax.vlines(means, low, high, color=color, linewidth=1, zorder=3)
     style = {"facecolor": "white", "edgecolor": color, "marker": marker, "zorder": 4}
@@ -189,7 +190,9 @@ def _draw_decisions(models: dict[str, Any], num_bins: int) -> Any:
     )
 
 
-def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(
+    models: Mapping[str, Any], with_clusters: bool = False
+) -> dict[str, Any]:
     """Returns the arguments by which diagrams take the risks of one model, or some.
 
     The weights of a survival model are not numbers of examples. They are divided so
@@ -202,10 +205,9 @@ def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
             weights = data.weights
             if isinstance(model, Survival) and weights is not None:
                 weights = weights * (data.sample_size / data.total)
-            given[name] = {
-                **data._replace(weights=weights).arguments,
-                "clusters": clusters_of(model),
-            }
+            given[name] = data._replace(weights=weights).arguments
+            if with_clusters:
+                given[name]["clusters"] = clusters_of(model)
     return by_argument_of(given)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
+from uncertainty_metrics._metric_titles import metric_title
 from uncertainty_metrics._report.data._matched_rows import matched
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
@@ -38,7 +39,6 @@ from uncertainty_metrics._report.sections._p_values import shown_p_value
 from uncertainty_metrics.numpy.comparison import (
     ComparedModel,
     Comparison,
-    _title,
 )
 
 # In inches: as wide as the other pictures.
@@ -157,7 +157,7 @@ class SeveralModels(Section):
             value, level = f"{len(tied)} may be best", "unclear"
             if first not in tied:
                 level = "bad"
-        title = f"{len(self.models)} models by {_title(metric)}"
+        title = f"{len(self.models)} models by {metric_title(metric)}"
         yield Tile(title, value, self.verdict, level)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
@@ -184,8 +184,8 @@ class SeveralModels(Section):
         for metric, larger in zip(found.metrics, found.larger_is_better, strict=True):
             better = "larger" if larger else "smaller"
             yield Table(
-                f"{_title(metric)}; {better} is better",
-                _title(metric),
+                f"{metric_title(metric)}; {better} is better",
+                metric_title(metric),
                 ("value", "from", "to", "difference", "p"),
                 [_cells(row, show) for row in found.of(metric)],
             )
@@ -212,7 +212,7 @@ def _verdict(found: Comparison) -> str:
     said = []
     for metric in found.metrics:
         tied, best = found.may_be_best(metric), found.best(metric)
-        name = _title(metric)
+        name = metric_title(metric)
         if len(tied) == 1:
             said.append(f"{name}: {best} is the best beyond chance.")
         elif len(tied) == len(found.models):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
@@ -97,7 +97,7 @@ class ClassMetric(_base.SumsMetric):
         sample_weight: Any,
     ) -> _batches.Reading:
         y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
-        number = ()
+        number: Sequence[int | None] = ()
         if self.per_image:
             groups, *number = _images.images_of(y_true)
         of_rows = self.multilabel, self.label_distributions

@@ -70,7 +70,7 @@ class BayesianExpectedCalibrationError(GeneralCalibrationError):
       prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
         positive; by default 1 / (2 `num_bins`).
       num_ece_samples: number of draws behind `quantiles`.
-      seed: seed of these draws, an integer.
+      seed: seed of these draws, an integer: the same state has the same quantiles.
       positive_class: for two classes, True scores P(class 1) against `label == 1`, and
         False the decision. None means False; a metric of decisions then warns if
         `y_pred` of the first batch is one column, P(class 1). With True the metric

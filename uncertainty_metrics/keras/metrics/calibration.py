@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _calibration_spec, _checks
@@ -118,7 +118,7 @@ class GeneralCalibrationError(Sketched, ClassMetric):
     """
 
     _function = "general_calibration_error"
-    _batch_sums = staticmethod(bin_sums)
+    _batch_sums: Callable[..., Any] = staticmethod(bin_sums)
     # Whether the state has one more cell, which counts the examples.
     _totals = False
     # Whether `positive_class=None` goes by the form of the first batch, and what that

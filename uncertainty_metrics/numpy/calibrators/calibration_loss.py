@@ -101,11 +101,16 @@ def calibration_loss(
     The interval is Student's, of the mean of the paired differences of independent
     examples. With `clusters` all examples of a cluster are in one fold, and the
     interval is that of the sums of clusters. It is an interval of what maps fitted to
-    so many examples gain on average; the best map of all may gain more. The
-    simulations are `studies/calibration_loss_level.py`.
+    so many examples gain on average; the best map of all may gain more.
 
-    The Brier score of two classes, of answers and of each label of `multilabel` is
-    (p - y)^2, in [0, 1]; that of more classes is sum_k (p_k - y_k)^2, in [0, 2].
+    In simulations of 50 to 5,000 examples (`studies/calibration_loss_level.py`) the
+    lower end was above the true part in at most 2% of data sets, and the interval held
+    the mean gain in at least 88%. Both need about ten examples of the rarer outcome:
+    with eight of 500 they were 5% and 82%. Where few have a rare outcome, most data
+    sets determine no map and are refused, and the others claim too much.
+
+    The Brier score of two classes, of answers, and of each label of `multilabel` is
+    (y - p)^2, in [0, 1]; of more classes it is sum_k (p_k - (k == y))^2, in [0, 2].
 
     Args:
       labels: integer class labels in [0, K), shape [...].

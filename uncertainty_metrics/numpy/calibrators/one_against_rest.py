@@ -326,8 +326,9 @@ class IsotonicCalibration(_OneAgainstRest):
     scores. With two classes p is P(class 1). With more, each class has a map, against
     all others, and rows are divided by their sum; a row of zeros keeps its forecast.
 
-    The map can return 0 and 1, where one error makes a likelihood infinite, and needs
-    some thousand examples of each class: it suits the Brier score.
+    The map can return 0 and 1, where one error makes a likelihood infinite: it suits
+    the Brier score, and needs some hundred examples. `VennAbersCalibration` never
+    returns 0 or 1.
 
     Attributes:
       knots: an array [2, J] for each class, or for class 1 of two: scores, ascending,

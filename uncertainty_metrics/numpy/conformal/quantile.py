@@ -406,7 +406,7 @@ class Conformal:
             sizes = [
                 len(scores[m])
                 if codes is None
-                else np.count_nonzero(np.bincount(codes[m]))
+                else int(np.count_nonzero(np.bincount(codes[m])))
                 for m in members
             ]
             names = None if groups is None else groups.names.tolist()

@@ -21,6 +21,7 @@ from uncertainty_metrics.numpy.calibration.bins import (
     _clustered_error,
     _error_interval,
 )
+from uncertainty_metrics.numpy.calibration.bins._error_interval import Moments
 
 # The numbers of even bins that are made of whole fixed bins are the divisors of 30. The
 # first and the last bin are halved 4 times, since there scores of networks pile up.
@@ -74,6 +75,28 @@ class Joined(NamedTuple):
         crossed = self.of_both * gaps
         return (
             self.of_gaps - crossed - crossed.T + gaps[:, None] * self.of_masses * gaps
+        )
+
+    def moments(self, sums: np.ndarray, z: float, level: float) -> Moments | None:
+        """Returns the moments of the interval of the error, for the sums [4, bins] for
+        independent examples. The bins must not be empty.
+        """
+
+        def products(
+            several: np.ndarray, gaps: np.ndarray, excess: np.ndarray
+        ) -> _clustered_error.Products:
+            all_gaps, rows = np.zeros(len(self.masses)), np.ix_(several, several)
+            all_gaps[several] = gaps
+            return _clustered_error.Products(
+                self.squares_about(all_gaps)[rows],
+                np.zeros((len(gaps), len(gaps))),
+                float(excess @ self.of_masses[rows] @ excess),
+                float(self.of_masses.sum()),
+            )
+
+        own, own_masses = np.diag(self.of_gaps), np.diag(self.of_masses)
+        return _clustered_error.moments_of_sums(
+            sums, own, own_masses, products, z, level
         )
 
     def debiased_square(self) -> float:
@@ -155,12 +178,23 @@ class ClusterSums:
 
     def adaptive(self, num_bins: int) -> Joined:
         """Returns the sums of bins of about equal mass, made of whole fixed bins."""
+        index = self.adaptive_index(num_bins)
+        return self._joined(index, int(index.max()) + 1)
+
+    def adaptive_index(self, num_bins: int) -> np.ndarray:
+        """Returns the bin of about equal mass of each fixed bin."""
         masses = self.sums[NUM_BINS:]
         filled = masses > 0
         bins = np.zeros(NUM_BINS, np.int64)
         bins[filled] = _error_interval.bins_of_mass(masses[filled], num_bins)
         _, index = np.unique(bins, return_inverse=True)  # Some may be empty.
-        return self._joined(index, int(index.max()) + 1)
+        return index.reshape(-1)
+
+
+def fixed_bins(scores: np.ndarray) -> np.ndarray:
+    """Returns the fixed bin of each score, integers [N]."""
+    edges = EDGES[1:-1].astype(np.float32)
+    return _binning.index_between(edges, scores.astype(np.float32))
 
 
 def of_scores(
@@ -177,8 +211,7 @@ def of_scores(
       weights: float64 [N], or None for ones.
       clusters: the cluster of each example.
     """
-    edges = EDGES[1:-1].astype(np.float32)
-    bins = _binning.index_between(edges, scores.astype(np.float32))
+    bins = fixed_bins(scores)
     residuals = outcomes - scores.astype(np.float64)
     if weights is not None:
         residuals *= weights

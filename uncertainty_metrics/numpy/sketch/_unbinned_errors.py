@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy.calibration.smoothed import smooth_calibration
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.calibrators import calibration_loss
 from uncertainty_metrics.numpy.sketch import _bins_and_ranks, _stored_sketch
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.numpy.calibrators.calibration_loss import (
+        CalibrationLoss,
+        Score,
+    )
 
 
 class AnswersWithoutBins(_stored_sketch.SketchState):
@@ -146,12 +151,12 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
     def calibration_loss(
         self,
         *,
-        score: calibration_loss.Score = "log",
+        score: Score = "log",
         calibrator: Any = None,
         folds: int = 5,
         level: float = 0.95,
         seed: Any = 0,
-    ) -> calibration_loss.CalibrationLoss:
+    ) -> CalibrationLoss:
         """How much recalibration would lower a proper score, cross-fitted.
 
         The scores are those of the sketch: P(class 1), or the confidence of each
@@ -183,6 +188,9 @@ class AnswersWithoutBins(_stored_sketch.SketchState):
           Ferrer and Ramos (2024), Evaluating Posterior Probabilities: Decision Theory,
           Proper Scoring Rules, and Calibration.
         """
+        # The maps need SciPy, which other answers do not.
+        from uncertainty_metrics.numpy.calibrators import calibration_loss
+
         self._check_independent("calibration_loss")
         cells = self._one_group("calibration_loss")
         if not self._spec.has_one_score:

@@ -83,11 +83,11 @@ class ScoreSketch(
 
     Examples that depend on each other have `clusters` in `update`, which must come
     whole in one batch. A sketch of one score of each example, such as of decisions, has
-    sums over clusters then: `debiased_calibration_error` and `calibration_drift` use
-    them. The other intervals, tests and thresholds are those of independent examples,
-    and are refused. Sums over clusters are float64, so the order of the batches changes
-    their last bits. They hold no id, but tell of single clusters, as the cells do of
-    single examples.
+    sums over clusters then: `debiased_calibration_error`, `calibration_error_interval`
+    and `calibration_drift` use them. The other intervals, tests and thresholds are
+    those of independent examples, and are refused. Sums over clusters are float64, so
+    the order of the batches changes their last bits. They hold no id, but tell of
+    single clusters, as the cells do of single examples.
 
     Args:
       positive_class: of two classes, whether to score P(class 1) instead of the

@@ -50,8 +50,9 @@ class Summary:
     Examples that depend on each other, such as several answers to a question, have
     `clusters` in `update`, which must come whole in one batch. Then `means` has the
     standard error of the mean gap alone, `calibration_drift` and the debiased errors of
-    `decisions` and `events` use the sums over clusters, and all that is right for
-    independent examples alone is refused: other intervals and tests, and `um.report`.
+    `decisions` and `events`, with `calibration_error_interval`, use the sums over
+    clusters, and all that is right for independent examples alone is refused: other
+    intervals and tests, and `um.report`.
     Files have no sums over clusters, and their drift is refused, too.
 
     Answers may have grades between right and wrong. Then the accuracy is the mean

@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import cross_entropy as np_cross_entropy
-from uncertainty_metrics.ops import _classifier_scores, _inputs, _members, xp
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _members, _sizes, xp
 from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensors._twin import twin
 
@@ -63,7 +63,7 @@ def variance_bound(probs, labels, num_models):
     predictions = _members.members_before_classes("probs", tensor, 0)
     members = Members(_members.flat_members(predictions), False)
     y, right = _inputs.integer_labels(xp.reshape(y, [-1]), members.classes.shape[-1])
-    right = right & members.right & _inputs.alike(y, members.predictions, 1)
+    right = right & members.right & _sizes.alike(y, members.predictions, 1)
     if num_models is not None:  # A graph may not know the number.
         right = right & (members.count == num_models)
     at_labels = _members.label_probabilities(members, y)

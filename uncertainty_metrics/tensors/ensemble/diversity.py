@@ -16,6 +16,8 @@ from uncertainty_metrics.ops import (
     _inputs,
     _member_pairs,
     _members,
+    _ranges,
+    _sizes,
     _sums,
     for_numpy,
     to_numpy,
@@ -54,7 +56,7 @@ def double_fault(logits_1, logits_2, labels):
     y = _inputs.as_tensor("labels", labels)
     shape = first.shape
     _predictions.check_labels(y.shape, "logits_1", [*shape, num_classes], shape)
-    right = right & _inputs.alike(y, first)
+    right = right & _sizes.alike(y, first)
     y, sane = _inputs.integer_labels(xp.reshape(y, xp.shape(first)), num_classes)
     both = xp.cast((first != y) & (second != y), dtype)
     return _members.aggregated(both, right & sane)
@@ -87,7 +89,7 @@ def average_pairwise_diversity(probs, num_models, error):
         dtype = _inputs.sum_dtype(tensor)
         return {name: xp.constant(mean, dtype) for name, mean in means.items()}, True
     rows = xp.reshape(tensor, [m, -1, tensor.shape[-1]])
-    right = xp.reduce_all(_inputs.rows_in_range(rows))
+    right = xp.reduce_all(_ranges.rows_in_range(rows))
     values = _member_pairs.diversities(_members.classes(rows, from_logits=False))
     means = _row_means(xp.where(right, values, xp.zeros_like(values)))
     if error is not None:

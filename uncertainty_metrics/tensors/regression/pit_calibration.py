@@ -17,6 +17,7 @@ from uncertainty_metrics.ops import (
     _forecasts,
     _inputs,
     _levels,
+    _ranges,
     _validity,
     is_floating,
     numpy_dtype,
@@ -50,7 +51,7 @@ def _pit_values(
     for i, values in enumerate(ends):
         if not is_floating(values):
             values = xp.cast(values, xp.float32)
-        inside = _inputs.rows_in_range(values[:, None])
+        inside = _ranges.rows_in_range(values[:, None])
         right = right & inside
         ends[i] = xp.where(inside, xp.minimum(values, 1), xp.zeros_like(values))
     if len(ends) > 1:

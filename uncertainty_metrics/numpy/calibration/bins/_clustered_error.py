@@ -12,7 +12,8 @@ independent examples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -207,14 +208,67 @@ def moments(
         scores = scores.astype(np.float32)
     bins = _binning.index_between(largest[:-1], scores)
     parts = _Parts(scores, outcomes, weights, clusters, bins, len(largest))
-    own, own_masses = parts.squares()
+
+    def products(several: np.ndarray, gaps: np.ndarray, excess: np.ndarray) -> Products:
+        chosen = slice(None) if np.all(several) else several  # A slice copies nothing.
+        covariance, fourth = np.zeros((2, len(gaps), len(gaps)))
+        spread = squares_of_sizes = 0.0
+        for sums, sizes in parts.blocks():
+            sizes_of_bins = sizes[:, chosen]
+            centred = sums[:, chosen] - sizes_of_bins * gaps
+            covariance += centred.T @ centred
+            centred **= 2
+            fourth += centred.T @ centred
+            spread += float(np.sum((sizes_of_bins @ excess) ** 2))
+            squares_of_sizes += float(np.sum(sizes.sum(axis=1) ** 2))
+        return Products(covariance, fourth, spread, squares_of_sizes)
+
+    found = moments_of_sums(all_sums, *parts.squares(), products, z, level)
+    return found, all_sums
+
+
+class Products(NamedTuple):
+    """Sums over clusters of products, for gaps g of k bins.
+
+    Attributes:
+      covariance: of (S_cb - g_b N_cb) (S_cd - g_d N_cd), [k, k].
+      fourth: of their squares, [k, k]; 0 if they are not known, which makes intervals
+        longer.
+      spread: of (sum_b e_b N_cb)^2, for given e.
+      squares_of_sizes: of N_c^2, with N_c the size of a cluster in all bins.
+    """
+
+    covariance: np.ndarray
+    fourth: np.ndarray
+    spread: float
+    squares_of_sizes: float
+
+
+def moments_of_sums(
+    all_sums: np.ndarray,
+    own: np.ndarray,
+    own_masses: np.ndarray,
+    products: Callable[[np.ndarray, np.ndarray, np.ndarray], Products],
+    z: float,
+    level: float,
+) -> Moments | None:
+    """Returns the moments of `moments` from sums over clusters.
+
+    Args:
+      all_sums: those for independent examples, [4, bins].
+      own: sums over clusters of S_cb^2, [bins].
+      own_masses: sums of N_cb^2, [bins].
+      products: the products for the chosen of the bins, boolean [bins], for gaps [k]
+        and for e [k].
+      z: Normal quantile of the level.
+      level: level of the interval.
+    """
     all_masses, all_residuals, all_squares, all_forecasts = all_sums
     # So many clusters of equal size would give the mean of a bin the same variance.
-    effective = all_masses**2 / own_masses
+    effective = all_masses**2 / np.where(own_masses > 0, own_masses, 1.0)
     several = has_several(effective)
     if not np.any(several):
-        return None, all_sums
-    chosen = slice(None) if np.all(several) else several  # A slice copies nothing.
+        return None
     effective, masses = effective[several], all_masses[several]
     total = all_masses.sum()
     shares, freedom = masses / total, effective / (effective - 1)
@@ -224,16 +278,12 @@ def moments(
     square = max(float(np.sum(shares * means)), 0.0)
     positive, mean = positive_parts(shares, means, residuals)
 
-    covariance, fourth = np.zeros((2, len(masses), len(masses)))
-    spread = squares_of_sizes = 0.0
-    for sums, sizes in parts.blocks():
-        sizes_of_bins = sizes[:, chosen]
-        centred = (sums[:, chosen] - sizes_of_bins * residuals) / masses
-        covariance += centred.T @ centred
-        centred **= 2
-        fourth += centred.T @ centred
-        spread += float(np.sum((sizes_of_bins @ (positive - mean) / total) ** 2))
-        squares_of_sizes += float(np.sum((sizes.sum(axis=1) / total) ** 2))
+    covariance, fourth, spread, squares_of_sizes = products(
+        several, residuals, (positive - mean) / total
+    )
+    scale = np.outer(masses, masses)
+    covariance, fourth = covariance / scale, fourth / scale**2
+    squares_of_sizes /= total**2
     spread *= (square / mean) ** 2 if mean > 0 else 0.0
     variances = np.diag(covariance) * freedom
     deviations = np.sqrt(np.diag(covariance))
@@ -273,7 +323,7 @@ def moments(
     together = float(own[several].sum()) / apart if apart > 0 else 1.0
     forecasts = together * all_forecasts[several] / masses**2
     enlarged = (effective - 1) * variances + z**2 * forecasts + shares / effective
-    found = Moments(
+    return Moments(
         square=square,
         share=float(shares.sum()),
         spread=spread,
@@ -281,7 +331,6 @@ def moments(
         of_forecasts=cumulants(forecasts),
         of_data=cumulants(variances),
     )
-    return found, all_sums
 
 
 def _enlargement(num_clusters: float, z: float, level: float) -> float:

@@ -93,8 +93,11 @@ def calibration_error_difference(
     The truth is that of the bins. In simulations (`studies/difference_coverage.py`, 300
     data sets of 200 or 1000 examples a case) of models that are calibrated or not, fill
     one bin or all, and differ much or hardly, 95% intervals held it in 95.0% or more,
-    and called the worse model better in at most 2.3%. With few events, intervals are
-    longer than needed.
+    and called the worse model better in at most 2.3%. Of 5000 or 20,000 examples (200
+    data sets a case) they held it in 96.5% on average; the cases with the lowest shares
+    or the most wrong directions, repeated with 1000 other data sets, in 94.1% or more,
+    with a wrong direction in at most 2.2%. With few events, intervals are longer than
+    needed.
 
     The test is for independent examples, or examples of independent `clusters`; and for
     models that were not fitted to these examples.

@@ -13,6 +13,11 @@ from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _text_tables
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
+from uncertainty_metrics.numpy.calibration.watching import (
+    _drift_of_clusters,
+    _drift_of_few,
+)
+from uncertainty_metrics.numpy.calibration.watching._drift_of_clusters import Clustered
 from uncertainty_metrics.numpy.sketch._cluster_sums import Joined
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries.summary import Summary
@@ -21,14 +26,6 @@ __all__ = ["calibration_drift"]
 
 # The smallest number of examples in a bin, in each of the periods.
 _LEAST = 5
-# The relative rounding error of sums of weights.
-_ROUNDING = 1e-9
-# A bin where a period expects fewer events, or fewer non-events, is not nearly Normal.
-_FEW = 10.0
-# Numbers of events this far from an expected number below _FEW are impossible.
-_FAR = 200.0
-# Cells of the distribution of D, from 0 to the value of D.
-_CELLS = 2**11
 # Edges in float32 differ from the edges in float64 by less than this.
 _NEAR = 1e-6
 
@@ -320,7 +317,7 @@ def _drift(first: _Sums, second: _Sums) -> CalibrationDrift:
     statistics = first.statistics, second.statistics
     if first.clusters is None or second.clusters is None:
         return drift_of_bins(*statistics, squares)
-    clusters = _Clustered(
+    clusters = Clustered(
         (first.clusters, second.clusters), (first.num_clusters, second.num_clusters)
     )
     return drift_of_bins(*statistics, squares, clusters)
@@ -344,62 +341,7 @@ def _of_statistics(name: str, period: Period) -> _Sums:
     return _Sums(BinStatistics(edges, counts, score_sums, outcome_sums), counts)
 
 
-class _Clustered(NamedTuple):
-    """Both periods of examples in clusters.
-
-    Attributes:
-      sums: over clusters, in the bins.
-      numbers: numbers of clusters.
-    """
-
-    sums: tuple[Joined, Joined]
-    numbers: tuple[int, int]
-
-    def at(self, starts: np.ndarray) -> _Clustered:
-        """Returns the periods in the runs of bins that start at `starts`."""
-        first, second = (sums.at(starts) for sums in self.sums)
-        return self._replace(sums=(first, second))
-
-    @property
-    def effective_numbers(self) -> np.ndarray:
-        """So many clusters of equal size would say as much in each bin, [2, bins]."""
-        return np.stack(
-            [sums.masses**2 / np.diag(sums.of_masses) for sums in self.sums]
-        )
-
-    def covariances(self) -> np.ndarray:
-        """Returns the covariances of the sums of U in bins, [2, bins, bins]."""
-        return np.stack(
-            [
-                sums.squares_about(sums.gaps / sums.masses) * (number / (number - 1))
-                for sums, number in zip(self.sums, self.numbers, strict=True)
-            ]
-        )
-
-    def effects(self, squares: np.ndarray, accuracies: np.ndarray) -> np.ndarray:
-        """Returns the design effects of the gaps, at least 1, [2, bins].
-
-        By chance the sums of the clusters of a bin may be alike, above all where events
-        are few. So the effect is at least the one that follows from the correlation of
-        two examples of a cluster, over all bins of both periods.
-
-        Args:
-          squares: sums of squared weights, [2, bins].
-          accuracies: mean outcomes, [2, bins].
-        """
-        masses = np.stack([sums.masses for sums in self.sums])
-        pairs = np.stack([np.diag(sums.of_masses) for sums in self.sums]) - squares
-        least = 0.5 * squares / masses**2
-        q = np.clip(accuracies, least, 1 - least)
-        alone = q * (1 - q) * squares
-        found = np.diagonal(self.covariances(), axis1=1, axis2=2)
-        of_pairs = float(np.sum(q * (1 - q) * pairs))
-        excess = float(np.sum(found - alone))
-        correlation = max(excess / of_pairs, 0.0) if of_pairs > 0 else 0.0
-        return np.maximum(found / alone, 1 + correlation * pairs / squares)
-
-
-def _pooled_ends(sums: np.ndarray, clusters: _Clustered | None) -> np.ndarray:
+def _pooled_ends(sums: np.ndarray, clusters: Clustered | None) -> np.ndarray:
     """Returns where each pooled bin starts, and where the last one ends, [pooled + 1].
 
     From the left, bins are joined until both periods have enough examples; bins that
@@ -432,132 +374,11 @@ def _effective(counts: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return counts**2 / squares
 
 
-class _Changes(NamedTuple):
-    """How the gaps differ between two periods.
-
-    Attributes:
-      z: the difference in standard errors [bins]; NaN if all outcomes are equal.
-      q: the probabilities of an event if the gaps are the same, [2, bins].
-    """
-
-    z: np.ndarray
-    q: np.ndarray
-
-
-def _changes(
-    sizes: np.ndarray, confidences: np.ndarray, accuracies: np.ndarray
-) -> _Changes:
-    """Returns the changes of the gaps of bins; all arguments have shape [2, bins]."""
-    totals, true = sizes.sum(axis=0), (sizes * accuracies).sum(axis=0)
-    common = (true - (sizes * confidences).sum(axis=0)) / totals
-    q = np.clip(confidences + common, 0.5 / totals, 1 - 0.5 / totals)
-    steps = np.diff(accuracies - confidences, axis=0)[0]
-    varies = (true > _ROUNDING * totals) & (totals - true > _ROUNDING * totals)
-    variances = np.where(varies, (q * (1 - q) / sizes).sum(axis=0), 1.0)
-    return _Changes(np.where(varies, steps / np.sqrt(variances), np.nan), q)
-
-
-class _Law(NamedTuple):
-    """The distribution of z^2 in a bin with few events or few non-events.
-
-    Attributes:
-      values: the values of z^2, [values].
-      probabilities: of the values, [values].
-    """
-
-    values: np.ndarray
-    probabilities: np.ndarray
-
-    def tail(self, value: float) -> float:
-        """Returns P(z^2 > value) + P(z^2 = value) / 2."""
-        above = self.values > value * (1 + _ROUNDING)
-        equal = ~above & (self.values >= value * (1 - _ROUNDING))
-        return float(self.probabilities @ (above + 0.5 * equal))
-
-
-def _law(
-    sizes: np.ndarray, confidences: np.ndarray, accuracies: np.ndarray, q: np.ndarray
-) -> _Law:
-    """Returns the distribution of z^2 in a bin whose gaps are the same.
-
-    The events of both periods are binomial. Given their sum, which holds almost all
-    that is known of the common gap, the events of the second period have Fisher's
-    noncentral hypergeometric distribution, as in his exact test.
-
-    Args:
-      sizes: numbers of examples [2]; effective numbers are rounded.
-      confidences: mean scores [2].
-      accuracies: mean outcomes [2].
-      q: the probabilities of an event [2].
-    """
-    from scipy import special
-
-    if sizes @ accuracies > sizes.sum() / 2:  # Then non-events are the rarer.
-        confidences, accuracies, q = 1 - confidences, 1 - accuracies, 1 - q
-    n = np.maximum(np.rint(sizes), 1.0)
-    of_both = float(sizes @ accuracies)
-    total = float(np.clip(np.rint(of_both), 1.0, n.sum() - 1))
-    # Events or non-events are few in a period, so few numbers of events are likely.
-    middle = np.rint(n[1] * q[1])
-    low = max(0.0, total - n[0], middle - _FAR)
-    high = max(low, min(total, n[1], middle + _FAR))
-    second = np.arange(low, high + 1)
-    events = np.stack([total - second, second])
-    logits = np.log(q) - np.log1p(-q)
-    logs = second * (logits[1] - logits[0])
-    logs -= (
-        special.gammaln(events + 1) + special.gammaln(n[:, None] - events + 1)
-    ).sum(axis=0)
-    probabilities = np.exp(logs - logs.max())
-    # Effective numbers of events are not whole: as many as were observed are shared.
-    events *= of_both / total
-    each_size, each_confidence = (
-        np.tile(row, (len(second), 1)).T for row in (sizes, confidences)
-    )
-    z = np.nan_to_num(_changes(each_size, each_confidence, events / each_size).z)
-    return _Law(z**2, probabilities / probabilities.sum())
-
-
-def _tail_of_sum(statistic: float, laws: list[_Law], freedom: int) -> float:
-    """Returns P(S > statistic) + P(S = statistic) / 2 for the sum S of chi-squared and
-    of independent terms with these laws.
-
-    All terms that are added are positive, so that small tails keep their digits. Values
-    between two cells of [0, statistic] are split over both, with their mean.
-    """
-    from scipy import special
-
-    if len(laws) == 1 and freedom == 0:
-        return laws[0].tail(statistic)
-    cells = np.zeros(_CELLS + 1)
-    cells[0], beyond = 1.0, 0.0
-    for law in laws:
-        places = law.values / statistic * _CELLS
-        inside = places < _CELLS * (1 + _ROUNDING)
-        places = np.minimum(places[inside], _CELLS)
-        left = np.minimum(places.astype(np.int64), _CELLS - 1)
-        right = (places - left) * law.probabilities[inside]
-        term = np.bincount(left, law.probabilities[inside] - right, _CELLS + 1)
-        term += np.bincount(left + 1, right, _CELLS + 1)
-        outside = float(law.probabilities[~inside].sum())
-        # The probability that the term is above _CELLS less each cell.
-        above = outside + np.append(0.0, np.cumsum(term[:0:-1]))
-        beyond += float(cells @ above)
-        added = np.zeros(_CELLS + 1)
-        for place in np.flatnonzero(term):  # A term has few values.
-            added[place:] += term[place] * cells[: _CELLS + 1 - place]
-        cells = added
-    if freedom == 0:
-        return beyond + float(cells[-1]) / 2
-    rest = statistic * np.linspace(1.0, 0.0, _CELLS + 1)
-    return beyond + float(cells @ special.chdtrc(freedom, rest))
-
-
 def drift_of_bins(
     first: BinStatistics,
     second: BinStatistics,
     squares: np.ndarray,
-    clusters: _Clustered | None = None,
+    clusters: Clustered | None = None,
 ) -> CalibrationDrift:
     """Returns the drift from statistics that have one group and the same bins.
 
@@ -596,23 +417,29 @@ def drift_of_bins(
         clusters = clusters.at(ends[:-1])
         sizes = sizes / clusters.effects(rows[3], accuracies)
     bins = sizes, confidences, accuracies
-    z, q = _changes(*bins)
-    few = np.min(sizes * np.minimum(q, 1 - q), axis=0) < _FEW
+    z, q = _drift_of_few.changes(*bins)
+    few = np.min(sizes * np.minimum(q, 1 - q), axis=0) < _drift_of_few.FEW
     p_values = 2 * special.ndtr(-np.abs(z))
     if clusters is not None:
-        freedom_of_bins = _degrees(q * (1 - q) / sizes, clusters.effective_numbers)
+        freedom_of_bins = _drift_of_clusters.degrees(
+            q * (1 - q) / sizes, clusters.effective_numbers
+        )
         p_values = 2 * special.stdtr(freedom_of_bins, -np.abs(z))
     laws = []
     for b in np.flatnonzero(few & ~np.isnan(z)):
-        laws.append(_law(*(row[:, b] for row in (*bins, q))))
+        laws.append(_drift_of_few.law(*(row[:, b] for row in (*bins, q))))
         p_values[b] = laws[-1].tail(z[b] ** 2)
     statistic, freedom = float(np.nansum(z**2)), int(np.sum(~np.isnan(z)))
     p_value = 1.0
     if statistic > 0:
-        p_value = min(_tail_of_sum(statistic, laws, freedom - len(laws)), 1.0)
+        p_value = min(
+            _drift_of_few.tail_of_sum(statistic, laws, freedom - len(laws)), 1.0
+        )
         if clusters is not None:
             variances = np.sum(q * (1 - q) / sizes, axis=0)
-            p_value = _of_dependent_bins(p_value, clusters, variances, ~np.isnan(z))
+            p_value = _drift_of_clusters.of_dependent_bins(
+                p_value, clusters, variances, ~np.isnan(z)
+            )
     return CalibrationDrift(
         statistic=statistic,
         degrees_of_freedom=freedom,
@@ -625,59 +452,7 @@ def drift_of_bins(
         z=z,
         p_values=p_values,
         num_clusters=None if clusters is None else clusters.numbers,
-        design_effect=None if clusters is None else _design_effect(clusters, rows),
+        design_effect=None
+        if clusters is None
+        else _drift_of_clusters.design_effect(clusters, rows),
     )
-
-
-def _degrees(variances: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Returns the degrees of freedom of the sum of the variances of both periods, [2,
-    ...], from so many clusters (Welch).
-    """
-    freedom = np.maximum(numbers - 1, 1.0)
-    return np.sum(variances, axis=0) ** 2 / np.sum(variances**2 / freedom, axis=0)
-
-
-def _of_dependent_bins(
-    p_value: float, clusters: _Clustered, variances: np.ndarray, chosen: np.ndarray
-) -> float:
-    """Returns the p-value of D if a cluster may have examples in several bins.
-
-    With correlations r between the z of m bins the sum of z^2 has the variance of m / f
-    times a chi-squared with f = m^2 / sum r^2 degrees of freedom (Satterthwaite). The
-    variances are those of the clusters, so F takes the place of chi-squared.
-
-    Args:
-      p_value: for independent bins.
-      clusters: sums in the bins.
-      variances: of the changes of the gaps, [bins].
-      chosen: the bins in D, boolean [bins].
-    """
-    from scipy import special
-
-    shares = np.stack([1 / sums.masses for sums in clusters.sums])[:, chosen]
-    covariances = clusters.covariances()[:, chosen][:, :, chosen]
-    total = np.einsum("ib,ibc,ic->bc", shares, covariances, shares)
-    errors = np.sqrt(variances[chosen])
-    correlations = total / (errors[:, None] * errors)
-    np.fill_diagonal(correlations, 1.0)
-    number = int(chosen.sum())
-    freedom = number**2 / float(np.sum(correlations**2))
-    if p_value <= 0:
-        return 0.0
-    numbers = [sums.masses.sum() ** 2 / sums.of_masses.sum() for sums in clusters.sums]
-    of_gap = clusters.covariances().sum(axis=(1, 2))
-    of_gap /= [sums.masses.sum() ** 2 for sums in clusters.sums]
-    others = _degrees(of_gap, np.array(numbers)) if np.any(of_gap > 0) else np.inf
-    statistic = special.chdtri(number, p_value)
-    return float(special.fdtrc(freedom, others, statistic / number))
-
-
-def _design_effect(clusters: _Clustered, rows: np.ndarray) -> float | None:
-    """Returns the design effect of the change of the mean gap, from the sums of counts,
-    scores, outcomes and squared weights in bins, [4, 2, bins].
-    """
-    totals, accuracies = rows[0].sum(axis=1), rows[2] / rows[0]
-    found = clusters.covariances().sum(axis=(1, 2))
-    alone = np.sum(accuracies * (1 - accuracies) * rows[3], axis=1)
-    variance, independent = (float(np.sum(row / totals**2)) for row in (found, alone))
-    return variance / independent if independent > 0 else None
