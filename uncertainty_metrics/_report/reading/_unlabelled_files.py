@@ -41,8 +41,8 @@ def with_unlabelled(model: Model, new: Unlabelled) -> Predictions:
     own, given = np.shape(model.values)[1:], np.shape(new.values)[1:]
     if own != given:
         raise ReportError(
-            f"{new.source or 'unlabelled'}: the predictions must have the shape of the others, "
-            f"{[len(new.values), *own]}. Received: {[len(new.values), *given]}"
+            f"{new.source or 'unlabelled'}: the predictions must have the shape of the "
+            f"others, {[len(new.values), *own]}. Received: {[len(new.values), *given]}"
         )
     return dataclasses.replace(model, unlabelled=new)
 

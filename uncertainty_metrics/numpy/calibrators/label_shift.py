@@ -353,8 +353,9 @@ class LabelShift:
         """
         source, of_all = self._require_fitted()
         target = _target(source.layout, probabilities, logits, sample_weight, clusters)
-        cells = priors.cells_of(of_all(source.rows), of_all(target.rows))
-        cells = [np.eye(max(map(max, cells)) + 1)[each] for each in cells]
+        places = priors.cells_of(of_all(source.rows), of_all(target.rows))
+        number = max(int(each.max()) for each in places) + 1
+        cells = [np.eye(number)[each] for each in places]
         found = _of_samples(source, target, of_all, cells)
         draws = self._of_resamples(source, target, cells, found.prior[0])
         new_sizes = _size(target.weights) * found.prior[0] + _MORE
@@ -466,7 +467,8 @@ class LabelShift:
         return of_source, of_new
 
 
-class _Default(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class _Default:
     """The default map of probabilities [N, K]."""
 
     linear: priors.SlopeAndBiases
@@ -475,7 +477,8 @@ class _Default(NamedTuple):
         return self.linear(np.log(p))
 
 
-class _Fitted(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class _Fitted:
     """The map of a calibrator."""
 
     calibrator: Any
@@ -523,9 +526,10 @@ def _target(
     if not np.any(counted):
         expected = "at least one example of positive weight"
         raise _checks.error(name, expected, "none", verb="hold")
+    codes = None
     if clusters is not None:
-        clusters = _clusters.cluster_codes(clusters, shape, counted)
-    return _Target(rows[counted], weights[counted], clusters)
+        codes = _clusters.cluster_codes(clusters, shape, counted)
+    return _Target(rows[counted], weights[counted], codes)
 
 
 def _size(weights: np.ndarray) -> float:
