@@ -56,6 +56,18 @@ class Clusters(NamedTuple):
     values: Any
 
 
+class Unlabelled(NamedTuple):
+    """New predictions without labels.
+
+    Attributes:
+      source: name of the file.
+      values: predictions, shaped as those with labels.
+    """
+
+    source: str
+    values: Any
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
     """The labels and the predictions of a classifier in a file.
@@ -76,6 +88,7 @@ class Predictions:
       clusters: which examples depend on each other; None if all are independent.
       features: of the examples, each of the shape of the labels, by name: the report
         searches for groups by them.
+      unlabelled: new predictions without labels, or None.
     """
 
     source: str
@@ -90,6 +103,7 @@ class Predictions:
     event_class: int | None = None
     clusters: Clusters | None = None
     features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unlabelled: Unlabelled | None = None
 
     @property
     def is_ensemble(self) -> bool:

@@ -36,6 +36,7 @@ from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
+from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
@@ -56,6 +57,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Temperature,
     SelectivePrediction,
     Abstaining,
+    UnlabelledData,
     Groups,
     Audit,
     SampledAnswers,
