@@ -169,7 +169,6 @@ def calibration_loss(
     _checks.one_of("score", score, SCORES)
     _checks.boolean("multilabel", multilabel)
     level = _checks.open_unit("level", level)
-    folds = _checked_folds(folds)
     rng = _inputs.generator(seed)
     data = ClassifierData(
         labels=labels,
@@ -188,9 +187,8 @@ def calibration_loss(
     units = examples.clusters or _rows_of_labels(examples)
     size = len(examples.labels)
     number = size if units is None else units.number
-    if folds > number:
-        what = "examples" if clusters is None else "clusters"
-        raise _checks.error("folds", f"at most {number}, the number of {what}", folds)
+    what = "examples" if clusters is None else "clusters"
+    folds = _cross_fitting.checked_folds(folds, number, what)
     codes = None if units is None else units.codes
     fold = _cross_fitting.random_folds(size, folds, rng, codes)
     after = _recalibrated(examples, map_maker(calibrator), fold, folds)
@@ -227,29 +225,20 @@ def of_cells(
     """
     _checks.one_of("score", score, SCORES)
     level = _checks.open_unit("level", level)
-    folds, rng = _checked_folds(folds), _inputs.generator(seed)
+    rng = _inputs.generator(seed)
     make = map_maker(calibrator)
     counts = np.stack([cells.weights - cells.outcome_sums, cells.outcome_sums])
     if np.any(counts != np.floor(counts)):
         expected = "of whole numbers: a sum of others does not tell the examples"
         raise _checks.error("sample_weight", expected, "fractions")
+    folds = _cross_fitting.checked_folds(folds, float(counts.sum()))
     drawn = rng.multinomial(counts.astype(np.int64), np.full(folds, 1 / folds))
     labels, cell, fold = np.nonzero(drawn)
     weights = drawn[labels, cell, fold].astype(np.float64)
-    if folds > weights.sum():
-        number = f"{weights.sum():.0f}, the number of examples"
-        raise _checks.error("folds", f"at most {number}", folds)
     examples = _examples.examples(labels, cells.scores[cell], sample_weight=weights)
     after = _recalibrated(examples, make, fold, folds)
     refined = _refined(examples, after, score, of_answers)
     return summarized(refined, weights, None, None, level, are_counts=True)
-
-
-def _checked_folds(folds: Any) -> int:
-    checked = _checks.positive_integer("folds", folds)
-    if checked < 2:
-        raise _checks.error("folds", "an integer of at least 2", folds)
-    return checked
 
 
 def map_maker(calibrator: Any) -> _cross_fitting.MakeMap | None:
