@@ -50,8 +50,9 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
     Two classes are judged by the event of the first model. Weighted examples count by
     the effective number in each bin.
     """
-    if all(map(has_cluster_sums, models)):
-        return um.calibration_drift(*map(sketch_of, models), num_bins=num_bins)
+    streams = [model for model in models if isinstance(model, Stream)]
+    if len(streams) == len(models) and all(map(has_cluster_sums, streams)):
+        return um.calibration_drift(*map(sketch_of, streams), num_bins=num_bins)
     event, statistics, squares = event_of(models[0]), [], []
     for model in models:
         judged = judged_of(model, event).with_small_weights()
