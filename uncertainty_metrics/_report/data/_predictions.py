@@ -268,14 +268,16 @@ class Stream:
     left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.summary.num_clusters is not None:
+        clusters = self.summary.decisions._clusters
+        if clusters is not None and not clusters.are_known:
             raise _checks.plain_error(
-                "The intervals and tests of the report of a `Summary` are those of "
-                "independent examples. Make a report of the predictions themselves; "
-                "`summary.decisions.calibration_error_interval()` and "
-                "`summary.means()` answer for clusters.",
-                f"{self.summary.num_clusters} clusters",
+                "The file of a `Summary` has no sums over clusters, so nothing tells "
+                "what may be chance. Make a report of the summary before it is saved, "
+                "or of the predictions themselves.",
+                f"a file of {clusters.number} clusters",
             )
+        if clusters is not None and clusters.number < 2:
+            raise _checks.error("clusters", "at least two ids", 1, verb="hold")
 
     @property
     def sample_size(self) -> int:
@@ -308,6 +310,13 @@ def has_grades(model: Model) -> bool:
     """Says whether the answers of a model have grades, instead of right and wrong."""
     rows = model.sample if isinstance(model, Stream) else model
     return isinstance(rows, Confidences) and rows.are_graded
+
+
+def has_cluster_sums(model: Any) -> bool:
+    """Says whether the examples of a model come in clusters, and only sums over them
+    are known.
+    """
+    return isinstance(model, Stream) and model.summary.num_clusters is not None
 
 
 def task_of(model: Model) -> str:

@@ -25,6 +25,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
     Stream,
+    has_cluster_sums,
     remembered,
 )
 from uncertainty_metrics._report.data._row_clusters import (
@@ -32,6 +33,7 @@ from uncertainty_metrics._report.data._row_clusters import (
     error_of_mean,
     quantile_of,
 )
+from uncertainty_metrics._report.data._summary_clusters import gap_of, sketch_of
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
@@ -129,7 +131,16 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
 
 
 def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
-    """Returns Normal intervals of the means of all rows of a stream."""
+    """Returns Normal intervals of the means of all rows of a stream; of a summary of
+    clusters what its sums over clusters tell.
+    """
+    if has_cluster_sums(model):
+        sketch = sketch_of(model)
+        error = sketch.calibration_error_interval(
+            level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+        gap = gap_of(sketch, INTERVAL_LEVEL)
+        return {"calibration_error": interval(*error), "mean_gap": interval(*gap)}
     means = model.summary.means()
     if model.summary.num_examples == 1:
         return {}

@@ -15,9 +15,11 @@ from uncertainty_metrics._report.data._predictions import (
     Model,
     Regression,
     Survival,
+    has_cluster_sums,
     has_grades,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._summary_clusters import sketch_of
 from uncertainty_metrics._report.sections._blocks import Block, Picture, Table, Text
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration_words import (
@@ -48,6 +50,8 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
     Two classes are judged by the event of the first model. Weighted examples count by
     the effective number in each bin.
     """
+    if all(map(has_cluster_sums, models)):
+        return um.calibration_drift(*map(sketch_of, models), num_bins=num_bins)
     event, statistics, squares = event_of(models[0]), [], []
     for model in models:
         judged = judged_of(model, event).with_small_weights()
@@ -61,7 +65,7 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
 
 def can_drift(first: Model, second: Model) -> bool:
     """Says if both are classifiers or answers, of enough examples for the test, which
-    are independent and not graded.
+    are independent, or summaries of clusters, and not graded.
     """
     return all(
         not isinstance(model, Regression | Survival)

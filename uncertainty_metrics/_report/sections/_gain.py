@@ -17,6 +17,7 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import TOO_FEW
@@ -204,6 +205,10 @@ def _gains_of_summary(model: Stream) -> Gains:
     summary, event = model.summary, event_of(model)
     if event is None and not summary.of_answers:
         raise ValueError("a summary does not have whole forecasts of classes.")
+    if has_cluster_sums(model):
+        raise ValueError(
+            "a summary does not tell which of its examples are of one cluster."
+        )
     if summary.private is not None:
         raise ValueError("a private summary has noise in its counts.")
     if summary.is_weighted:

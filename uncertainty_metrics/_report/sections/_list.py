@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_clusters import (
+    CalibrationOfClusters,
+)
 from uncertainty_metrics._report.sections._calibration_of_grades import (
     CalibrationOfGrades,
 )
@@ -48,6 +51,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Coverage,
     Posterior,
     CalibrationOfGrades,
+    CalibrationOfClusters,
     Pit,
     ScoringRules,
     ForecastScores,

@@ -16,10 +16,16 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
     has_grades,
     is_of_answers,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
+from uncertainty_metrics._report.data._summary_clusters import (
+    gap_of,
+    size_for_gap,
+    sketch_of,
+)
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL, Z
 from uncertainty_metrics._report.sections._calibration_words import (
     Terms,
@@ -66,7 +72,7 @@ def mean_gap_of(model: Decided) -> MeanGap:
     event = name_of_event(model)
     decisions = decisions_of(model)
     accuracy, confidence = _means(decisions)
-    size = _size_for_mean(model, decisions.correct - decisions.confidences, accuracy)
+    size = _size_for_gap(model, decisions, accuracy)
     if event is None:
         direction, verdict = verdict_on_gap(
             accuracy, confidence, size, terms_for(model)
@@ -77,7 +83,7 @@ def mean_gap_of(model: Decided) -> MeanGap:
     direction, verdict = verdict_on_gap(
         share,
         probability,
-        size_for(model, judged.correct - judged.confidences),
+        _size_for_gap(model, judged, share),
         terms_of(event),
     )
     if not direction:
@@ -104,6 +110,16 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
         return None
     if isinstance(model, Stream):
         means = model.summary.means()
+        if has_cluster_sums(model):
+            return {
+                "accuracy": interval(np.nan, means["accuracy"].mean, np.nan),
+                "mean confidence": interval(
+                    np.nan, means["mean_confidence"].mean, np.nan
+                ),
+                "accuracy - confidence": interval(
+                    *gap_of(model.summary.decisions, INTERVAL_LEVEL)
+                ),
+            }
         return {
             "accuracy": interval(*means["accuracy"].interval(Z)),
             "mean confidence": interval(np.nan, means["mean_confidence"].mean, np.nan),
@@ -128,6 +144,15 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
         "mean confidence": interval(np.nan, score, np.nan),
         f"{name} - confidence": interval(whole.lower, whole.gap, whole.upper),
     }
+
+
+def _size_for_gap(model: Decided, decided: Decisions, mean: float) -> float:
+    """Returns what `_size_for_mean` does, for outcomes less scores."""
+    if isinstance(model, Stream) and has_cluster_sums(model):
+        is_of_event = decided is not decisions_of(model)
+        sketch = sketch_of(model) if is_of_event else model.summary.decisions
+        return size_for_gap(sketch, decided)
+    return _size_for_mean(model, decided.correct - decided.confidences, mean)
 
 
 def _size_for_mean(model: Decided, values: np.ndarray, mean: float) -> float:

@@ -19,6 +19,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Stream,
+    has_cluster_sums,
     has_grades,
     rows_of,
 )
@@ -117,7 +118,7 @@ class SelectivePrediction(Section):
       verdict: a few sentences.
       metrics: AURC and others.
       auroc_by_chance: an AUROC that a confidence without information rarely exceeds;
-        None if all decisions are right, or all wrong.
+        None if all decisions are right, or all wrong, or of a summary of clusters.
       risk: the promised risk.
       promise: above which confidence to decide at this risk.
       curve: the risk-coverage curve.
@@ -186,15 +187,19 @@ class SelectivePrediction(Section):
                 auroc,
                 f"P(a right {words.one} is surer than a wrong one).",
             )
-            by_chance = _auroc_by_chance(error, _size_for_auroc(model))
-            # Rounded as in the report.
-            clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
-            verdict = " ".join(
-                [
-                    _skill(auroc, by_chance, clear, words),
-                    _gain(curve, coverage, clear, words),
-                ]
-            )
+            clear = False
+            if has_cluster_sums(model):
+                skill = (
+                    f"AUROC {auroc:.3f} of right {words.one}s against wrong ones; what "
+                    "chance alone gives is not known, because a summary does not tell "
+                    "which of its examples are of one cluster."
+                )
+            else:
+                by_chance = _auroc_by_chance(error, _size_for_auroc(model))
+                # Rounded as in the report.
+                clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
+                skill = _skill(auroc, by_chance, clear, words)
+            verdict = f"{skill} {_gain(curve, coverage, clear, words)}"
         return cls(
             verdict,
             metrics(values),

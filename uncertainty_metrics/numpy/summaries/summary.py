@@ -52,8 +52,9 @@ class Summary:
     standard error of the mean gap alone, `calibration_drift` and the debiased errors of
     `decisions` and `events`, with `calibration_error_interval`, use the sums over
     clusters, and all that is right for independent examples alone is refused: other
-    intervals and tests, and `um.report`.
-    Files have no sums over clusters, and their drift is refused, too.
+    intervals and tests. `um.report` has the numbers of clusters, and says what it
+    leaves out. Files have no sums over clusters, and their drift and report are
+    refused, too.
 
     Answers may have grades between right and wrong. Then the accuracy is the mean
     grade, a Brier score or likelihood that of one vote, drawn at random, and standard
