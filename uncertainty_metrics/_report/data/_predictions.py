@@ -308,6 +308,8 @@ def is_of_answers(model: Decided) -> bool:
 
 def has_grades(model: Model) -> bool:
     """Says whether the answers of a model have grades, instead of right and wrong."""
+    if isinstance(model, Stream) and model.sample is None:
+        return model.summary.decisions._has_grades
     rows = model.sample if isinstance(model, Stream) else model
     return isinstance(rows, Confidences) and rows.are_graded
 

@@ -26,6 +26,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
     has_cluster_sums,
+    has_grades,
     remembered,
 )
 from uncertainty_metrics._report.data._row_clusters import (
@@ -149,6 +150,8 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
         is_of_one_outcome(model) and not model.summary.of_answers
     ):  # The summary has the sum over both classes.
         found["brier_score"] /= 2
+    if has_grades(model):
+        found = {"mean_grade": found.pop("accuracy"), **found}
     return {
         "calibration_error": interval(*_error_of_stream(model, num_bins)),
         **{name: interval(*ends.tolist()) for name, ends in found.items()},

@@ -13,7 +13,9 @@ from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report.data._predictions import (
     Model,
     ReportError,
+    Stream,
     has_cluster_sums,
+    has_grades,
     silent,
     task_of,
 )
@@ -76,6 +78,10 @@ def build(
         raise ReportError(
             "a summary of clusters is compared with another one alone: give `clusters` "
             "to both summaries or to none"
+        )
+    if isinstance(other, Stream) and has_grades(other) != has_grades(predictions):
+        raise ReportError(
+            f"{other.source}: grades cannot be compared with right and wrong answers"
         )
     if task == "multilabel" and (several or other is not None):
         raise ReportError(

@@ -84,12 +84,13 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
     if any(isinstance(model, Stream) for model in models.values()):
         name, model = next(iter(models.items()))
         of_first = f" of {name}" if len(models) > 1 else ""
-        return drawn(
+        figure = drawn(
             6.2,
             _draw_curve,
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
+        return of_grades(figure) if has_grades(model) else figure
     arguments, is_of_event = arguments_of(models, with_clusters=True), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
@@ -236,18 +237,20 @@ class Calibration(Section):
     def _how_often_right(self, means: dict[str, Interval]) -> Tile:
         accuracy, mean, gap = means.values()
         confidence = mean.estimate
+        ends = ""  # A summary of clusters has none.
         if self.of_grades:
             low, high = f"{gap.low:.3f}", f"{gap.high:.3f}"
+            if accuracy.low is not None:
+                ends = f"{accuracy.low:.3f} to {accuracy.high:.3f}"
+                ends = f"{INTERVAL_LEVEL:.0%} interval {ends}. "
             return Tile(
                 "Mean grade",
                 f"{accuracy.estimate:.3f}",
-                f"{INTERVAL_LEVEL:.0%} interval {accuracy.low:.3f} to "
-                f"{accuracy.high:.3f}. The mean confidence is {confidence:.3f}; the "
+                f"{ends}The mean confidence is {confidence:.3f}; the "
                 f"gap is {gap.estimate:.3f} ({low} to {high}).",
                 "bad" if self.direction else "good",
             )
         low, high = f"{100 * gap.low:.1f}", f"{100 * gap.high:.1f}"
-        ends = ""  # A summary of clusters has none.
         if accuracy.low is not None:
             ends = f"{accuracy.low:.1%} to {accuracy.high:.1%}"
             ends = f"{INTERVAL_LEVEL:.0%} interval {ends}. "

@@ -5,13 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from uncertainty_metrics._report.data._predictions import Stream, has_cluster_sums
+from uncertainty_metrics._report.data._predictions import (
+    Stream,
+    has_cluster_sums,
+    has_grades,
+)
 from uncertainty_metrics._report.sections._blocks import Block, Text, Tile, number
 from uncertainty_metrics._report.sections._bootstrap_intervals import (
     INTERVAL_LEVEL,
     intervals_of,
 )
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_grades import (
+    LEFT_OUT_OF_GRADES,
+)
 from uncertainty_metrics._report.sections._calibration_words import capitalized
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
@@ -74,6 +81,8 @@ class CalibrationOfClusters(Section):
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield Text(self.verdict)
         yield Text(self.left_out)
+        if has_grades(report.model):
+            yield Text(LEFT_OUT_OF_GRADES)
 
 
 def verdict_on_clusters(first: ModelReport, second: ModelReport) -> str:

@@ -18,6 +18,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
     has_cluster_sums,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import TOO_FEW
@@ -209,6 +210,8 @@ def _gains_of_summary(model: Stream) -> Gains:
         raise ValueError(
             "a summary does not tell which of its examples are of one cluster."
         )
+    if has_grades(model):
+        raise ValueError("a summary does not tell single grades.")
     if summary.private is not None:
         raise ValueError("a private summary has noise in its counts.")
     if summary.is_weighted:

@@ -109,21 +109,21 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
     if not is_of_answers(model):
         return None
     if isinstance(model, Stream):
-        means = model.summary.means()
+        means, name = model.summary.means(), terms_for(model).outcome
         if has_cluster_sums(model):
             return {
-                "accuracy": interval(np.nan, means["accuracy"].mean, np.nan),
+                name: interval(np.nan, means["accuracy"].mean, np.nan),
                 "mean confidence": interval(
                     np.nan, means["mean_confidence"].mean, np.nan
                 ),
-                "accuracy - confidence": interval(
+                f"{name} - confidence": interval(
                     *gap_of(model.summary.decisions, INTERVAL_LEVEL)
                 ),
             }
         return {
-            "accuracy": interval(*means["accuracy"].interval(Z)),
+            name: interval(*means["accuracy"].interval(Z)),
             "mean confidence": interval(np.nan, means["mean_confidence"].mean, np.nan),
-            "accuracy - confidence": interval(*means["gap"].interval(Z)),
+            f"{name} - confidence": interval(*means["gap"].interval(Z)),
         }
     decisions = decisions_of(model)
     everything = np.zeros(len(decisions.correct), np.int64)
@@ -151,15 +151,21 @@ def _size_for_gap(model: Decided, decided: Decisions, mean: float) -> float:
     if isinstance(model, Stream) and has_cluster_sums(model):
         is_of_event = decided is not decisions_of(model)
         sketch = sketch_of(model) if is_of_event else model.summary.decisions
-        return size_for_gap(sketch, decided)
-    return _size_for_mean(model, decided.correct - decided.confidences, mean)
+        size = size_for_gap(sketch, decided)
+    else:
+        size = size_for(model, decided.correct - decided.confidences)
+    return _as_grades(model, size, decided.correct - decided.confidences, mean)
 
 
 def _size_for_mean(model: Decided, values: np.ndarray, mean: float) -> float:
     """Returns how many independent outcomes 0 and 1 tell their mean as well as the
     values tell theirs: outcomes, or outcomes less scores, [n].
     """
-    size = size_for(model, values)
+    return _as_grades(model, size_for(model, values), values, mean)
+
+
+def _as_grades(model: Decided, size: float, values: np.ndarray, mean: float) -> float:
+    """Returns the number of outcomes 0 and 1, given that of the values [n]."""
     if not has_grades(model):
         return size
     # Grades vary less than right and wrong.

@@ -214,7 +214,11 @@ def _of_stream(model: Stream) -> ScoringRules:
     scores = _scores(model, brier, nll, impossible, summary.num_examples)
     if summary.of_answers:
         parts = summary.decisions.corp_decomposition()._asdict()
-        return ScoringRules(scores, found, impossible, _parts_of_answers(parts), brier)
+        if has_grades(model):  # The Brier score less the mean of y (1 - y).
+            spread = summary._spreads[0] / summary.total_weight
+            scores |= _squared_error(brier - spread)
+        named = _parts_of_answers(parts, terms_for(model).outcome)
+        return ScoringRules(scores, found, impossible, named, brier)
     found = dataclasses.replace(found, largest_share=largest_share(model))
     return ScoringRules(scores, found, impossible, {}, brier)
 
