@@ -163,6 +163,11 @@ class Gain(Section):
                 for name, loss in ((BRIER, self.brier), (LIKELIHOOD, self.likelihood))
             ],
         )
+        if np.isinf(self.likelihood.loss):
+            yield Text(
+                "The negative log-likelihood is infinite, because a forecast called an "
+                "outcome impossible that came, so no gain in it is a number."
+            )
         yield Text(
             f"The gain{of_sample} is what {MAPS[self.map][1]} takes off the score: the "
             "map that recalibrates an example was fitted to the other "
@@ -280,6 +285,8 @@ def _loss(loss: float, found: CalibrationLoss) -> Loss:
 def _cells(loss: Loss) -> list[float | None]:
     gain = loss.gain
     assert gain is not None
+    if np.isinf(loss.loss):  # Any finite score gains all of it.
+        return [loss.loss, None, None, None, None]
     return [loss.loss, gain.estimate, gain.low, gain.high, loss.share]
 
 
