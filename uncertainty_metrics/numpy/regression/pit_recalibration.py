@@ -88,7 +88,7 @@ class PITCalibration:
           means: predicted means of Normal forecasts.
           stddevs: their predicted standard deviations, > 0.
           pit: instead of the three, PIT values in [0, 1] of any forecasts, [n] or
-            [n, 1] (`quantile_pit`; the middles of the intervals of `sample_pit`).
+            [n, 1] (the middles of the intervals of `sample_pit` and `quantile_pit`).
           mask: True for the examples to include.
           sample_weight: weight of each example, >= 0, broadcastable to the targets. It
             counts as so many examples.
