@@ -14,6 +14,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Model,
     Regression,
+    Stream,
     Survival,
     has_cluster_sums,
     has_grades,
