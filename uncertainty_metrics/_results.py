@@ -205,8 +205,8 @@ class PITInterval(NamedTuple):
     A forecast is calibrated if a uniform draw from the interval is uniform on [0, 1].
     `sample_pit` and `quantile_pit` return intervals, and so does `distribution_pit` for
     discrete distributions. `pit_histogram`, `pit_calibration_curve` and
-    `pit_calibration_error` spread the mass of each interval evenly. For another discrete
-    forecast, make the interval from its CDF.
+    `pit_calibration_error` spread the mass of each interval evenly. For another
+    discrete forecast, make the interval from its CDF.
 
     Attributes:
       lower: P(X < y), in [0, 1], of any shape, such as [n].
