@@ -46,6 +46,7 @@ test of each label, and the means over them.
 
 The sections on a regression:
 
+  calibration_loss      the CRPS, and how much of it a map of CDF values would gain
   calibration           coverage of central intervals; ECE and ENCE
   pit                   the probability integral transform and its histogram
   scoring_rules         RMSE, CRPS and negative log-likelihood

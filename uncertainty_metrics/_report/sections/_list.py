@@ -19,6 +19,7 @@ from uncertainty_metrics._report.sections._comparison import (
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Basis, Data
 from uncertainty_metrics._report.sections._ensemble import Ensemble
+from uncertainty_metrics._report.sections._forecast_gain import GainOfForecasts
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._gain import Gain
 from uncertainty_metrics._report.sections._groups import Groups
@@ -44,6 +45,7 @@ from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
     Gain,
+    GainOfForecasts,
     Risk,
     SurvivalRisk,
     Labels,

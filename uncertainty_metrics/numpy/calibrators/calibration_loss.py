@@ -106,10 +106,10 @@ def calibration_loss(
     In simulations of 50 to 5,000 independent examples of an event or ten classes
     (`studies/calibration_loss_level.py`) the lower end was above the true part in at
     most 2% of data sets, and the interval held the mean gain in at least 88%. With
-    clusters of 5, and of 1 to 9 examples, whose outcomes depend on each other, it was
-    at most 2.5%, and at least 91%. All this needs about ten examples of the rarer
-    outcome: with eight of 500 they were 5% and 82%. Where few have a rare outcome, most
-    data sets determine no map and are refused, and the others claim too much.
+    clusters of 5, and of 1 to 9 examples, whose outcomes depend on each other, these
+    shares were 2.5% and 91%. Both need about ten examples of the rarer outcome: with
+    eight of 500 they were 5% and 82%. Where few have a rare outcome, most data sets
+    determine no map and are refused, and the others claim too much.
 
     The Brier score of two classes, of answers, and of each label of `multilabel` is
     (y - p)^2, in [0, 1]; of more classes it is sum_k (p_k - (k == y))^2, in [0, 2].

@@ -48,9 +48,9 @@ def calibration_loss(
     calibrated model.
 
     In simulations of 50 to 5,000 independent examples, of forecasts that were
-    calibrated, biased, or with standard deviations half or 1.7 times as large as they
-    should be, the lower end was above the true part in at most 2.5% of data sets, and
-    the interval held the mean gain in at least 92%
+    calibrated, or with standard deviations half or 1.7 times as large as they should
+    be, the lower end was above the true part in at most 2.5% of data sets, and the
+    interval held the mean gain in at least 92%
     (`python -m studies.crps_calibration_level`).
 
     The map is one for all examples: it cannot gain what an error that differs between
