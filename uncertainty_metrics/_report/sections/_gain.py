@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -80,13 +80,16 @@ class Loss:
       underconfident: the part of the gain where the map raises the confidence.
     """
 
-    show: ClassVar[Callable[[float | str | None], str]] = staticmethod(number)
-
     loss: float
     gain: Interval | None = None
     share: Number = None
     overconfident: Number = None
     underconfident: Number = None
+
+    @staticmethod
+    def show(value: float | str | None) -> str:
+        """Returns the text of a score."""
+        return number(value)
 
     @property
     def is_clear(self) -> bool:
@@ -97,7 +100,10 @@ class Loss:
 class LossInUnits(Loss):
     """The same of a score in the unit of the targets, which may be small or large."""
 
-    show = staticmethod(significant)
+    @staticmethod
+    def show(value: float | str | None) -> str:
+        """Returns the text of a score."""
+        return significant(value)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
