@@ -69,6 +69,21 @@ REAL_ROWS = (
         bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
     ),
     RealRow(
+        "crps_quantile_score",
+        reference=lambda labels, quantile_predictions, quantiles: (
+            2
+            * np.mean(
+                references.pinball(labels, quantile_predictions, quantiles), axis=-1
+            )
+        ),
+        make=lambda rng, shape: {
+            "labels": rng.normal(size=shape),
+            "quantile_predictions": rng.normal(size=(*shape, 3)),
+        },
+        cases=({"quantiles": QUANTILES},),
+        tail={"quantile_predictions": 1},
+    ),
+    RealRow(
         "interval_score",
         reference=references.interval,
         make=lambda rng, shape: {

@@ -31,6 +31,8 @@ from ..tensors.regression.pit_calibration import (
 from ..tensors.distributions.distribution_pit import distribution_pit as distribution_pit
 from ..numpy.regression.pit_recalibration import PITCalibration as PITCalibration
 from ..numpy.regression.ecdf import ecdf_band as ecdf_band
+from ..numpy.regression.coverage_of_quantiles import quantile_coverage as quantile_coverage
+from ..numpy.regression.seasonal_differences import seasonal_error as seasonal_error
 
 # Keras metrics.
 from ..keras.metrics.regression import (

@@ -30,6 +30,8 @@ from .pit_calibration import (
 )
 from .pit_recalibration import PITCalibration as PITCalibration
 from .ecdf import ecdf_band as ecdf_band
+from .coverage_of_quantiles import quantile_coverage as quantile_coverage
+from .seasonal_differences import seasonal_error as seasonal_error
 
 # Plots.
 from ...visualization.regression import (
