@@ -40,6 +40,7 @@ from ..keras.metrics.regression import (
     IntervalCoverage as IntervalCoverage,
     IntervalWidth as IntervalWidth,
     NegativeLogLikelihood as NegativeLogLikelihood,
+    QuantileCoverage as QuantileCoverage,
     RootMeanSquaredError as RootMeanSquaredError,
     Sharpness as Sharpness,
 )
