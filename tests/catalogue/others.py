@@ -540,7 +540,11 @@ FUNCTION_ROWS = (
     FunctionRow("regression.seasonal_error", half="numpy", make=_of_histories),
     FunctionRow("regression.ecdf_band", make=_of_a_number, **_CURVE),
     FunctionRow("rank_histogram", make=_of_samples, **_CURVE),
-    FunctionRow("weighted_interval_score_decomposition", make=_of_intervals),
+    FunctionRow(
+        "weighted_interval_score_decomposition",
+        aliases=("regression.weighted_interval_score_decomposition",),
+        make=_of_intervals,
+    ),
 )
 
 

@@ -34,6 +34,23 @@ from ..numpy.regression.ecdf import ecdf_band as ecdf_band
 from ..numpy.regression.coverage_of_quantiles import quantile_coverage as quantile_coverage
 from ..numpy.regression.seasonal_differences import seasonal_error as seasonal_error
 
+# Scores, which are those of `um`.
+from ..tensors.forecast_scores import (
+    crps_normal_score as crps_normal_score,
+    crps_quantile_score as crps_quantile_score,
+    crps_score as crps_score,
+    energy_score as energy_score,
+    interval_score as interval_score,
+    pinball_loss as pinball_loss,
+    threshold_weighted_crps as threshold_weighted_crps,
+    weighted_interval_score as weighted_interval_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
+)
+from ..tensors.multivariate_scores import (
+    dawid_sebastiani_score as dawid_sebastiani_score,
+    variogram_score as variogram_score,
+)
+
 # Keras metrics.
 from ..keras.metrics.regression import (
     ExpectedCalibrationError as ExpectedCalibrationError,
