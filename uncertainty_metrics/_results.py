@@ -226,6 +226,20 @@ class PITInterval(NamedTuple):
     upper: Any
 
 
+class WeightedIntervalScoreParts(NamedTuple):
+    """Parts of the weighted interval score, which is their sum.
+
+    Attributes:
+      dispersion: the cost of the widths of the intervals.
+      overprediction: the cost of labels below the median and below intervals.
+      underprediction: the cost of labels above the median and above intervals.
+    """
+
+    dispersion: Any
+    overprediction: Any
+    underprediction: Any
+
+
 class PITHistogram(NamedTuple):
     """Histogram of PIT values.
 

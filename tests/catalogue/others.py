@@ -76,6 +76,20 @@ def _of_stddevs(rng, shape):
     }
 
 
+def _of_histories(rng, shape):
+    return {"history": rng.normal(size=(*shape, 5)), "season": 2}
+
+
+def _of_intervals(rng, shape):
+    return {
+        "labels": 2 * rng.normal(size=shape),
+        "median": rng.normal(size=shape),
+        "lower": rng.normal(size=(*shape, 2)) - 2,
+        "upper": rng.normal(size=(*shape, 2)) + 2,
+        "alphas": (0.1, 0.5),
+    }
+
+
 def _of_samples(rng, shape):
     samples = np.round(rng.normal(size=(*shape, 5)), 1)
     return {
@@ -539,8 +553,15 @@ FUNCTION_ROWS = (
         **_PIT,
     ),
     *_functions("regression.sample_pit", "regression.quantile_pit", jumps=True),
+    FunctionRow("regression.quantile_coverage", half="numpy", jumps=True),
+    FunctionRow("regression.seasonal_error", half="numpy", make=_of_histories),
     FunctionRow("regression.ecdf_band", make=_of_a_number, **_CURVE),
     FunctionRow("rank_histogram", make=_of_samples, **_CURVE),
+    FunctionRow(
+        "weighted_interval_score_decomposition",
+        aliases=("regression.weighted_interval_score_decomposition",),
+        make=_of_intervals,
+    ),
 )
 
 

@@ -114,6 +114,10 @@ from .scoring.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .scoring.quantile_scores import (
+    crps_quantile_score as crps_quantile_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
+)
 from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
