@@ -1,4 +1,5 @@
-"""Writes the page of all public names, `docs/all_names.md`, from the tables of names.
+"""Writes the page of all public names, `docs/all_names.md`, from the tables of names,
+and the table of names in code of `docs/names.md`.
 
 Groups and their order are those of the `.pyi` files of the packages, and summaries are
 the first lines of the docstrings. `python scripts/write_stubs.py` writes the page.
@@ -11,10 +12,13 @@ import re
 from typing import Any, NamedTuple
 
 from scripts import stubs
+from uncertainty_metrics import _typed_names
 
 PAGE = stubs.ROOT / "docs" / "all_names.md"
+WORDS = stubs.ROOT / "docs" / "names.md"
 _PACKAGE = "uncertainty_metrics"
 _ROOMS = ("conformal", "detection", "regression")
+_IN_CODE = "\n## Names in code\n"  # The last section of its page.
 _HEAD = """\
 # All names
 
@@ -48,6 +52,13 @@ def text() -> str:
             head = ["| Name | What it is | Computed in |", "|---|---|---|"]
             parts.append("\n".join([f"## {title}", "", *head, *map(str, rows), ""]))
     return "\n".join(parts)
+
+
+def text_of_words() -> str:
+    """Returns the text of the page of other words, with the table of names in code."""
+    before, heading, after = WORDS.read_text(encoding="utf-8").partition(_IN_CODE)
+    introduction = after.partition("\n| ")[0]
+    return f"{before}{heading}{introduction}\n{_typed_names.table()}"
 
 
 def _groups(room: str) -> dict[str, list[_Row]]:

@@ -166,7 +166,7 @@ def render(module: ModuleType) -> str | None:
 
 def outdated() -> dict[pathlib.Path, str]:
     """Returns the text of each file that differs from the one on disk: stubs, tables of
-    names, and the page of all names.
+    names, the page of all names, and the table of names in code of the page of words.
     """
     found = {}
     for path in sorted(ROOT.glob("uncertainty_metrics/tensors/**/*.py")):
@@ -175,7 +175,10 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    others = stubs.filled() | {names_page.PAGE: names_page.text()}
+    others = stubs.filled() | {
+        names_page.PAGE: names_page.text(),
+        names_page.WORDS: names_page.text_of_words(),
+    }
     return found | {
         path: text
         for path, text in others.items()

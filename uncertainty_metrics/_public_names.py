@@ -7,6 +7,7 @@ and editors read it, and so does `attach`: a name is listed once.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 import pathlib
@@ -39,7 +40,7 @@ def attach(
 
     def __getattr__(name: str) -> Any:
         if name not in home_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise _no_such_name(package, name)
         home = home_of[name]
         try:
             if home == package:
@@ -49,3 +50,74 @@ def attach(
             raise _optional.not_installed(missing, f"{package}.{name}") from missing
 
     return __getattr__, lambda: names, names
+
+
+def _no_such_name(package: str, name: str) -> AttributeError:
+    """Returns the error for a name that a package does not have, with ours for it."""
+    text = f"module {package!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(text)
+    # With a `name` and no `obj`, Python adds no guess, which would be another metric:
+    # "Did you mean: 'CCE'?" for "ECE".
+    return AttributeError(text + _our_name_for(package, name), name=name)
+
+
+def _our_name_for(package: str, name: str) -> str:
+    """Returns the end of a message: the names here for a name that people type."""
+    import difflib
+
+    called: list[str] = []
+    place = package
+    while place:
+        names = _names(place)
+        found = _same_names(place, name)
+        if called:  # Packages around this one add but the very name.
+            found = [known for known in found if known == name]
+        prefix = "" if place == package else f"{place}."
+        for known in found:
+            mark = " (Keras)" if ".keras." in names[known] else ""
+            called.append(f"`{prefix}{known}`{mark}")
+        place = place.rpartition(".")[0]
+    if called:
+        return f": here it is called {' or '.join(called)}"
+    # One letter makes another metric of a short name, as "rmse" and "rmsce" show.
+    close = difflib.get_close_matches(name, _names(package), n=1, cutoff=0.85)
+    return f": did you mean `{close[0]}`?" if close and len(name) > 5 else ""
+
+
+def _same_names(package: str, name: str) -> list[str]:
+    """Returns the names in a package for a name that people type: the same one but for
+    case and underscores first, and Keras classes last.
+    """
+    from uncertainty_metrics import _typed_names
+
+    typed = _typed_names.plain(name)
+    ours = _typed_names.OURS.get(typed, ())
+    room = package.removeprefix("uncertainty_metrics").removeprefix(".numpy")
+    names = _names(package)
+    order = {}
+    for known in names:
+        whole = f"{room}.{known}".lstrip(".")
+        if whole in ours:
+            order[known] = ".keras." in names[known], ours.index(whole)
+        elif _typed_names.plain(known.rpartition(".")[2]) == typed:
+            order[known] = ".keras." in names[known], -1
+    found = sorted(order, key=order.__getitem__)
+    # Names in subpackages count only where the package itself has none.
+    return [known for known in found if "." not in known] or found
+
+
+@functools.cache
+def _names(package: str) -> dict[str, str]:
+    """Returns the names of a package and, with a dot, of its subpackages, each with
+    its module.
+    """
+    folder = pathlib.Path(__file__).parents[1].joinpath(*package.split("."))
+    home_of = homes(package, folder / "__init__.pyi")
+    inside = {}
+    for room in (name for name, home in home_of.items() if home == package):
+        stub = folder / room / "__init__.pyi"
+        if room != "numpy":  # Its names are those of the package itself.
+            of_room = homes(f"{package}.{room}", stub)
+            inside |= {f"{room}.{name}": home for name, home in of_room.items()}
+    return home_of | inside

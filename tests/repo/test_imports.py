@@ -26,6 +26,7 @@ STDLIB_FILES = (
     "_arguments",
     "_checks",
     "_public_names",
+    "_typed_names",
     "_optional",
     "_calibration_spec",
     "_results",

@@ -17,7 +17,7 @@ from uncertainty_metrics.keras import _base
 
 ROOT = pathlib.Path(__file__).parents[2]
 # The page of other words leads to the names, but describes none of them.
-WORDS = ROOT / "docs" / "names.md"
+WORDS = names_page.WORDS
 GUIDE = {
     path.stem: path.read_text()
     for path in (ROOT / "docs").rglob("*.md")
