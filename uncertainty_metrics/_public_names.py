@@ -114,7 +114,7 @@ def _names(package: str) -> dict[str, str]:
     """
     folder = pathlib.Path(__file__).parents[1].joinpath(*package.split("."))
     home_of = homes(package, folder / "__init__.pyi")
-    inside = {}
+    inside: dict[str, str] = {}
     for room in (name for name, home in home_of.items() if home == package):
         stub = folder / room / "__init__.pyi"
         if room != "numpy":  # Its names are those of the package itself.

@@ -320,7 +320,7 @@ class _Between(_scorers.MeanPinball):
 
     level: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "quantiles", check_quantiles(self.quantiles))
         if self.level is not None:
             object.__setattr__(self, "level", _checks.open_unit("level", self.level))
@@ -341,8 +341,12 @@ class _Between(_scorers.MeanPinball):
                 return i, j
         return None
 
-    def _scores(self, labels, y_pred):
-        low, high = (y_pred[:, place] for place in self.pair)
+    def _scores(
+        self, labels: xp.Tensor, y_pred: xp.Tensor
+    ) -> tuple[xp.Tensor, xp.Tensor]:
+        pair = self.pair
+        assert pair is not None
+        low, high = (y_pred[:, place] for place in pair)
         within = xp.cast((low <= labels) & (labels <= high), y_pred.dtype)
         finite = xp.reduce_all(xp.math.is_finite(y_pred), axis=-1)
         return within, finite & xp.math.is_finite(labels)
