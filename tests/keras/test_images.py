@@ -102,8 +102,12 @@ def test_the_mean_over_images_of_all_batches_is_that_of_numpy(
     eager, other, compiled = new(), new(), new()
     for part in parts:
         eager.update_state(*part)
+
     # A graph that does not know the number of images in a batch.
-    update = tf.function(compiled.update_state, reduce_retracing=True)
+    @tf.function(reduce_retracing=True)
+    def update(*part):
+        compiled.update_state(*part)  # tf_keras returns an operation.
+
     for part in (*parts, parts[0]):
         update(*map(tf.constant, part))
     other.update_state(*parts[1])

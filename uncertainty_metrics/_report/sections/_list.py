@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_clusters import (
+    CalibrationOfClusters,
+)
 from uncertainty_metrics._report.sections._calibration_of_grades import (
     CalibrationOfGrades,
 )
@@ -36,6 +39,7 @@ from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
+from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
@@ -47,6 +51,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Coverage,
     Posterior,
     CalibrationOfGrades,
+    CalibrationOfClusters,
     Pit,
     ScoringRules,
     ForecastScores,
@@ -56,6 +61,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Temperature,
     SelectivePrediction,
     Abstaining,
+    UnlabelledData,
     Groups,
     Audit,
     SampledAnswers,
