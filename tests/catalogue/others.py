@@ -553,7 +553,15 @@ FUNCTION_ROWS = (
         **_PIT,
     ),
     *_functions("regression.sample_pit", "regression.quantile_pit", jumps=True),
-    FunctionRow("regression.quantile_coverage", half="numpy", jumps=True),
+    FunctionRow(
+        "regression.quantile_coverage",
+        half="numpy",
+        jumps=True,
+        left_out={
+            _WEIGHTS: "a column has the number of examples",
+            "test_bootstrap_equals_calls_with_resampled_arguments": "it is a table",
+        },
+    ),
     FunctionRow("regression.seasonal_error", half="numpy", make=_of_histories),
     FunctionRow("regression.ecdf_band", make=_of_a_number, **_CURVE),
     FunctionRow("rank_histogram", make=_of_samples, **_CURVE),

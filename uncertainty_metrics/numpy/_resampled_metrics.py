@@ -59,7 +59,7 @@ _BY_EXAMPLE = (
         for name in family.__all__
     ),
     regression.probability_integral_transform,
-    *(regression.quantile_pit, regression.sample_pit),
+    *(regression.quantile_pit, regression.sample_pit, regression.seasonal_error),
 )
 _NAMED = vars(confidence_errors) | vars(class_wise_errors)
 _GENERAL = binned_errors.general_calibration_error
