@@ -78,6 +78,21 @@ def weighted_interval(labels, median, lower, upper, alphas):
     return scores
 
 
+def weighted_interval_parts(labels, median, lower, upper, alphas):
+    """Returns dispersion, overprediction and underprediction, as scoringutils does."""
+    parts = np.zeros((3, *np.shape(labels)))
+    for i in np.ndindex(np.shape(labels)):
+        y, number = labels[i], 2 * len(alphas) + 1
+        parts[1][i] += max(median[i] - y, 0) / number
+        parts[2][i] += max(y - median[i], 0) / number
+        for k, alpha in enumerate(alphas):
+            low, high = lower[i][k], upper[i][k]
+            parts[0][i] += alpha * (high - low) / number
+            parts[1][i] += 2 * (low - y if y < low else 0) / number
+            parts[2][i] += 2 * (y - high if y > high else 0) / number
+    return parts
+
+
 def variogram(labels, predictive_samples, p=0.5, weights=None):
     scores = np.zeros(labels.shape[:-1])
     d = labels.shape[-1]

@@ -90,6 +90,7 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .numpy.calibrators.calibration_loss import calibration_loss as calibration_loss
+from .numpy.calibrators.label_shift import LabelShift as LabelShift
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
 from .tensors.refined_likelihood import (
     refined_negative_log_likelihood as refined_negative_log_likelihood,
@@ -151,12 +152,14 @@ from .tensors.scoring_rules import (
 )
 from .tensors.forecast_scores import (
     crps_normal_score as crps_normal_score,
+    crps_quantile_score as crps_quantile_score,
     crps_score as crps_score,
     energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
 )
 from .numpy.scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .numpy.scoring.ranks import rank_histogram as rank_histogram

@@ -21,6 +21,7 @@ _WEIGHTED = ("fair", "nrg", "almost_fair")
 REAL_ROWS = (
     RealRow(
         "crps_normal_score",
+        aliases=("regression.crps_normal_score",),
         reference=references.integrated_crps("norm"),
         make=lambda rng, shape: {
             "labels": 3 * rng.normal(size=shape),
@@ -36,6 +37,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "crps_score",
+        aliases=("regression.crps_score",),
         reference=sample_references.crps,
         make=makers.samples,
         cases=(*_ESTIMATORS, *({"estimator": e, **_WEIGHTS} for e in _WEIGHTED)),
@@ -55,6 +57,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "pinball_loss",
+        aliases=("regression.pinball_loss",),
         reference=references.pinball,
         make=lambda rng, shape: {
             "labels": rng.normal(size=shape),
@@ -69,7 +72,24 @@ REAL_ROWS = (
         bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
     ),
     RealRow(
+        "crps_quantile_score",
+        aliases=("regression.crps_quantile_score",),
+        reference=lambda labels, quantile_predictions, quantiles: (
+            2
+            * np.mean(
+                references.pinball(labels, quantile_predictions, quantiles), axis=-1
+            )
+        ),
+        make=lambda rng, shape: {
+            "labels": rng.normal(size=shape),
+            "quantile_predictions": rng.normal(size=(*shape, 3)),
+        },
+        cases=({"quantiles": QUANTILES},),
+        tail={"quantile_predictions": 1},
+    ),
+    RealRow(
         "interval_score",
+        aliases=("regression.interval_score",),
         reference=references.interval,
         make=lambda rng, shape: {
             "labels": 2 * rng.normal(size=shape),
@@ -85,6 +105,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "weighted_interval_score",
+        aliases=("regression.weighted_interval_score",),
         reference=sample_references.weighted_interval,
         make=lambda rng, shape: {
             "labels": 2 * rng.normal(size=shape),
@@ -109,6 +130,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "threshold_weighted_crps",
+        aliases=("regression.threshold_weighted_crps",),
         reference=sample_references.threshold_weighted_crps,
         make=makers.samples,
         cases=(
@@ -122,6 +144,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "energy_score",
+        aliases=("regression.energy_score",),
         reference=sample_references.energy,
         make=makers.vectors,
         cases=_ESTIMATORS,
@@ -129,6 +152,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "variogram_score",
+        aliases=("regression.variogram_score",),
         reference=sample_references.variogram,
         make=makers.vectors,
         cases=(
@@ -146,6 +170,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "dawid_sebastiani_score",
+        aliases=("regression.dawid_sebastiani_score",),
         left_out={
             "test_functions_lower_without_float64": "covariances are inverted in it"
         },

@@ -11,6 +11,10 @@ KERAS_OBJECTS = (
         "MetricCollection",
         make=lambda m, rng: m.MetricCollection([m.BrierScore(), m.AURC()]),
     ),
+    _row(
+        "regression.QuantileCoverage",
+        make=lambda m, rng: m.regression.QuantileCoverage([0.1, 0.5, 0.9], 0.8),
+    ),
     _row("AUC", make=lambda m, rng: m.AUC(num_thresholds=50)),
     _row("TemperatureScalingLayer", make=lambda m, rng: m.TemperatureScalingLayer()),
     _row("VectorScalingLayer", make=lambda m, rng: m.VectorScalingLayer(ridge=2.0)),

@@ -68,6 +68,28 @@ def _of_a_number(rng, shape):
     return {"n": int(rng.integers(1, 9)), "level": 0.9}
 
 
+def _of_stddevs(rng, shape):
+    return {
+        "targets": rng.normal(size=shape),
+        "means": rng.normal(size=shape),
+        "stddevs": np.exp(rng.normal(size=shape)),
+    }
+
+
+def _of_histories(rng, shape):
+    return {"history": rng.normal(size=(*shape, 5)), "season": 2}
+
+
+def _of_intervals(rng, shape):
+    return {
+        "labels": 2 * rng.normal(size=shape),
+        "median": rng.normal(size=shape),
+        "lower": rng.normal(size=(*shape, 2)) - 2,
+        "upper": rng.normal(size=(*shape, 2)) + 2,
+        "alphas": (0.1, 0.5),
+    }
+
+
 def _of_samples(rng, shape):
     samples = np.round(rng.normal(size=(*shape, 5)), 1)
     return {
@@ -516,14 +538,30 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("regression.evaluate_calibration", **_COVERAGE),
     FunctionRow("regression.probability_integral_transform"),
+    FunctionRow(
+        "regression.calibration_loss",
+        make=_of_stddevs,
+        fixed={"folds": 2},
+        jumps=True,
+        unbounded=True,
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "an example is in one fold"},
+    ),
     *_functions(
         *("regression.pit_histogram", "regression.pit_calibration_curve"),
         "regression.pit_calibration_error",
         **_PIT,
     ),
     *_functions("regression.sample_pit", "regression.quantile_pit", jumps=True),
+    FunctionRow("regression.quantile_coverage", half="numpy", jumps=True),
+    FunctionRow("regression.seasonal_error", half="numpy", make=_of_histories),
     FunctionRow("regression.ecdf_band", make=_of_a_number, **_CURVE),
     FunctionRow("rank_histogram", make=_of_samples, **_CURVE),
+    FunctionRow(
+        "weighted_interval_score_decomposition",
+        aliases=("regression.weighted_interval_score_decomposition",),
+        make=_of_intervals,
+    ),
 )
 
 

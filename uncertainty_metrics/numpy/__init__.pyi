@@ -115,6 +115,10 @@ from .scoring.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .scoring.quantile_scores import (
+    crps_quantile_score as crps_quantile_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
+)
 from .scoring.scaled_brier import scaled_brier_score as scaled_brier_score
 from .scoring.ranks import rank_histogram as rank_histogram
 from .scoring.multivariate_scores import (
@@ -224,6 +228,7 @@ from .information.leave_one_out import loo_pit as loo_pit
 
 # Recalibration.
 from .calibrators.calibration_loss import calibration_loss as calibration_loss
+from .calibrators.label_shift import LabelShift as LabelShift
 from .calibrators.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
     refined_negative_log_likelihood as refined_negative_log_likelihood,

@@ -36,7 +36,11 @@ from uncertainty_metrics.numpy.ensemble import (
     diversity,
     uncertainty,
 )
-from uncertainty_metrics.numpy.scoring import forecast_scores, multivariate_scores
+from uncertainty_metrics.numpy.scoring import (
+    forecast_scores,
+    multivariate_scores,
+    quantile_scores,
+)
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
     accuracy,
@@ -48,7 +52,10 @@ from uncertainty_metrics.numpy.selective import (
 _BY_EXAMPLE = (
     *(
         getattr(family, name)
-        for family in (distances, forecast_scores, multivariate_scores, uncertainty)
+        for family in (
+            *(distances, forecast_scores, multivariate_scores),
+            *(quantile_scores, uncertainty),
+        )
         for name in family.__all__
     ),
     regression.probability_integral_transform,

@@ -94,6 +94,9 @@ def weighted_sample_scores(
     which are right.
     """
     weights = xp.broadcast_to(xp.stop_gradient(weights), xp.shape(samples))
+    # A sample of weight 0 may be NaN. The label is in the range of the other samples.
+    any_number = xp.broadcast_to(labels[..., None], xp.shape(samples))
+    samples = xp.where(weights > 0, samples, any_number)
     positive = xp.reduce_sum(xp.cast(weights > 0, xp.int32), axis=-1)
     right = xp.math.is_finite(labels) & xp.reduce_all(
         xp.math.is_finite(samples) & xp.math.is_finite(weights) & (weights >= 0),
@@ -148,5 +151,32 @@ def weighted_interval_scores(
     outside = xp.nn.relu(lower - y) + xp.nn.relu(y - upper)
     halves = xp.constant([alpha / 2 for alpha in alphas], lower.dtype)
     total = xp.reduce_sum(halves * (upper - lower) + outside, axis=-1)
-    right = xp.reduce_all(_finite(lower, upper), axis=-1) & _finite(labels, median)
-    return (xp.abs(labels - median) / 2 + total) / (len(alphas) + 0.5), right
+    scores = (xp.abs(labels - median) / 2 + total) / (len(alphas) + 0.5)
+    return scores, _finite_intervals(labels, median, lower, upper)
+
+
+def _finite_intervals(
+    labels: xp.Tensor, median: xp.Tensor, lower: xp.Tensor, upper: xp.Tensor
+) -> xp.Tensor:
+    return xp.reduce_all(_finite(lower, upper), axis=-1) & _finite(labels, median)
+
+
+def weighted_interval_parts(
+    labels: xp.Tensor,
+    median: xp.Tensor,
+    lower: xp.Tensor,
+    upper: xp.Tensor,
+    alphas: tuple[float, ...],
+) -> tuple[tuple[xp.Tensor, ...], xp.Tensor]:
+    """Returns dispersion, overprediction and underprediction of the scores of
+    `weighted_interval_scores`, which takes the same arguments; and which are right.
+    """
+    y = labels[..., None]
+    halves = xp.constant([alpha / 2 for alpha in alphas], lower.dtype)
+    parts = (
+        xp.reduce_sum(halves * (upper - lower), axis=-1),
+        xp.nn.relu(median - labels) / 2 + xp.reduce_sum(xp.nn.relu(lower - y), axis=-1),
+        xp.nn.relu(labels - median) / 2 + xp.reduce_sum(xp.nn.relu(y - upper), axis=-1),
+    )
+    right = _finite_intervals(labels, median, lower, upper)
+    return tuple(part / (len(alphas) + 0.5) for part in parts), right

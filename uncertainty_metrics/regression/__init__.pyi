@@ -14,6 +14,7 @@ from ..tensors.regression.normal_scores import (
     root_mean_squared_error as root_mean_squared_error,
     sharpness as sharpness,
 )
+from ..numpy.regression.crps_calibration import calibration_loss as calibration_loss
 from ..tensors.regression.temperature_scaling import TemperatureScaling as TemperatureScaling
 
 # Of any forecasts.
@@ -31,6 +32,25 @@ from ..tensors.regression.pit_calibration import (
 from ..tensors.distributions.distribution_pit import distribution_pit as distribution_pit
 from ..numpy.regression.pit_recalibration import PITCalibration as PITCalibration
 from ..numpy.regression.ecdf import ecdf_band as ecdf_band
+from ..numpy.regression.coverage_of_quantiles import quantile_coverage as quantile_coverage
+from ..numpy.regression.seasonal_differences import seasonal_error as seasonal_error
+
+# Scores, which are those of `um`.
+from ..tensors.forecast_scores import (
+    crps_normal_score as crps_normal_score,
+    crps_quantile_score as crps_quantile_score,
+    crps_score as crps_score,
+    energy_score as energy_score,
+    interval_score as interval_score,
+    pinball_loss as pinball_loss,
+    threshold_weighted_crps as threshold_weighted_crps,
+    weighted_interval_score as weighted_interval_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
+)
+from ..tensors.multivariate_scores import (
+    dawid_sebastiani_score as dawid_sebastiani_score,
+    variogram_score as variogram_score,
+)
 
 # Keras metrics.
 from ..keras.metrics.regression import (
@@ -38,6 +58,7 @@ from ..keras.metrics.regression import (
     IntervalCoverage as IntervalCoverage,
     IntervalWidth as IntervalWidth,
     NegativeLogLikelihood as NegativeLogLikelihood,
+    QuantileCoverage as QuantileCoverage,
     RootMeanSquaredError as RootMeanSquaredError,
     Sharpness as Sharpness,
 )

@@ -7,15 +7,17 @@ forecasts. float64 forecasts are computed in float64, all others in float32.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._results import WeightedIntervalScoreParts
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
 from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
 )
+from uncertainty_metrics.numpy.scoring import quantile_scores as np_quantile_scores
 from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, _sizes, xp
 from uncertainty_metrics.tensors._twin import twin
 
@@ -24,12 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "crps_normal_score",
+    "crps_quantile_score",
     "crps_score",
     "energy_score",
     "interval_score",
     "pinball_loss",
     "threshold_weighted_crps",
     "weighted_interval_score",
+    "weighted_interval_score_decomposition",
 ]
 
 
@@ -120,6 +124,12 @@ def threshold_weighted_crps(
 
 @twin(np_forecast_scores.pinball_loss)
 def pinball_loss(labels, quantile_predictions, quantiles):
+    return _pinball_losses(labels, quantile_predictions, quantiles)
+
+
+def _pinball_losses(
+    labels: TensorLike, quantile_predictions: TensorLike, quantiles: Any
+) -> tuple[xp.Tensor, xp.Tensor]:
     levels = _checks.levels("quantiles", quantiles)
     labels = _inputs.as_tensor("labels", labels)
     predictions = _inputs.as_tensor("quantile_predictions", quantile_predictions)
@@ -131,6 +141,13 @@ def pinball_loss(labels, quantile_predictions, quantiles):
     else:
         predictions = _inputs.like_labels("quantile_predictions", predictions, labels)
     return _forecast_scores.pinball_losses(labels, predictions, levels)
+
+
+@twin(np_quantile_scores.crps_quantile_score)
+def crps_quantile_score(labels, quantile_predictions, quantiles):
+    levels = np_quantile_scores.several_levels(quantiles)
+    losses, right = _pinball_losses(labels, quantile_predictions, levels)
+    return 2 * xp.reduce_mean(losses, axis=-1), xp.reduce_all(right, axis=-1)
 
 
 def _unless_reversed(right: xp.Tensor, lower: xp.Tensor, upper: xp.Tensor) -> xp.Tensor:
@@ -149,8 +166,14 @@ def interval_score(labels, lower, upper, alpha):
     return scores, _unless_reversed(right, lower, upper)
 
 
-@twin(np_forecast_scores.weighted_interval_score)
-def weighted_interval_score(labels, median, lower, upper, alphas):
+def _intervals(
+    labels: TensorLike,
+    median: TensorLike,
+    lower: TensorLike,
+    upper: TensorLike,
+    alphas: Any,
+) -> tuple[Any, ...]:
+    """Returns labels, medians, bounds [..., K] and `alphas`, of one type."""
     levels = np_forecast_scores.interval_levels(alphas)
     labels = _inputs.as_tensor("labels", labels)
     named = {"lower": lower, "upper": upper, "median": median}
@@ -163,10 +186,22 @@ def weighted_interval_score(labels, median, lower, upper, alphas):
     upper = _inputs.like_labels("upper", named["upper"], lower)
     labels = _without_last(labels, lower)
     median = _inputs.like_labels("median", named["median"], labels)
-    scores, right = _forecast_scores.weighted_interval_scores(
-        labels, median, lower, upper, levels
-    )
-    return scores, _unless_reversed(right, lower, upper)
+    return labels, median, lower, upper, levels
+
+
+@twin(np_forecast_scores.weighted_interval_score)
+def weighted_interval_score(labels, median, lower, upper, alphas):
+    intervals = _intervals(labels, median, lower, upper, alphas)
+    scores, right = _forecast_scores.weighted_interval_scores(*intervals)
+    return scores, _unless_reversed(right, *intervals[2:4])
+
+
+@twin(np_quantile_scores.weighted_interval_score_decomposition)
+def weighted_interval_score_decomposition(labels, median, lower, upper, alphas):
+    intervals = _intervals(labels, median, lower, upper, alphas)
+    parts, right = _forecast_scores.weighted_interval_parts(*intervals)
+    right = _unless_reversed(right, *intervals[2:4])
+    return WeightedIntervalScoreParts(*parts), right
 
 
 def _norm(vectors: xp.Tensor) -> xp.Tensor:

@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
+from uncertainty_metrics._results import WeightedIntervalScoreParts
 
 def crps_normal_score(
     labels: TensorLike,
@@ -40,6 +41,46 @@ def crps_normal_score(
     References:
       Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
       Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+
+def crps_quantile_score(
+    labels: TensorLike,
+    quantile_predictions: TensorLike,
+    quantiles: Sequence[float] | np.ndarray,
+) -> Tensor:
+    """Approximate CRPS of predicted quantiles: twice their mean pinball loss.
+
+      score = 2/Q sum_j loss_j
+
+    with the `pinball_loss` of each of the Q quantiles. The CRPS is twice the integral
+    of the pinball loss over all levels, to which this tends for many evenly spaced
+    levels. Of other levels it is a proper score, in which each level counts the same;
+    the CRPS of few levels is larger, since the tails beyond them are not scored. With a
+    median and the ends of central intervals it is the `weighted_interval_score`.
+
+    Args:
+      labels: real, shape [...].
+      quantile_predictions: predicted quantiles, real, shape [..., Q].
+      quantiles: levels of the predicted quantiles in (0, 1), a sequence of Q.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
+      better. float32, or float64 for float64 predictions. Compiled code returns NaN for
+      wrong values, for which eager code raises ValueError.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> score = um.crps_quantile_score([1.0], [[0.0, 3.0]], [0.5, 0.75])
+      >>> float(score[0])
+      1.0
+
+    References:
+      Gneiting and Ranjan (2011), Comparing Density Forecasts Using Threshold- and
+      Quantile-Weighted Scoring Rules. Bracher, Ray, Gneiting and Reich (2021),
+      Evaluating Epidemic Forecasts in an Interval Format.
     """
 
 def crps_score(
@@ -78,6 +119,7 @@ def crps_score(
       alpha: Only for "almost_fair": the share of "fair", in [0, 1]; the rest is "nrg".
       member_weights: Not for "roll": weights of the samples, >= 0, of shape [m] or of
         the shape of the samples; equal by default. Gradients treat them as constants.
+        A sample of weight 0 may be anything, even NaN.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
@@ -311,6 +353,55 @@ def weighted_interval_score(
       >>> score = um.weighted_interval_score([3.0], [0.5], **intervals, alphas=alphas)
       >>> round(float(score[0]), 6)
       1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+
+def weighted_interval_score_decomposition(
+    labels: TensorLike,
+    median: TensorLike,
+    lower: TensorLike,
+    upper: TensorLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> WeightedIntervalScoreParts:
+    """Dispersion, overprediction and underprediction: parts of the weighted interval
+    score (WIS), which they add up to.
+
+      dispersion = sum_k alpha_k / 2 (u_k - l_k) / (K + 1/2)
+      overprediction = (max(median - y, 0) / 2 + sum_k max(l_k - y, 0)) / (K + 1/2)
+      underprediction = (max(y - median, 0) / 2 + sum_k max(y - u_k, 0)) / (K + 1/2)
+
+    The first is the cost of wide intervals, the others are those of forecasts that are
+    too high or too low.
+
+    Args:
+      labels: real, shape [...].
+      median: real, shape of the labels, or a scalar.
+      lower: real, the quantiles of level alpha/2, shape [..., K].
+      upper: real, the quantiles of level 1 - alpha/2, shape [..., K].
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Returns:
+      A named tuple `(dispersion, overprediction, underprediction)` of arrays of the
+      shape of the labels, in the unit of the labels. All are >= 0, the dispersion
+      unless bounds are crossed. Smaller is better. float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> intervals = {"lower": [[0.0, -1.0]], "upper": [[1.0, 2.0]]}
+      >>> parts = um.weighted_interval_score_decomposition(
+      ...     [3.0], [0.5], **intervals, alphas=[0.5, 0.1]
+      ... )
+      >>> [round(float(part[0]), 6) for part in parts]
+      [0.16, 0.0, 1.7]
 
     References:
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import TOO_FEW
@@ -26,6 +29,7 @@ from uncertainty_metrics._report.sections._blocks import (
     Text,
     Tile,
     number,
+    significant,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import (
     INTERVAL_LEVEL,
@@ -61,6 +65,9 @@ _MUCH = 0.01
 _LITTLE = 0.05
 
 
+_Loss = TypeVar("_Loss", bound="Loss")
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Loss:
     """A mean score, and how much of it could be gained.
@@ -79,10 +86,24 @@ class Loss:
     overconfident: Number = None
     underconfident: Number = None
 
+    @staticmethod
+    def show(value: float | str | None) -> str:
+        """Returns the text of a score."""
+        return number(value)
+
     @property
     def is_clear(self) -> bool:
         """Whether the gain is more than chance, rounded as in the report."""
-        return self.gain is not None and round(self.gain.low or 0.0, 4) > 0
+        return self.gain is not None and float(self.show(self.gain.low)) > 0
+
+
+class LossInUnits(Loss):
+    """The same of a score in the unit of the targets, which may be small or large."""
+
+    @staticmethod
+    def show(value: float | str | None) -> str:
+        """Returns the text of a score."""
+        return significant(value)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -122,28 +143,19 @@ class Gain(Section):
                 definition=_definition(report.model),
                 verdict=why,
             )
-        of_brier = _loss(brier, found.of_brier)
+        of_brier = loss_and_gain(brier, found.of_brier, Loss)
         return cls(
             brier=of_brier,
-            likelihood=_loss(likelihood, found.of_likelihood),
+            likelihood=loss_and_gain(likelihood, found.of_likelihood, Loss),
             map=found.map,
             examples=examples,
             definition=_definition(report.model),
-            verdict=_verdict(of_brier, MAPS[found.map][1]),
+            verdict=verdict_on(of_brier, MAPS[found.map][1]),
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
-        value, level = number(self.brier.loss), "unclear"
-        if self.brier.gain is not None:
-            gain, share = self.brier.gain, self.brier.share
-            if self.brier.is_clear:
-                value += f", of which {number(gain.estimate)} could be gained"
-                level = "bad" if share >= _MUCH else "unclear"
-            else:
-                value += ", no clear gain"
-                is_small = (gain.high or 0.0) < _LITTLE * self.brier.loss
-                level = "good" if is_small else "unclear"
-        yield Tile(BRIER, value, f"{self.verdict} {self.definition}", level)
+        detail = f"{self.verdict} {self.definition}"
+        yield tile_of_loss(BRIER, self.brier, detail)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield Text(f"{BRIER} {number(self.brier.loss)}. {self.verdict}")
@@ -152,15 +164,12 @@ class Gain(Section):
         of_sample = ""
         if self.examples < _size(report.model):
             of_sample = f" of {self.examples:,} examples drawn at random"
-        yield Table(
-            "Scores, and how much of them could be gained",
-            "score",
-            ("value", "gain", "from", "to", "share"),
-            [
-                (name, *map(number, _cells(loss)))
-                for name, loss in ((BRIER, self.brier), (LIKELIHOOD, self.likelihood))
-            ],
-        )
+        yield gain_table({BRIER: self.brier, LIKELIHOOD: self.likelihood})
+        if np.isinf(self.likelihood.loss):
+            yield Text(
+                "The negative log-likelihood is infinite, because a forecast called an "
+                "outcome impossible that came, so no gain in it is a number."
+            )
         yield Text(
             f"The gain{of_sample} is what {MAPS[self.map][1]} takes off the score: the "
             "map that recalibrates an example was fitted to the other "
@@ -204,6 +213,12 @@ def _gains_of_summary(model: Stream) -> Gains:
     summary, event = model.summary, event_of(model)
     if event is None and not summary.of_answers:
         raise ValueError("a summary does not have whole forecasts of classes.")
+    if has_cluster_sums(model):
+        raise ValueError(
+            "a summary does not tell which of its examples are of one cluster."
+        )
+    if has_grades(model):
+        raise ValueError("a summary does not tell single grades.")
     if summary.private is not None:
         raise ValueError("a private summary has noise in its counts.")
     if summary.is_weighted:
@@ -259,8 +274,9 @@ def _definition(model: Decided) -> str:
     return "The score is the mean of sum_k (p_k - y_k)^2, 0 (best) to 2."
 
 
-def _loss(loss: float, found: CalibrationLoss) -> Loss:
-    return Loss(
+def loss_and_gain(loss: float, found: CalibrationLoss, kind: type[_Loss]) -> _Loss:
+    """Returns the score of all examples, and how much of it could be gained."""
+    return kind(
         loss=loss,
         gain=interval(found.lower, found.difference, found.upper),
         share=found.share,
@@ -269,23 +285,56 @@ def _loss(loss: float, found: CalibrationLoss) -> Loss:
     )
 
 
-def _cells(loss: Loss) -> list[float | None]:
+def tile_of_loss(title: str, loss: Loss, detail: str) -> Tile:
+    """Returns the tile of a score."""
+    value, level, show = loss.show(loss.loss), "unclear", loss.show
+    if loss.gain is not None:
+        gain, share = loss.gain, loss.share
+        if loss.is_clear:
+            value += f", of which {show(gain.estimate)} could be gained"
+            level = "bad" if share >= _MUCH else "unclear"
+        else:
+            value += ", no clear gain"
+            is_small = (gain.high or 0.0) < _LITTLE * loss.loss
+            level = "good" if is_small else "unclear"
+    return Tile(title, value, detail, level)
+
+
+def gain_table(losses: Mapping[str, Loss]) -> Table:
+    """Returns the table of scores, and of how much of them could be gained."""
+    return Table(
+        "Scores, and how much of them could be gained",
+        "score",
+        ("value", "gain", "from", "to", "share"),
+        [
+            (
+                name,
+                *map(loss.show, (loss.loss, *_ends(loss))),
+                number(None if np.isinf(loss.loss) else loss.share),
+            )
+            for name, loss in losses.items()
+        ],
+    )
+
+
+def _ends(loss: Loss) -> tuple[Number, Number, Number]:
     gain = loss.gain
     assert gain is not None
-    return [loss.loss, gain.estimate, gain.low, gain.high, loss.share]
+    if np.isinf(loss.loss):  # Any finite score gains all of it.
+        return None, None, None
+    return gain.estimate, gain.low, gain.high
 
 
-def _verdict(brier: Loss, title: str) -> str:
+def verdict_on(loss: Loss, title: str) -> str:
     """Returns a sentence on the gain by a map."""
-    gain = brier.gain
-    assert gain is not None
-    ends = f"{INTERVAL_LEVEL:.0%} interval {number(gain.low)} to {number(gain.high)}"
-    if brier.is_clear:
+    show, (gain, low, high) = loss.show, _ends(loss)
+    ends = f"{INTERVAL_LEVEL:.0%} interval {show(low)} to {show(high)}"
+    if loss.is_clear:
         return (
-            f"Recalibration by {title} would gain {number(gain.estimate)} on examples "
-            f"that it was not fitted to ({ends}), {brier.share:.1%} of the score."
+            f"Recalibration by {title} would gain {show(gain)} on examples "
+            f"that it was not fitted to ({ends}), {loss.share:.1%} of the score."
         )
     return (
         f"What recalibration by {title} gains on examples that it was not fitted to "
-        f"may be chance: {number(gain.estimate)} ({ends})."
+        f"may be chance: {show(gain)} ({ends})."
     )

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_clusters import (
+    CalibrationOfClusters,
+)
 from uncertainty_metrics._report.sections._calibration_of_grades import (
     CalibrationOfGrades,
 )
@@ -16,6 +19,7 @@ from uncertainty_metrics._report.sections._comparison import (
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Basis, Data
 from uncertainty_metrics._report.sections._ensemble import Ensemble
+from uncertainty_metrics._report.sections._forecast_gain import GainOfForecasts
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._gain import Gain
 from uncertainty_metrics._report.sections._groups import Groups
@@ -36,10 +40,12 @@ from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
+from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
     Gain,
+    GainOfForecasts,
     Risk,
     SurvivalRisk,
     Labels,
@@ -47,6 +53,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Coverage,
     Posterior,
     CalibrationOfGrades,
+    CalibrationOfClusters,
     Pit,
     ScoringRules,
     ForecastScores,
@@ -56,6 +63,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Temperature,
     SelectivePrediction,
     Abstaining,
+    UnlabelledData,
     Groups,
     Audit,
     SampledAnswers,

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _computed, _regression_scorers, _scorers
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.numpy.regression import coverage_of_quantiles
+from uncertainty_metrics.numpy.regression.pit import check_quantiles
 from uncertainty_metrics.ops import xp
 
 __all__ = [
@@ -13,6 +19,7 @@ __all__ = [
     "IntervalCoverage",
     "IntervalWidth",
     "NegativeLogLikelihood",
+    "QuantileCoverage",
     "RootMeanSquaredError",
     "Sharpness",
 ]
@@ -305,3 +312,85 @@ class RootMeanSquaredError(MeanForecast):
         that counts.
         """
         return xp.sqrt(super().result())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Between(_scorers.MeanPinball):
+    """Whether a label is in the central interval between two of the quantiles."""
+
+    level: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantiles", check_quantiles(self.quantiles))
+        if self.level is not None:
+            object.__setattr__(self, "level", _checks.open_unit("level", self.level))
+        if self.pair is None:
+            expected = "levels t and 1 - t"
+            if self.level is not None:
+                expected = f"the ends of the interval of level {self.level}, {expected}"
+            raise _checks.error(
+                "quantiles", expected, repr(list(self.quantiles)), verb="hold"
+            )
+
+    @property
+    def pair(self) -> tuple[int, int] | None:
+        """The places of the two quantiles, or None."""
+        levels = self.quantiles
+        for i, j in reversed(coverage_of_quantiles.central_pairs(levels)):
+            if self.level is None or abs(levels[j] - levels[i] - self.level) < 1e-6:
+                return i, j
+        return None
+
+    def _scores(
+        self, labels: xp.Tensor, y_pred: xp.Tensor
+    ) -> tuple[xp.Tensor, xp.Tensor]:
+        pair = self.pair
+        assert pair is not None
+        low, high = (y_pred[:, place] for place in pair)
+        within = xp.cast((low <= labels) & (labels <= high), y_pred.dtype)
+        finite = xp.reduce_all(xp.math.is_finite(y_pred), axis=-1)
+        return within, finite & xp.math.is_finite(labels)
+
+
+@_base.register(None, room="regression")
+class QuantileCoverage(MeanScore):
+    """Share of the targets between two predicted quantiles, of all batches.
+
+    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` a prediction for each
+    quantile, shape [..., Q], as for `PinballLoss` and `Pinball`. The closer to the
+    level, the better. `um.regression.quantile_coverage` has the coverage of all levels.
+
+    Args:
+      quantiles: levels in (0, 1), a sequence of Q, strictly increasing.
+      level: probability of the interval, in (0, 1): its ends, the quantiles of levels
+        (1 - level) / 2 and (1 + level) / 2, must be among the quantiles. By default the
+        widest central interval.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. For a wrong batch, `update_state`
+        raises it in eager execution and keeps the state; a compiled update makes the
+        result NaN until `reset_state`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.QuantileCoverage([0.1, 0.5, 0.9], level=0.8)
+      >>> metric.update_state([0.5, 4.0], [[0.0, 1.0, 3.0], [0.0, 1.0, 3.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+
+    def __init__(
+        self,
+        quantiles: Sequence[float],
+        level: float | None = None,
+        name: str | None = "quantile_coverage",
+        dtype: Any = None,
+    ) -> None:
+        scorer = _Between(quantiles=quantiles, level=level)
+        super().__init__(scorer, name=name, dtype=dtype)

@@ -14,6 +14,7 @@ from .normal_scores import (
     root_mean_squared_error as root_mean_squared_error,
     sharpness as sharpness,
 )
+from .crps_calibration import calibration_loss as calibration_loss
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
 
 # Of any forecasts.
@@ -30,6 +31,27 @@ from .pit_calibration import (
 )
 from .pit_recalibration import PITCalibration as PITCalibration
 from .ecdf import ecdf_band as ecdf_band
+from .coverage_of_quantiles import quantile_coverage as quantile_coverage
+from .seasonal_differences import seasonal_error as seasonal_error
+
+# Scores, which are those of `um`.
+from ..scoring.forecast_scores import (
+    crps_normal_score as crps_normal_score,
+    crps_score as crps_score,
+    interval_score as interval_score,
+    pinball_loss as pinball_loss,
+    threshold_weighted_crps as threshold_weighted_crps,
+    weighted_interval_score as weighted_interval_score,
+)
+from ..scoring.quantile_scores import (
+    crps_quantile_score as crps_quantile_score,
+    weighted_interval_score_decomposition as weighted_interval_score_decomposition,
+)
+from ..scoring.multivariate_scores import (
+    dawid_sebastiani_score as dawid_sebastiani_score,
+    energy_score as energy_score,
+    variogram_score as variogram_score,
+)
 
 # Plots.
 from ...visualization.regression import (

@@ -92,15 +92,24 @@ def crps_normal_score(
 
 
 def _samples(
-    labels: ArrayLike, predictive_samples: ArrayLike
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns checked labels [...] and samples [..., m]."""
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    member_weights: ArrayLike | None = None,
+    estimator: str = "",
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns checked labels [...] and samples [..., m], and the weights of these, or
+    None. Samples of weight 0 become 0.
+    """
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     labels = _inputs.finite("labels", labels).reshape(samples.shape[:-1])
+    weights = None
+    if member_weights is not None:
+        weights = _member_weights(member_weights, samples, estimator)
+        samples = np.where(weights > 0, samples, 0)
     # Samples in float32 are sorted in float32; all sums are in float64.
-    return labels, _inputs.finite("predictive_samples", samples, single=True)
+    return labels, _inputs.finite("predictive_samples", samples, single=True), weights
 
 
 def check_num_samples(
@@ -215,6 +224,7 @@ def crps_score(
       alpha: Only for "almost_fair": the share of "fair", in [0, 1]; the rest is "nrg".
       member_weights: Not for "roll": weights of the samples, >= 0, of shape [m] or of
         the shape of the samples; equal by default. Gradients treat them as constants.
+        A sample of weight 0 may be anything, even NaN.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -236,12 +246,13 @@ def crps_score(
       AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
       on the Continuous Ranked Probability Score.
     """
-    labels, samples = _samples(labels, predictive_samples)
-    num_samples = samples.shape[-1]
     estimator, alpha = settled(estimator, alpha)
+    labels, samples, weights = _samples(
+        labels, predictive_samples, member_weights, estimator
+    )
+    num_samples = samples.shape[-1]
     check_num_samples(estimator, num_samples)
-    if member_weights is not None:
-        weights = _member_weights(member_weights, samples, estimator)
+    if weights is not None:
         spread, pairs = _pairwise.weighted_spread(samples, weights)
         if is_fair(estimator):
             share = alpha if estimator == "almost_fair" else 1
@@ -452,6 +463,24 @@ def weighted_interval_score(
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
       Interval Format.
     """
+    y, middle, low, high, levels = checked_intervals(
+        labels, median, lower, upper, alphas
+    )
+    outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+    total = np.sum(np.divide(levels, 2) * (high - low) + outside, axis=-1)
+    return (np.abs(y[..., 0] - middle) / 2 + total) / (len(levels) + 0.5)
+
+
+def checked_intervals(
+    labels: ArrayLike,
+    median: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, ...]]:
+    """Returns labels [..., 1], medians [...], the bounds of the intervals [..., K] and
+    their `alphas`.
+    """
     levels = interval_levels(alphas)
     labels, lower, upper = (
         _inputs.as_array(name, value)
@@ -463,10 +492,7 @@ def weighted_interval_score(
     median = _inputs.like_labels("median", median, labels)
     lower, upper = _inputs.finite("lower", lower), _inputs.finite("upper", upper)
     _check_not_reversed(lower, upper)
-    y = labels[..., None]
-    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
-    total = np.sum(np.divide(levels, 2) * (upper - lower) + outside, axis=-1)
-    return (np.abs(labels - median) / 2 + total) / (len(levels) + 0.5)
+    return labels[..., None], median, lower, upper, levels
 
 
 def _threshold(
@@ -527,7 +553,7 @@ def threshold_weighted_crps(
       Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
       Forecasts for High-Impact Events Using Transformed Kernel Scores.
     """
-    labels, samples = _samples(labels, predictive_samples)
+    labels, samples, _ = _samples(labels, predictive_samples)
     low = _threshold("lower", lower, labels, -np.inf)
     high = _threshold("upper", upper, labels, np.inf)
     if np.any(low > high):
