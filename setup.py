@@ -77,7 +77,7 @@ setup(
     packages=find_packages(include=["uncertainty_metrics", "uncertainty_metrics.*"]),
     package_data={
         "": ["*.pyi"],
-        "uncertainty_metrics": ["data/*.npz", "py.typed"],
+        "uncertainty_metrics": ["data/*.jsonl", "data/*.npz", "py.typed"],
     },
     zip_safe=False,
     python_requires=">=3.10,<3.14",

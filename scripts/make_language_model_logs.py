@@ -2,8 +2,8 @@
 
 The model adds, subtracts and multiplies. How often it is right, and how much surer it
 says it is, are numbers in this script, so no model is downloaded and the truth of every
-answer is computed. The script writes four files into `docs/data/`, each in a format
-that other programs write:
+answer is computed. The script writes four files, each in a format that other programs
+write; the first two into `docs/data/`, the answers into `uncertainty_metrics/data/`:
 
   samples_sums.jsonl: multiple-choice samples of lm-evaluation-harness, as
     `lm_eval --log_samples` writes them.
@@ -28,7 +28,9 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "docs" / "data"
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDER = _ROOT / "docs" / "data"
+SHIPPED = _ROOT / "uncertainty_metrics" / "data"
 SEED = 0
 SAMPLES = 100  # Questions with options.
 CHATS = 80  # Questions to the chat model.
@@ -219,6 +221,11 @@ def answers(
         }
 
 
+def home(name: str) -> pathlib.Path:
+    """Returns the path of a file in the repository."""
+    return (SHIPPED if name.startswith("answers") else FOLDER) / name
+
+
 def files() -> dict[str, str]:
     """Returns the text of each file, by its name."""
     rng = np.random.default_rng(SEED)
@@ -240,13 +247,14 @@ def files() -> dict[str, str]:
 def main() -> None:
     """Writes the files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=pathlib.Path, default=FOLDER, metavar="FOLDER")
+    parser.add_argument("--out", type=pathlib.Path, metavar="FOLDER")
     folder = parser.parse_args().out
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files().items():
-        (folder / name).write_text(text, encoding="utf-8")
+        path = folder / name if folder else home(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
         lines = len(text.splitlines())
-        print(f"{folder / name}: {lines} lines, {len(text) / 1000:.0f} kB")
+        print(f"{path}: {lines} lines, {len(text) / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -207,6 +207,6 @@ def names(package: str) -> dict[str, Name]:
             title = line[2:].rstrip(".")
         if start := re.match(r"from (\.\S*) import", line):
             home = start[1]
-        if (name := re.search(r"(\w+) as \1", line)) and home != ".":
+        if (name := re.search(r"(\w+) as \1", line)) and home.strip("."):
             found[name[1]] = Name(title, importlib.util.resolve_name(home, package))
     return found

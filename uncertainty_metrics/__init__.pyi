@@ -1,4 +1,5 @@
 from . import conformal as conformal
+from . import datasets as datasets
 from . import detection as detection
 from . import numpy as numpy
 from . import regression as regression

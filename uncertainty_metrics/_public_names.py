@@ -117,7 +117,8 @@ def _names(package: str) -> dict[str, str]:
     inside: dict[str, str] = {}
     for room in (name for name, home in home_of.items() if home == package):
         stub = folder / room / "__init__.pyi"
-        if room != "numpy":  # Its names are those of the package itself.
+        # The names of `numpy` are those of the package itself; modules have no table.
+        if room != "numpy" and stub.exists():
             of_room = homes(f"{package}.{room}", stub)
             inside |= {f"{room}.{name}": home for name, home in of_room.items()}
     return home_of | inside

@@ -144,6 +144,7 @@ OBJECTS = (
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),
     ObjectRow("conformal"),
+    ObjectRow("datasets"),
     ObjectRow("detection"),
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),

@@ -102,14 +102,14 @@ def test_examples_of_a_page_run_as_printed(page, monkeypatch):
 
 def test_logs_of_the_documents_are_those_that_the_script_makes():
     for name, text in make_language_model_logs.files().items():
-        path = make_language_model_logs.FOLDER / name
+        path = make_language_model_logs.home(name)
         assert path.read_text("utf-8") == text, name
         assert path.stat().st_size < 150_000
 
 
 def test_answers_in_the_logs_are_right_where_arithmetic_says_so():
     for name in ("answers.jsonl", "answers_of_other_prompt.jsonl"):
-        text = (make_language_model_logs.FOLDER / name).read_text("utf-8")
+        text = make_language_model_logs.home(name).read_text("utf-8")
         lines = [json.loads(line) for line in text.splitlines()]
         assert len({line["question"] for line in lines}) == len(lines)
         for line in lines:

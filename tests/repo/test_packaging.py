@@ -26,7 +26,8 @@ def built(tmp_path_factory):
 def test_wheel_holds_the_package(built):
     (wheel,) = built.glob("*.whl")
     assert check_wheel.contents(wheel) == check_wheel.shipped()
-    for name in ("py.typed", "__init__.pyi", "data/digits_predictions.npz"):
+    data = "data/digits_predictions.npz", "data/answers.jsonl"
+    for name in ("py.typed", "__init__.pyi", *data):
         assert f"uncertainty_metrics/{name}" in check_wheel.shipped()
     with zipfile.ZipFile(wheel) as file:
         (metadata,) = (name for name in file.namelist() if name.endswith("METADATA"))

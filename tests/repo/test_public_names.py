@@ -16,6 +16,8 @@ from uncertainty_metrics import _directions
 from uncertainty_metrics.keras import _base
 
 ROOT = pathlib.Path(__file__).parents[2]
+# Names of modules and packages.
+NAMESPACES = {"numpy", "datasets", *catalogue.ROOMS}
 # The page of other words leads to the names, but describes none of them.
 WORDS = names_page.WORDS
 GUIDE = {
@@ -126,7 +128,7 @@ def test_every_public_name_is_in_the_changelog():
         for name in module.__all__:
             aliases.setdefault(getattr(module, name), set()).add(name)
         for names in aliases.values():
-            assert names & named or names <= {"numpy", *catalogue.ROOMS}, (
+            assert names & named or names <= NAMESPACES, (
                 f"CHANGELOG.md: write a line with `{min(names)}` below `### Added`"
             )
 
@@ -145,7 +147,7 @@ def test_every_public_name_is_in_the_tables_of_the_guide():
         table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
         return set(re.findall(r"`(\w+)`", table))
 
-    functions_and_classes = {*um.__all__, *um_np.__all__} - {"numpy", *catalogue.ROOMS}
+    functions_and_classes = {*um.__all__, *um_np.__all__} - NAMESPACES
     pages = {"*": (functions_and_classes, named(text))}
     for room in catalogue.ROOMS:
         pages[room] = set(getattr(um, room).__all__), named(GUIDE[room])
@@ -167,7 +169,7 @@ def test_package_catalogue_guide_and_reference_have_the_same_names():
     reference = docs_hooks.reference()
     for package, half in halves.items():
         listed = set().union(*(m.__all__ for m in catalogue.modules(half)))
-        listed -= {"numpy", *catalogue.ROOMS}
+        listed -= NAMESPACES
         pages = reference[package].values()
         described = {
             name

@@ -1,4 +1,5 @@
 from . import conformal as conformal
+from .. import datasets as datasets
 from . import detection as detection
 from . import regression as regression
 from ._metric_state import MetricState as MetricState
