@@ -89,6 +89,7 @@ from .numpy.calibration.smoothed.semiparametric import (
 
 # Recalibration.
 from .numpy.calibrators.calibration_loss import calibration_loss as calibration_loss
+from .numpy.calibrators.label_shift import LabelShift as LabelShift
 from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
 from .tensors.refined_likelihood import (
     refined_negative_log_likelihood as refined_negative_log_likelihood,

@@ -199,13 +199,14 @@ def pit_ends(pit: Any) -> dict[str, Any]:
 
 class PITInterval(NamedTuple):
     """Interval of the probability integral transform (PIT) of a target, for forecasts
-    whose CDF jumps: samples and discrete distributions.
+    whose CDF jumps or is known only at some points: samples, quantiles, and discrete
+    distributions.
 
     A forecast is calibrated if a uniform draw from the interval is uniform on [0, 1].
-    `sample_pit` returns intervals, and so does `distribution_pit` for discrete
-    distributions. `pit_histogram`, `pit_calibration_curve` and `pit_calibration_error`
-    spread the mass of each interval evenly. For another discrete forecast, make the
-    interval from its CDF.
+    `sample_pit` and `quantile_pit` return intervals, and so does `distribution_pit` for
+    discrete distributions. `pit_histogram`, `pit_calibration_curve` and
+    `pit_calibration_error` spread the mass of each interval evenly. For another
+    discrete forecast, make the interval from its CDF.
 
     Attributes:
       lower: P(X < y), in [0, 1], of any shape, such as [n].

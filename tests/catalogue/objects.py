@@ -59,6 +59,12 @@ def _with_two_classes(room, rng):
     return room.VennAbersCalibration().fit(labels, probabilities=p)
 
 
+def _of_shifted_classes(room, rng):
+    labels = np.arange(60) % 2
+    p = 1 / (1 + np.exp(-rng.normal(4.0 * labels - 2)))
+    return room.LabelShift(num_resamples=100).fit(labels, p).adapt(p[:40])
+
+
 def _accumulated(room, rng):
     metric = room.GeneralCalibrationError("even", True, False, "l1")
     made = data(rng)
@@ -116,6 +122,7 @@ OBJECTS = (
     ),
     _calibrator(um_np.EnsembleTemperatureScaling),
     ObjectRow("VennAbersCalibration", make=_with_two_classes),
+    ObjectRow("LabelShift", make=_of_shifted_classes),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),

@@ -68,6 +68,14 @@ def _of_a_number(rng, shape):
     return {"n": int(rng.integers(1, 9)), "level": 0.9}
 
 
+def _of_stddevs(rng, shape):
+    return {
+        "targets": rng.normal(size=shape),
+        "means": rng.normal(size=shape),
+        "stddevs": np.exp(rng.normal(size=shape)),
+    }
+
+
 def _of_samples(rng, shape):
     samples = np.round(rng.normal(size=(*shape, 5)), 1)
     return {
@@ -516,6 +524,15 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("regression.evaluate_calibration", **_COVERAGE),
     FunctionRow("regression.probability_integral_transform"),
+    FunctionRow(
+        "regression.calibration_loss",
+        make=_of_stddevs,
+        fixed={"folds": 2},
+        jumps=True,
+        unbounded=True,
+        half="numpy",
+        left_out={**NO_INTERVAL, _WEIGHTS: "an example is in one fold"},
+    ),
     *_functions(
         *("regression.pit_histogram", "regression.pit_calibration_curve"),
         "regression.pit_calibration_error",

@@ -122,6 +122,18 @@ def test_e_values_of_pit_equal_naive_products(mode, points, rng):
 # Validity.
 
 
+def test_mean_e_value_over_targets_of_right_quantiles_is_1():
+    """Between which quantiles the targets are is all that quantiles tell."""
+    levels = [0.05, 0.5, 0.75]
+    knots, chances = np.arange(3.0), np.diff([0, *levels, 1])
+    mean = 0.0
+    for places in itertools.product(range(4), repeat=4):
+        targets = np.array(places) - 0.5
+        pit = um.regression.quantile_pit(np.tile(knots, (4, 1)), levels, targets)
+        mean += np.prod(chances[list(places)]) * monitored("test", pit=pit).e_value
+    assert mean == pytest.approx(1, rel=1e-9)
+
+
 @MODES
 def test_mean_e_value_over_all_outcomes_of_a_calibrated_model_is_1(mode):
     """In mode "change" the mean is at most the number of examples instead."""

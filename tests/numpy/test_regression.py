@@ -328,36 +328,69 @@ def test_narrow_pit_intervals_keep_their_mass():
             assert result.counts[0] == (5 if step == 0 else 0)
 
 
-def test_quantile_pit_equals_interpolation(rng):
+def test_quantile_pit_equals_the_loop(rng):
     levels = [0.05, 0.3, 0.5, 0.95]
-    knots = np.sort(rng.normal(size=[40, 4]), axis=1)
-    targets = rng.normal(size=40) * 2
+    knots = np.sort(rng.integers(0, 6, [200, 4]), axis=1)
+    targets = rng.choice([-1, 0, 0.5, 1, 2, 3.5, 4, 5, 6], 200)
     pit = regression.quantile_pit(knots, levels, targets)
-    for row, y, value in zip(knots, targets, pit, strict=True):
-        expected = np.interp(y, row, levels, left=0.025, right=0.975)
-        assert value == pytest.approx(expected, abs=1e-14)
-    np.testing.assert_allclose(
-        regression.quantile_pit(knots, levels, knots[:, 1]), 0.3, atol=1e-15
-    )
+    known = [0, *levels, 1]
+    for row, y, lower, upper in zip(knots.tolist(), targets, *pit, strict=True):
+        quantiles = [-math.inf, *row, math.inf]
+        j = max(j for j in range(6) if quantiles[j] < y)  # The last one below.
+        k = min(k for k in range(6) if quantiles[k] > y)  # The first one above.
+        expected = [known[j], known[k]]
+        if k > j + 1:  # The target equals those between.
+            expected = [
+                (known[j] + known[j + 1]) / 2 if j else 0,
+                (known[k - 1] + known[k]) / 2 if k < 5 else 1,
+            ]
+        assert [lower, upper] == pytest.approx(expected, abs=1e-15)
 
 
-def test_quantile_pit_at_equal_quantiles_is_the_middle():
-    knots = [[0.0, 1.0, 1.0, 2.0]] * 4
-    pit = regression.quantile_pit(knots, [0.2, 0.4, 0.6, 0.8], [1.0, 0.5, 1.5, 0.0])
-    np.testing.assert_allclose(pit, [0.5, 0.3, 0.7, 0.2])
-    pit = regression.quantile_pit([[3.0, 3.0]] * 3, [0.25, 0.75], [2.0, 3.0, 4.0])
-    np.testing.assert_allclose(pit, [0.125, 0.5, 0.875])
+def test_quantile_pit_by_hand():
+    knots = [[0.0, 1.0, 1.0, 2.0]] * 6
+    targets = [-9.0, 0.0, 0.5, 1.0, 2.0, 9.0]
+    pit = regression.quantile_pit(knots, [0.2, 0.4, 0.6, 0.8], targets)
+    np.testing.assert_allclose(pit.lower, [0, 0, 0.2, 0.3, 0.7, 0.8])
+    np.testing.assert_allclose(pit.upper, [0.2, 0.3, 0.4, 0.7, 1, 1])
+
+
+@pytest.mark.parametrize("distribution", [stats.norm(), stats.expon()])
+@pytest.mark.parametrize("levels", [np.arange(1, 10) / 10, [0.025, 0.25, 0.5, 0.975]])
+def test_pit_of_right_quantiles_is_uniform(distribution, levels, rng):
+    n = 20000
+    targets = distribution.rvs(n, random_state=rng)
+    knots = np.tile(distribution.ppf(levels), (n, 1))
+    pit = regression.quantile_pit(knots, levels, targets)
+    density = regression.pit_histogram(pit).density
+    np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / n))
+    assert regression.pit_calibration_error(pit) < 5 * 0.5 / math.sqrt(n)
+    # Twice as wide, more targets are inside.
+    middle = distribution.median()
+    pit = regression.quantile_pit(2 * (knots - middle) + middle, levels, targets)
+    assert regression.pit_calibration_error(pit) > 0.05
+
+
+@pytest.mark.parametrize(
+    "distribution", [stats.bernoulli(0.5), stats.poisson(1), stats.poisson(20)]
+)
+def test_pit_of_right_quantiles_of_counts_is_nearly_uniform(distribution, rng):
+    targets = distribution.rvs(20000, random_state=rng)
+    levels = np.concatenate([[0.01, 0.025], np.arange(1, 20) / 20, [0.975, 0.99]])
+    knots = np.tile(distribution.ppf(levels), (20000, 1))
+    pit = regression.quantile_pit(knots, levels, targets)
+    assert regression.pit_calibration_error(pit) < 0.02 + 5 * 0.5 / math.sqrt(20000)
 
 
 def test_quantile_pit_keeps_the_coverage_of_the_intervals(rng):
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     knots = np.sort(rng.integers(0, 1000, [50, 1]) + np.arange(5) * 7.0, axis=1)
-    targets = knots[:, 0] + rng.integers(-8, 36, 50)
-    distances = np.abs(2 * regression.quantile_pit(knots, levels, targets) - 1)
-    for low, high, level in ((0, 4, 0.9), (1, 3, 0.5)):
+    targets = knots[:, 0] + rng.integers(-8, 36, 50) + 0.5
+    pit = regression.quantile_pit(knots, levels, targets)
+    for low, high in ((0, 4), (1, 3)):
         covered = (knots[:, low] <= targets) & (targets <= knots[:, high])
-        limit = _levels.pit_limits(np.array([level]), np.float64)
-        np.testing.assert_array_equal(distances <= limit, covered)
+        within = (pit.lower >= levels[low]) & (pit.upper <= levels[high])
+        np.testing.assert_array_equal(within, covered)
 
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10])

@@ -41,7 +41,11 @@ TAKE_NONE = (
     "conformal.AdaptiveConformal",
 )
 # `fit` of these classes takes the clusters.
-CLASSES = "conformal.ConformalClassifier", "conformal.ConformalRegressor"
+CLASSES = (
+    "conformal.ConformalClassifier",
+    "conformal.ConformalRegressor",
+    "LabelShift",
+)
 # These words occur in the docstrings of other functions, about something else.
 OTHERS = {
     "semiparametric_calibration_error": "an estimate; its interval is another function",

@@ -1,5 +1,7 @@
 """The section on the score and how much of it could be gained."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import special
@@ -68,6 +70,14 @@ def test_the_first_tile_has_the_score_and_the_gain():
     honest = um.report(*events(20_000, slope=1.0)).to_dict()["tiles"][0]
     assert honest["value"].endswith(", no clear gain")
     assert honest["level"] == "good"
+
+
+def test_an_infinite_score_has_no_gain_beside_it():
+    labels, p = events()
+    p[labels.argmin()] = 1.0
+    summary = um.report(labels, p).summary()
+    assert re.search(r"Negative log-likelihood +inf( +-){4}\n", summary)
+    assert "The negative log-likelihood is infinite, because" in summary
 
 
 def test_few_examples_have_a_score_and_no_gain():

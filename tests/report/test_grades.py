@@ -247,11 +247,25 @@ def test_two_models_are_compared_by_their_grades():
     assert estimate == pytest.approx(calibrated[1])
 
 
-def test_several_models_with_grades_are_refused():
+@pytest.mark.usefixtures("undrawn")
+def test_several_models_with_grades_are_compared():
     given = arguments(n=60)
-    pair = given["correct"], given["confidences"]
-    with pytest.raises(ValueError, match="compare two models, with one --compare"):
-        um.report(**given, compare={"b": pair, "c": pair})
+    grades, confidences = given.values()
+    others = {"b": (grades, confidences**2), "c": (np.round(grades), confidences)}
+    report = um.report(**given, compare=others, name="first")
+    found = report.to_dict()["comparison"]
+    pairs = {"first": (grades, confidences), **others}
+    expected = um.compare(
+        predictions={
+            name: {"correct": each[0] * 1.0, "confidences": each[1]}
+            for name, each in pairs.items()
+        }
+    )
+    assert found["models"] == ["first", "b", "c"]
+    assert [row["value"] for row in found["rows"]] == pytest.approx(
+        [row.value for row in expected]
+    )
+    assert "Comparison of all models" in report.summary()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -305,3 +319,9 @@ def test_few_or_equal_grades_make_a_report():
             correct=grades, confidences=np.linspace(0.1, 1, size), name="few"
         )
         assert "Mean grade" in report.summary()
+
+
+def test_shares_of_votes_are_not_several_labels():
+    shares = np.array([[0.4, 0.6, 0.0], [1.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match=r"not shares of votes .* correct=labels"):
+        um.report(shares, [[0.3, 0.7, 0.0], [0.8, 0.1, 0.1]])

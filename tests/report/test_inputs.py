@@ -262,6 +262,11 @@ BAD_CSV = {
     "empty field": ("label,p0,p1\n0,,0\n", "line 2, column `p0` must be a number"),
     "NaN": ("label,p0,p1\n0,nan,0\n", "Received: nan at [0, 0]"),
     "label too large": ("label,p0,p1\n2,1,0\n", "integers in [0, 2)"),
+    "label of no class": (
+        "label,p0,p1\n255,1,0\n",
+        "integers in [0, 2); leave out examples without a label, or pass "
+        "ignore_index=255 to a function that takes it. Received: 255",
+    ),
     "label a fraction": ("label,p0,p1\n0.5,0.3,0.7\n", "integers in [0, 2)"),
     "weights": ("label,probability,sample_weight\n1,0.5,-1\n", "finite and >= 0"),
     "no UTF-8": (b"label,p0,p1\n0,\xff\xfe,1\n", "not a CSV file in UTF-8"),

@@ -302,6 +302,10 @@ BAD = {
         changed(correct=7).replace("correct", "score"),
         "one column must say whether each answer is right: call it one of correct, ",
     ),
+    "grades under another name": (
+        changed(correct=0.7).replace("correct", "rubric_points"),
+        "under another name, type `report FILE --correct rubric_points`. Received: ",
+    ),
     "no confidence": (
         renamed(confidence="sure"),
         "one column must say how sure each answer is: call it one of confidence",

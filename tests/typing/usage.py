@@ -110,7 +110,7 @@ assert_type(um.regression.IntervalCoverage(0.9), um.regression.IntervalCoverage)
 assert_type(um.TemperatureScaling().fit(labels, probabilities), um.TemperatureScaling)
 assert_type(um.TemperatureScalingLayer(name=None).temperature, float)
 assert_type(um.VectorScalingLayer(ridge=2).fit([], model=None), um.VectorScalingLayer)
-assert_type(um.MatrixScalingLayer(regularization="odir").ridge, float)
+assert_type(um.MatrixScalingLayer(regularization="odir").ridge, float | None)
 um.ReliabilityDiagramCallback("logs", every=2)
 
 # Diagrams of one model and of several models.

@@ -29,6 +29,8 @@ The sections on a classifier:
                         and which groups are miscalibrated
   audit                 only for examples with features: a search for groups whose
                         probabilities are wrong
+  unlabelled_data       only with new predictions without labels: the shares of the
+                        classes there, and the accuracy to expect
   ensemble              only for the predictions of several members: the effect of
                         averaging them; all other sections are about their mean
 

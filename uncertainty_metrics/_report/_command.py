@@ -35,6 +35,10 @@ from uncertainty_metrics._report.reading._files import (
     errors_of,
     read_predictions,
 )
+from uncertainty_metrics._report.reading._unlabelled_files import (
+    read_unlabelled,
+    with_unlabelled,
+)
 from uncertainty_metrics._report.sections._list import pictures_of
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
@@ -255,6 +259,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Regressions are compared in the same way. For many files, give a folder or a "
         "pattern. Without FILE, OTHER_FILE is compared with the handwritten digits, "
         "which makes sense as an example, or for predictions of these digits",
+    )
+    parser.add_argument(
+        "--unlabelled",
+        metavar="FILE2",
+        help="new predictions of the same classifier, in the same columns without "
+        "labels: reports the shares of the classes there, and the accuracy to expect",
     )
     parser.add_argument(
         "--out",
@@ -511,6 +521,11 @@ def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
         model = _read(arguments.files, choice, tell)
     else:
         model = _read_shipped()
+    if arguments.unlabelled is not None:
+        if len(arguments.files) != 1 or arguments.files == ["-"]:
+            raise ReportError("--unlabelled needs one FILE with labels")
+        new = read_unlabelled(arguments.unlabelled, arguments.files[0], choice)
+        model = with_unlabelled(model, new)
     others = [_read([file], choice, tell) for file in arguments.compare]
     report = Report(model, arguments.num_bins, others, tell)
     written = report.save(arguments.out)

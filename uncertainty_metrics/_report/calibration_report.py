@@ -13,7 +13,12 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._graded_answers import alike
-from uncertainty_metrics._report.data._predictions import Model, Stream, silent
+from uncertainty_metrics._report.data._predictions import (
+    Model,
+    Stream,
+    Unlabelled,
+    silent,
+)
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
 from uncertainty_metrics._report.page._picture_files import draw
@@ -21,8 +26,10 @@ from uncertainty_metrics._report.page._text import render
 from uncertainty_metrics._report.page._visible_names import shown
 from uncertainty_metrics._report.reading._arrays import model_of, of_other
 from uncertainty_metrics._report.reading._large_files import of_batches
+from uncertainty_metrics._report.reading._unlabelled_files import with_unlabelled
 from uncertainty_metrics._report.sections._blocks import Table
 from uncertainty_metrics._report.sections._build import build
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.summaries.summary import Summary
 
 __all__ = ["report"]
@@ -138,6 +145,7 @@ def report(
     clusters: ArrayLike | None = None,
     multilabel: bool = False,
     audit: Any = None,
+    unlabelled: ArrayLike | None = None,
     compare: Mapping[str, Any] | None = None,
     num_bins: int = DEFAULT_NUM_BINS,
     name: str = "predictions",
@@ -211,6 +219,8 @@ def report(
       audit: features by which to search for groups whose probabilities are wrong
         (`find_miscalibrated_groups`), a mapping (or data frame) from names to values,
         numbers or strings; or True, to search by `groups`.
+      unlabelled: predictions for new examples without labels, shaped as `probabilities`
+        or `logits`: the report has the shares of the classes there (`LabelShift`).
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
         `(means, variances)`, or an array like `survival`, or for the same questions
@@ -275,6 +285,9 @@ def report(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
             *(multilabel, audit),
         )
+    if unlabelled is not None:
+        new = Unlabelled("", _inputs.as_array("unlabelled", unlabelled))
+        first = with_unlabelled(first, new)
     others: list[Model] = []
     if compare is not None:
         if not isinstance(compare, Mapping) or not compare:

@@ -223,6 +223,7 @@ from .information.leave_one_out import loo_pit as loo_pit
 
 # Recalibration.
 from .calibrators.calibration_loss import calibration_loss as calibration_loss
+from .calibrators.label_shift import LabelShift as LabelShift
 from .calibrators.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
     refined_negative_log_likelihood as refined_negative_log_likelihood,

@@ -15,6 +15,8 @@ ROW_SUM_TOLERANCE = 1e-3
 MAX_WEIGHT = 1e300
 # The number of rows of logits that are searched for probabilities, to save time.
 FIRST_ROWS = 64
+# Labels that mean "not labelled", by custom.
+_UNLABELLED = (-100, -1, 255)
 _NUMBERS = (bool, int, float, np.bool_, np.number)
 
 
@@ -206,6 +208,12 @@ def label_hint(labels: np.ndarray, num_classes: int) -> str:
     # The type of the labels may be too narrow for the number of classes.
     if np.min(labels) >= 1 and np.max(labels) == np.int64(num_classes):
         return "; subtract 1 if they count from 1"
+    outside = np.unique(labels[(labels < 0) | (labels >= np.int64(num_classes))])
+    if outside.size == 1 and outside[0] in _UNLABELLED:
+        return (
+            "; leave out examples without a label, or pass "
+            f"ignore_index={int(outside[0])} to a function that takes it"
+        )
     return ""
 
 

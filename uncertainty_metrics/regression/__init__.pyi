@@ -14,6 +14,7 @@ from ..tensors.regression.normal_scores import (
     root_mean_squared_error as root_mean_squared_error,
     sharpness as sharpness,
 )
+from ..numpy.regression.crps_calibration import calibration_loss as calibration_loss
 from ..tensors.regression.temperature_scaling import TemperatureScaling as TemperatureScaling
 
 # Of any forecasts.

@@ -495,8 +495,8 @@ def pit_diagram(
     they take no `clusters`.
 
     Args:
-      pit: values in [0, 1] of any shape, as `probability_integral_transform` or
-        `quantile_pit` return them; or intervals, as `sample_pit` returns them: a
+      pit: values in [0, 1] of any shape, as `probability_integral_transform` returns
+        them; or intervals, as `sample_pit` and `quantile_pit` return them: a
         `PITInterval` or a tuple `(lower, upper)` of two arrays.
       n_bins: Only for "histogram": number of bins of equal width.
       mask: True for the examples to include; all by default.

@@ -150,6 +150,8 @@ def _decisions_of_stream(model: Stream) -> Decisions:
 
     The weight of each is the sum of the weights of all decisions that it stands for.
     """
+    if has_grades(model):
+        return _grades_of_stream(model)
     scores, wrong, right = model.summary.decision_cells()
     weights = np.concatenate([wrong, right])
     squares = model.summary.squared_weights()
@@ -160,6 +162,29 @@ def _decisions_of_stream(model: Stream) -> Decisions:
         weights[some],
         weights[some] if squares is None else squares.reshape(-1)[some],
     )
+
+
+def _grades_of_stream(model: Stream) -> Decisions:
+    """Returns three answers for each cell of the sketch: of the mean grade m, of 1 and
+    of 0, with weights that keep the sums of y and of y (1 - y).
+    """
+    sketch = model.summary.decisions
+    (cells,) = sketch._groups()
+    means = cells.outcome_sums / cells.weights
+    variance = means * (1 - means)  # That of 0 and 1.
+    spreads = np.zeros(len(means)) if cells.spread_sums is None else cells.spread_sums
+    within = np.clip(variance - spreads / cells.weights, 0, variance)
+    binary = np.where(variance > 0, within / np.where(variance > 0, variance, 1), 0)
+    parts = np.stack([1 - binary, binary * means, binary * (1 - means)])
+    grades = np.stack([means, np.ones(len(means)), np.zeros(len(means))])
+    of_squares = cells.weights
+    if sketch._squared is not None:
+        (of_both,) = sketch._squared._groups()
+        of_squares = of_both.weights
+    weights, squares = parts * cells.weights, parts * of_squares
+    some = weights > 0
+    scores = np.broadcast_to(cells.scores, some.shape)
+    return Decisions(grades[some], scores[some], weights[some], squares[some])
 
 
 def event_of(model: Decided) -> int | None:

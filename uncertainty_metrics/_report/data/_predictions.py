@@ -59,6 +59,18 @@ class Clusters(NamedTuple):
     values: Any
 
 
+class Unlabelled(NamedTuple):
+    """New predictions without labels.
+
+    Attributes:
+      source: name of the file.
+      values: predictions, shaped as those with labels.
+    """
+
+    source: str
+    values: Any
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
     """The labels and the predictions of a classifier in a file.
@@ -79,6 +91,7 @@ class Predictions:
       clusters: which examples depend on each other; None if all are independent.
       features: of the examples, each of the shape of the labels, by name: the report
         searches for groups by them.
+      unlabelled: new predictions without labels, or None.
     """
 
     source: str
@@ -93,6 +106,7 @@ class Predictions:
     event_class: int | None = None
     clusters: Clusters | None = None
     features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unlabelled: Unlabelled | None = None
 
     @property
     def is_ensemble(self) -> bool:
@@ -285,14 +299,16 @@ class Stream:
     left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.summary.num_clusters is not None:
+        clusters = self.summary.decisions._clusters
+        if clusters is not None and not clusters.are_known:
             raise _checks.plain_error(
-                "The intervals and tests of the report of a `Summary` are those of "
-                "independent examples. Make a report of the predictions themselves; "
-                "`summary.decisions.calibration_error_interval()` and "
-                "`summary.means()` answer for clusters.",
-                f"{self.summary.num_clusters} clusters",
+                "The file of a `Summary` has no sums over clusters, so nothing tells "
+                "what may be chance. Make a report of the summary before it is saved, "
+                "or of the predictions themselves.",
+                f"a file of {clusters.number} clusters",
             )
+        if clusters is not None and clusters.number < 2:
+            raise _checks.error("clusters", "at least two ids", 1, verb="hold")
 
     @property
     def sample_size(self) -> int:
@@ -323,8 +339,17 @@ def is_of_answers(model: Decided) -> bool:
 
 def has_grades(model: Model) -> bool:
     """Says whether the answers of a model have grades, instead of right and wrong."""
+    if isinstance(model, Stream) and model.sample is None:
+        return model.summary.decisions._has_grades
     rows = model.sample if isinstance(model, Stream) else model
     return isinstance(rows, Confidences) and rows.are_graded
+
+
+def has_cluster_sums(model: Any) -> bool:
+    """Says whether the examples of a model come in clusters, and only sums over them
+    are known.
+    """
+    return isinstance(model, Stream) and model.summary.num_clusters is not None
 
 
 def task_of(model: Model) -> str:

@@ -18,6 +18,7 @@ from uncertainty_metrics._report.data._predictions import (
     MultiLabel,
     QuantileForecasts,
     Regression,
+    Stream,
     remembered,
 )
 from uncertainty_metrics.numpy import _clusters, _inputs
@@ -58,6 +59,8 @@ def in_clusters(model: Model, examples: Any) -> Any:
 
 def num_clusters(model: Model) -> int | None:
     """Returns the number of clusters; None if the examples are independent."""
+    if isinstance(model, Stream):
+        return model.summary.num_clusters
     codes = clusters_of(model)
     return None if codes is None else int(codes.max()) + 1
 
@@ -101,10 +104,14 @@ def quantile_of(level: float, clusters: np.ndarray | None) -> float:
     """Returns the quantile for an interval of this level: the Normal's, or with C
     clusters that of Student's distribution with C - 1 degrees of freedom.
     """
-    upper = (1 + level) / 2
     if clusters is None:
-        return statistics.NormalDist().inv_cdf(upper)
-    return float(special.stdtrit(max(int(clusters.max()), 1), upper))
+        return statistics.NormalDist().inv_cdf((1 + level) / 2)
+    return quantile_of_clusters(level, int(clusters.max()) + 1)
+
+
+def quantile_of_clusters(level: float, number: int) -> float:
+    """Returns what `quantile_of` does for so many clusters."""
+    return float(special.stdtrit(max(number - 1, 1), (1 + level) / 2))
 
 
 def size_for(model: Any, values: np.ndarray) -> float:

@@ -62,7 +62,8 @@ thead th { color: var(--soft); border-bottom-width: 2px; font-weight: 600; }
 tbody th { font-weight: 500; }
 tbody tr:nth-child(even) { background: var(--tint); }
 pre { margin: 0; padding: .75rem 1rem; background: var(--tint); width: max-content; }
-code { font: .875rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
+code { font: .925em/1.5 ui-monospace, Menlo, Consolas, monospace; }
+pre code { font-size: .875rem; }
 .number {
   text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums;
 }
@@ -153,7 +154,7 @@ def _body(report: ModelReport, pictures: Mapping[str, str]) -> Iterator[str]:
         for chapter in _document.chapters(report)
     }
     yield "<header>\n<h1>Calibration report</h1>"
-    yield f'<p class="source">{html.escape(_verdict.source(report))}</p>'
+    yield f'<p class="source">{_verdict.prose(_verdict.source(report))}</p>'
     yield "</header>\n<main>"
     yield _verdict.as_html(report)
     yield '<nav aria-label="Sections">\n<ul>'
@@ -176,7 +177,7 @@ def _body(report: ModelReport, pictures: Mapping[str, str]) -> Iterator[str]:
 
 def _block(block: Any, pictures: Mapping[str, str]) -> Iterator[str]:
     if isinstance(block, _blocks.Text):
-        yield f"<p>{html.escape(block.text)}</p>"
+        yield f"<p>{_verdict.prose(block.text)}</p>"
     elif isinstance(block, _blocks.Facts):
         yield "<dl>"
         for name, fact in block.facts.items():
@@ -225,4 +226,4 @@ def _name(name: str) -> str:
 def _figure(picture: _blocks.Picture, svg: str) -> Iterator[str]:
     alt = html.escape(picture.alt)
     yield f'<figure>\n<div class="picture" role="img" aria-label="{alt}">{svg}</div>'
-    yield f"<figcaption>{html.escape(picture.caption)}</figcaption>\n</figure>"
+    yield f"<figcaption>{_verdict.prose(picture.caption)}</figcaption>\n</figure>"

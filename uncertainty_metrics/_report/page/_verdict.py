@@ -44,18 +44,23 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
     )
 
 
+def prose(text: str) -> str:
+    """Returns a sentence as HTML, in which names between backticks are code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
 def as_html(report: ModelReport) -> str:
     """Returns the verdict as HTML: tiles, whose classes give the style, and notes."""
     parts = ['<ul class="verdict" aria-label="Verdict">']
     for tile in report.tiles:
         title, value, detail = (
             # No line may break within `p = 0.001`.
-            re.sub(r"p (=|≤|&lt;) ", r"p&nbsp;\1&nbsp;", html.escape(text))
+            re.sub(r"p (=|≤|&lt;) ", r"p&nbsp;\1&nbsp;", prose(text))
             for text in (tile.title, tile.value, tile.detail)
         )
         parts.append(
             f'<li class="tile {tile.level}"><p class="title">{title}</p>'
             f'<p class="value">{value}</p><p class="detail">{detail}</p></li>'
         )
-    notes = (f"<p>Note: {html.escape(note)}</p>" for note in report.notes)
+    notes = (f"<p>Note: {prose(note)}</p>" for note in report.notes)
     return "\n".join([*parts, "</ul>", *notes])

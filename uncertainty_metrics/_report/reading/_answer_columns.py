@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from uncertainty_metrics._report.reading import _column_names, _option_likelihoods
@@ -91,9 +91,14 @@ def names_of(
                 f"({listed(rivals)}): choose with --correct and --confidence, or with "
                 "--label and --probabilities"
             )
+    hint = ""
+    if choice.correct is None and not right and kind == "column":
+        known = {*sure, choice.confidence, *among(header, IDS)}
+        hint = _hint_of_grades(header, known, are_outcomes)
     correct = _one(
-        "whether each answer is right", "correct", CORRECT, header, right, choice, kind
-    )
+        "whether each answer is right", "correct", CORRECT, header, right, choice, kind,
+        hint,
+    )  # fmt: skip
     confidence = None
     if choice.confidence or sure or not (samples or likelihoods):
         confidence = _one(
@@ -121,6 +126,24 @@ def _grades(
     if right:
         names = [name for name in names if name.lower() not in ("score", "votes")]
     return [name for name in names if are_outcomes(name)]
+
+
+def _hint_of_grades(
+    header: Sequence[str],
+    known: Collection[str | None],
+    are_outcomes: Callable[[str], bool],
+) -> str:
+    """Returns what to type if a column of another name may hold grades."""
+    if graded := among(header, GRADES):
+        return (
+            f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes "
+            "such as 3/5: divide by the highest possible grade"
+        )
+    names = [name for name in header if name not in known and are_outcomes(name)]
+    if not names:
+        return ""
+    commands = " or ".join(f"`report FILE --correct {name}`" for name in names[:4])
+    return f"; if it is there under another name, type {commands}"
 
 
 def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None:
@@ -162,6 +185,7 @@ def _one(
     found: list[str],
     choice: Choice,
     kind: str,
+    hint: str = "",
 ) -> str:
     """Returns the name that the user chose, or the only name that is known.
 
@@ -179,11 +203,7 @@ def _one(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
-    hint, graded = "", among(header, GRADES)
-    if option == "correct" and graded:
-        hint = f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes"
-        hint += " such as 3/5: divide by the highest possible grade"
-    elif "score" in graded:
+    if option == "confidence" and "score" in header:
         hint = "; if `score` is it, type `report FILE --confidence score`"
     raise ValueError(
         f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "

@@ -319,7 +319,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         return _quantiles_of_npz(source, archive, names, choice)
     label = _column_names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _column_names.regression_of(names)
-    predictions = _prediction_arrays(names, choice, regression is not None)
+    predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
         raise both(regression, predictions)
     weights = weights_in(names)
@@ -372,7 +372,7 @@ def _multilabel_of_npz(
     """Returns several labels of each example, from labels and predictions [N, L]."""
     check_choice(choice)
     label = _column_names.label_of(names, choice, "array")
-    (name,) = _prediction_arrays(names, choice, False)
+    (name,) = prediction_arrays(names, choice, False)
     weights, classes = weights_in(names), among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
@@ -458,7 +458,7 @@ def _answers_of_npz(
     )
 
 
-def _prediction_arrays(
+def prediction_arrays(
     names: list[str], choice: Choice, is_regression: bool
 ) -> list[str]:
     """Returns a list with the name of the array of predictions.

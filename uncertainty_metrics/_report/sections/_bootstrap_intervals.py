@@ -25,6 +25,8 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
     Stream,
+    has_cluster_sums,
+    has_grades,
     remembered,
 )
 from uncertainty_metrics._report.data._row_clusters import (
@@ -32,6 +34,7 @@ from uncertainty_metrics._report.data._row_clusters import (
     error_of_mean,
     quantile_of,
 )
+from uncertainty_metrics._report.data._summary_clusters import gap_of, sketch_of
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
@@ -129,7 +132,16 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
 
 
 def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
-    """Returns Normal intervals of the means of all rows of a stream."""
+    """Returns Normal intervals of the means of all rows of a stream; of a summary of
+    clusters what its sums over clusters tell.
+    """
+    if has_cluster_sums(model):
+        sketch = sketch_of(model)
+        error = sketch.calibration_error_interval(
+            level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+        gap = gap_of(sketch, INTERVAL_LEVEL)
+        return {"calibration_error": interval(*error), "mean_gap": interval(*gap)}
     means = model.summary.means()
     if model.summary.num_examples == 1:
         return {}
@@ -138,6 +150,8 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
         is_of_one_outcome(model) and not model.summary.of_answers
     ):  # The summary has the sum over both classes.
         found["brier_score"] /= 2
+    if has_grades(model):
+        found = {"mean_grade": found.pop("accuracy"), **found}
     return {
         "calibration_error": interval(*_error_of_stream(model, num_bins)),
         **{name: interval(*ends.tolist()) for name, ends in found.items()},

@@ -13,6 +13,9 @@ from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report.data._predictions import (
     Model,
     ReportError,
+    Stream,
+    has_cluster_sums,
+    has_grades,
     silent,
     task_of,
 )
@@ -72,6 +75,15 @@ def build(
                 f"{each.source}: a {_SPELLED[task_of(each)]} cannot be compared with a "
                 f"{_SPELLED[task]}, {predictions.source}"
             )
+    if other is not None and has_cluster_sums(other) != has_cluster_sums(predictions):
+        raise ReportError(
+            "a summary of clusters is compared with another one alone: give `clusters` "
+            "to both summaries or to none"
+        )
+    if isinstance(other, Stream) and has_grades(other) != has_grades(predictions):
+        raise ReportError(
+            f"{other.source}: grades cannot be compared with right and wrong answers"
+        )
     if task == "multilabel" and (several or other is not None):
         raise ReportError(
             "models with several labels of each example are not compared: compare "

@@ -19,6 +19,7 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
     has_grades,
     rows_of,
 )
@@ -83,12 +84,13 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
     if any(isinstance(model, Stream) for model in models.values()):
         name, model = next(iter(models.items()))
         of_first = f" of {name}" if len(models) > 1 else ""
-        return drawn(
+        figure = drawn(
             6.2,
             _draw_curve,
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
+        return of_grades(figure) if has_grades(model) else figure
     arguments, is_of_event = arguments_of(models, with_clusters=True), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
@@ -117,7 +119,9 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
 
 
 def _curve_of(model: Decided, num_bins: int) -> Any:
-    """Returns the reliability curve of all rows of a stream, with error bars."""
+    """Returns the reliability curve of all rows of a stream, with error bars unless
+    there are clusters.
+    """
     from uncertainty_metrics.visualization import reliability_curves
 
     statistics = _statistics(model, num_bins)
@@ -125,6 +129,8 @@ def _curve_of(model: Decided, num_bins: int) -> Any:
         statistics, y_axis="accuracy" if event_of(model) is None else "frequency"
     )
     sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
+    if has_cluster_sums(model):
+        return curve
     ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
     bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
     return dataclasses.replace(curve, error_bars=bars)
@@ -231,22 +237,27 @@ class Calibration(Section):
     def _how_often_right(self, means: dict[str, Interval]) -> Tile:
         accuracy, mean, gap = means.values()
         confidence = mean.estimate
+        ends = ""  # A summary of clusters has none.
         if self.of_grades:
             low, high = f"{gap.low:.3f}", f"{gap.high:.3f}"
+            if accuracy.low is not None:
+                ends = f"{accuracy.low:.3f} to {accuracy.high:.3f}"
+                ends = f"{INTERVAL_LEVEL:.0%} interval {ends}. "
             return Tile(
                 "Mean grade",
                 f"{accuracy.estimate:.3f}",
-                f"{INTERVAL_LEVEL:.0%} interval {accuracy.low:.3f} to "
-                f"{accuracy.high:.3f}. The mean confidence is {confidence:.3f}; the "
+                f"{ends}The mean confidence is {confidence:.3f}; the "
                 f"gap is {gap.estimate:.3f} ({low} to {high}).",
                 "bad" if self.direction else "good",
             )
         low, high = f"{100 * gap.low:.1f}", f"{100 * gap.high:.1f}"
+        if accuracy.low is not None:
+            ends = f"{accuracy.low:.1%} to {accuracy.high:.1%}"
+            ends = f"{INTERVAL_LEVEL:.0%} interval {ends}. "
         return Tile(
             "How often right",
             f"{accuracy.estimate:.1%}",
-            f"{INTERVAL_LEVEL:.0%} interval {accuracy.low:.1%} to {accuracy.high:.1%}. "
-            f"The model says {confidence:.1%} on average; the gap is "
+            f"{ends}The model says {confidence:.1%} on average; the gap is "
             f"{100 * gap.estimate:.1f} percentage points ({low} to {high}).",
             "bad" if self.direction else "good",
         )
@@ -254,6 +265,15 @@ class Calibration(Section):
     def accuracy_tile(self, report: ModelReport) -> Tile:
         """Returns the tile on the accuracy of a classifier."""
         accuracy, share = self.accuracy, largest_share(report.model)
+        if has_cluster_sums(report.model):
+            return Tile(
+                "Accuracy",
+                f"{accuracy:.1%}",
+                "Without an interval, because a summary does not have the accuracy of "
+                "each cluster. Always deciding for the most frequent class: "
+                f"{share:.1%}.",
+                "unclear",
+            )
         size = size_for(report.model, decisions_of(report.model).correct)
         low, high = _wilson.interval(
             np.float64(accuracy), np.float64(size), INTERVAL_LEVEL
@@ -312,7 +332,9 @@ class Calibration(Section):
         )
         if terms.of_event:
             sides = "Below the diagonal probabilities are too high, above it too low."
-        if is_streamed:  # Not all rows are in memory.
+        if any(map(has_cluster_sums, models)):
+            caption = f"{sides} A summary of clusters gives no error bars."
+        elif is_streamed:  # Not all rows are in memory.
             caption = f"{sides} The error bars tell how sure each bar is."
         else:
             caption = (

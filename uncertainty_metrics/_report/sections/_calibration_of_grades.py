@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from uncertainty_metrics._report.data._predictions import has_grades
+from uncertainty_metrics._report.data._predictions import (
+    has_cluster_sums,
+    has_grades,
+)
 from uncertainty_metrics._report.sections._blocks import Block, Text, Tile
 from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._calibration_errors import ece_of
@@ -18,7 +21,7 @@ from uncertainty_metrics._report.sections._p_values import (
     verdict_on_chance,
 )
 
-_LEFT_OUT = (
+LEFT_OUT_OF_GRADES = (
     "Left out, because they count right and wrong answers and grades lie between: the "
     "posterior of the ECE, the AUROC, the threshold that promises a risk, the error "
     "that would go unnoticed, and Venn-Abers calibration. With right and wrong from a "
@@ -46,12 +49,12 @@ class CalibrationOfGrades(Section):
     ece_by_chance: float
     p_value: float
     verdict: str
-    left_out: str = _LEFT_OUT
+    left_out: str = LEFT_OUT_OF_GRADES
 
     @classmethod
     def of(cls, report: ModelReport) -> CalibrationOfGrades | None:
         model, num_bins = report.model, report.num_bins
-        if not has_grades(model):
+        if not has_grades(model) or has_cluster_sums(model):
             return None
         ece, chance = ece_of(model, num_bins), ece_by_chance(model, num_bins)
         p = p_value_of(model, ece, num_bins)

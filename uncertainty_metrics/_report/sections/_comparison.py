@@ -32,6 +32,9 @@ from uncertainty_metrics._report.sections._bootstrap_intervals import (
     differences,
 )
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_clusters import (
+    verdict_on_clusters,
+)
 from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Data, DataOfClassifier
@@ -423,6 +426,8 @@ def _of_posteriors(report: ModelReport, other: ModelReport) -> dict[str, Any]:
     The posteriors of two calibrated models differ by noise alone, so the verdict does
     not say which model is better calibrated: `better_calibrated` does.
     """
+    if verdict := verdict_on_clusters(report, other):
+        return {"verdict": verdict}
     p_values = {
         side: ece_p_value(each.model, each.num_bins)
         for side, each in zip(SIDES, (report, other), strict=True)

@@ -28,7 +28,8 @@ class GainOverConstant:
       model: mean score of the model.
       constant: mean score of the constant forecast.
       gain: the second mean less the first.
-      p_value: the probability of a gain or loss this large if the true gain is 0.
+      p_value: the probability of a gain or loss this large if the true gain is 0; None
+        for a summary of clusters, which does not tell.
     """
 
     largest_share: float | None = None
@@ -36,7 +37,7 @@ class GainOverConstant:
     model: float
     constant: float
     gain: float
-    p_value: float
+    p_value: Number
 
 
 def against_constant(
@@ -109,6 +110,15 @@ def tile_of_gain(
     if constant == 0:
         value, level = "Nothing to compare", "unclear"
         detail = f"All outcomes are the same. {detail}"
+    elif p is None:
+        value, level = better if share > 0 else worse, "unclear"
+        return Tile(
+            "Against a constant forecast",
+            value,
+            f"{detail} Whether it is chance is not known: a summary does not have the "
+            "scores of each cluster.",
+            level,
+        )
     elif is_clear(p):
         value, level = (better, "good") if share > 0 else (worse, "bad")
     elif is_borderline(p):

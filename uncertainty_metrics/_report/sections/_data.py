@@ -12,6 +12,7 @@ from uncertainty_metrics._report.data._decided import decisions_of, examples_of
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
     TASKS,
+    Clusters,
     Confidences,
     Decided,
     MultiLabel,
@@ -99,7 +100,7 @@ class Data(Section):
             "examples": self.examples,
         }
         if self.clusters is not None:
-            named = report.model.clusters.name
+            named = getattr(report.model, "clusters", Clusters("", ())).name
             known["clusters"] = f"{self.clusters}{f' of {named}' if named else ''}"
         yield Facts({**known, **self.facts(report)})
 

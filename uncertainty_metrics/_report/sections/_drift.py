@@ -14,10 +14,13 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Model,
     Regression,
+    Stream,
     Survival,
+    has_cluster_sums,
     has_grades,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of
+from uncertainty_metrics._report.data._summary_clusters import sketch_of
 from uncertainty_metrics._report.sections._blocks import Block, Picture, Table, Text
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration_words import (
@@ -48,6 +51,9 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
     Two classes are judged by the event of the first model. Weighted examples count by
     the effective number in each bin.
     """
+    streams = [model for model in models if isinstance(model, Stream)]
+    if len(streams) == len(models) and all(map(has_cluster_sums, streams)):
+        return um.calibration_drift(*map(sketch_of, streams), num_bins=num_bins)
     event, statistics, squares = event_of(models[0]), [], []
     for model in models:
         judged = judged_of(model, event).with_small_weights()
@@ -61,7 +67,7 @@ def drift_of(models: Sequence[Decided], num_bins: int) -> Any:
 
 def can_drift(first: Model, second: Model) -> bool:
     """Says if both are classifiers or answers, of enough examples for the test, which
-    are independent and not graded.
+    are independent, or summaries of clusters, and not graded.
     """
     return all(
         not isinstance(model, Regression | Survival)

@@ -17,6 +17,8 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
+    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._risks import TOO_FEW
@@ -161,6 +163,11 @@ class Gain(Section):
                 for name, loss in ((BRIER, self.brier), (LIKELIHOOD, self.likelihood))
             ],
         )
+        if np.isinf(self.likelihood.loss):
+            yield Text(
+                "The negative log-likelihood is infinite, because a forecast called an "
+                "outcome impossible that came, so no gain in it is a number."
+            )
         yield Text(
             f"The gain{of_sample} is what {MAPS[self.map][1]} takes off the score: the "
             "map that recalibrates an example was fitted to the other "
@@ -204,6 +211,12 @@ def _gains_of_summary(model: Stream) -> Gains:
     summary, event = model.summary, event_of(model)
     if event is None and not summary.of_answers:
         raise ValueError("a summary does not have whole forecasts of classes.")
+    if has_cluster_sums(model):
+        raise ValueError(
+            "a summary does not tell which of its examples are of one cluster."
+        )
+    if has_grades(model):
+        raise ValueError("a summary does not tell single grades.")
     if summary.private is not None:
         raise ValueError("a private summary has noise in its counts.")
     if summary.is_weighted:
@@ -272,6 +285,8 @@ def _loss(loss: float, found: CalibrationLoss) -> Loss:
 def _cells(loss: Loss) -> list[float | None]:
     gain = loss.gain
     assert gain is not None
+    if np.isinf(loss.loss):  # Any finite score gains all of it.
+        return [loss.loss, None, None, None, None]
     return [loss.loss, gain.estimate, gain.low, gain.high, loss.share]
 
 

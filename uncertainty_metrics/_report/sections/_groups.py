@@ -44,9 +44,10 @@ _ON_MULTIPLICITY = (
     "Many groups are many chances to find something. The p-values are adjusted for the "
     "number of groups that are tested, here {tested} (Holm): a calibrated model has a "
     "finding in at most 5% of data sets, however the groups overlap. Each interval is "
-    "for one group by itself. A group without a finding may still be miscalibrated, by "
-    "less than its interval shows; and a group that was chosen after a look at the "
-    "outcomes has no such guarantee."
+    "for one group by itself, and wide for its test where the probabilities within a "
+    "group differ: it may hold 0 beside a small p. A group without a finding may still "
+    "be miscalibrated, by less than its interval shows; and a group that was chosen "
+    "after a look at the outcomes has no such guarantee."
 )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from uncertainty_metrics._report.data._predictions import Regression
+from uncertainty_metrics._report.data._predictions import (
+    Regression,
+    has_cluster_sums,
+)
 from uncertainty_metrics._report.data._risks import has_risks
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.data._sample_sizes import num_counted
@@ -69,6 +72,13 @@ class Intervals(Section):
         size = num_counted(model)
         by = "by the bootstrap" if drawn else "from standard errors"
         units = "examples"
+        if has_cluster_sums(model):
+            units, by = "clusters", "from the sums over clusters"
+            note += (
+                " The mean_gap is the mean outcome less the mean score. Accuracy and "
+                "scores have no interval: a summary does not have their sums over "
+                "clusters."
+            )
         if clusters_of(model) is not None:
             units, by = "clusters", f"{by} of whole clusters"
         verdict = (

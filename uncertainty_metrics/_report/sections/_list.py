@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from uncertainty_metrics._report.sections._audit import Audit
 from uncertainty_metrics._report.sections._by_horizon import ByHorizon
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_of_clusters import (
+    CalibrationOfClusters,
+)
 from uncertainty_metrics._report.sections._calibration_of_grades import (
     CalibrationOfGrades,
 )
@@ -39,6 +42,7 @@ from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
+from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
@@ -51,6 +55,7 @@ SECTIONS: tuple[type[Section], ...] = (
     QuantileCoverage,
     Posterior,
     CalibrationOfGrades,
+    CalibrationOfClusters,
     Pit,
     ScoringRules,
     ForecastScores,
@@ -62,6 +67,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Temperature,
     SelectivePrediction,
     Abstaining,
+    UnlabelledData,
     Groups,
     Audit,
     SampledAnswers,

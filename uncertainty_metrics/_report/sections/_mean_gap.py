@@ -16,10 +16,16 @@ from uncertainty_metrics._report.data._decided import (
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     Stream,
+    has_cluster_sums,
     has_grades,
     is_of_answers,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of, size_for
+from uncertainty_metrics._report.data._summary_clusters import (
+    gap_of,
+    size_for_gap,
+    sketch_of,
+)
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL, Z
 from uncertainty_metrics._report.sections._calibration_words import (
     Terms,
@@ -66,7 +72,7 @@ def mean_gap_of(model: Decided) -> MeanGap:
     event = name_of_event(model)
     decisions = decisions_of(model)
     accuracy, confidence = _means(decisions)
-    size = _size_for_mean(model, decisions.correct - decisions.confidences, accuracy)
+    size = _size_for_gap(model, decisions, accuracy)
     if event is None:
         direction, verdict = verdict_on_gap(
             accuracy, confidence, size, terms_for(model)
@@ -77,7 +83,7 @@ def mean_gap_of(model: Decided) -> MeanGap:
     direction, verdict = verdict_on_gap(
         share,
         probability,
-        size_for(model, judged.correct - judged.confidences),
+        _size_for_gap(model, judged, share),
         terms_of(event),
     )
     if not direction:
@@ -103,11 +109,21 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
     if not is_of_answers(model):
         return None
     if isinstance(model, Stream):
-        means = model.summary.means()
+        means, name = model.summary.means(), terms_for(model).outcome
+        if has_cluster_sums(model):
+            return {
+                name: interval(np.nan, means["accuracy"].mean, np.nan),
+                "mean confidence": interval(
+                    np.nan, means["mean_confidence"].mean, np.nan
+                ),
+                f"{name} - confidence": interval(
+                    *gap_of(model.summary.decisions, INTERVAL_LEVEL)
+                ),
+            }
         return {
-            "accuracy": interval(*means["accuracy"].interval(Z)),
+            name: interval(*means["accuracy"].interval(Z)),
             "mean confidence": interval(np.nan, means["mean_confidence"].mean, np.nan),
-            "accuracy - confidence": interval(*means["gap"].interval(Z)),
+            f"{name} - confidence": interval(*means["gap"].interval(Z)),
         }
     decisions = decisions_of(model)
     everything = np.zeros(len(decisions.correct), np.int64)
@@ -130,11 +146,26 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
     }
 
 
+def _size_for_gap(model: Decided, decided: Decisions, mean: float) -> float:
+    """Returns what `_size_for_mean` does, for outcomes less scores."""
+    if isinstance(model, Stream) and has_cluster_sums(model):
+        is_of_event = decided is not decisions_of(model)
+        sketch = sketch_of(model) if is_of_event else model.summary.decisions
+        size = size_for_gap(sketch, decided)
+    else:
+        size = size_for(model, decided.correct - decided.confidences)
+    return _as_grades(model, size, decided.correct - decided.confidences, mean)
+
+
 def _size_for_mean(model: Decided, values: np.ndarray, mean: float) -> float:
     """Returns how many independent outcomes 0 and 1 tell their mean as well as the
     values tell theirs: outcomes, or outcomes less scores, [n].
     """
-    size = size_for(model, values)
+    return _as_grades(model, size_for(model, values), values, mean)
+
+
+def _as_grades(model: Decided, size: float, values: np.ndarray, mean: float) -> float:
+    """Returns the number of outcomes 0 and 1, given that of the values [n]."""
     if not has_grades(model):
         return size
     # Grades vary less than right and wrong.

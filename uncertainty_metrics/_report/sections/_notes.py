@@ -13,9 +13,9 @@ from uncertainty_metrics._report.data._predictions import (
     Predictions,
     QuantileForecasts,
     Regression,
-    Rows,
     Stream,
     Survival,
+    has_cluster_sums,
     has_grades,
     rows_of,
 )
@@ -56,7 +56,8 @@ def notes_of(model: Model) -> list[str]:
     if isinstance(model, Confidences):
         notes += _on_equal_confidences(model)
     if rows is not None:
-        notes += [*notes_on_rows(rows), *_on_few_clusters(rows)]
+        notes += notes_on_rows(rows)
+    notes += _on_few_clusters(model)
     notes += _on_weights(model)
     if has_risks(model):
         notes += _on_few_events(risks_of(model))
@@ -70,7 +71,7 @@ def _on_equal_confidences(model: Confidences) -> list[str]:
     return []
 
 
-def _on_few_clusters(model: Rows | QuantileForecasts) -> list[str]:
+def _on_few_clusters(model: Decided | QuantileForecasts) -> list[str]:
     number = num_clusters(model)
     if number is None or number >= FEW_CLUSTERS:
         return []
@@ -85,7 +86,8 @@ def _on_weights(model: Decided) -> list[str]:
     is_weighted = weights is not None
     if isinstance(model, Stream):
         is_weighted = model.summary.is_weighted
-    if not is_weighted or weights is None or has_grades(model):
+    has_posterior = not has_grades(model) and not has_cluster_sums(model)
+    if not is_weighted or weights is None or not has_posterior:
         return []
     return [
         "The posterior of the ECE takes a weight w as w examples, here "

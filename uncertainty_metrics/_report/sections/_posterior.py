@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import judged_of
 from uncertainty_metrics._report.data._predictions import (
     Decided,
+    has_cluster_sums,
     has_grades,
     is_of_answers,
     remembered,
@@ -74,7 +75,9 @@ POSTERIORS = ReportPicture(
     "posteriors.png",
     "the posterior of the ECE",
     _draw,
-    lambda models, num_bins: not has_grades(models[0]),
+    lambda models, num_bins: (
+        not has_grades(models[0]) and not has_cluster_sums(models[0])
+    ),
 )
 
 
@@ -115,7 +118,8 @@ class Posterior(Section):
     @classmethod
     def of(cls, report: ModelReport) -> Posterior | None:
         model, num_bins = report.model, report.num_bins
-        if has_grades(model):  # The posterior is one of counts.
+        # The posterior is one of counts, and the sums over clusters have no p-value.
+        if has_grades(model) or has_cluster_sums(model):
             return None
         return cls.of_ece(model, ece_of(model, num_bins), num_bins)
 

@@ -23,6 +23,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Stream,
+    has_cluster_sums,
     has_grades,
     is_of_answers,
 )
@@ -207,11 +208,17 @@ def _of_stream(model: Stream) -> ScoringRules:
     share = 0.5 if halved else 1.0
     brier, constant, gained = share * brier, share * constant, share * gain.mean
     found = gain_over_constant(constant - gained, constant, gained, share * error)
+    if has_cluster_sums(model):
+        found = dataclasses.replace(found, p_value=None)
     impossible = summary.impossible
     scores = _scores(model, brier, nll, impossible, summary.num_examples)
     if summary.of_answers:
         parts = summary.decisions.corp_decomposition()._asdict()
-        return ScoringRules(scores, found, impossible, _parts_of_answers(parts), brier)
+        if has_grades(model):  # The Brier score less the mean of y (1 - y).
+            spread = summary._spreads[0] / summary.total_weight
+            scores |= _squared_error(brier - spread)
+        named = _parts_of_answers(parts, terms_for(model).outcome)
+        return ScoringRules(scores, found, impossible, named, brier)
     found = dataclasses.replace(found, largest_share=largest_share(model))
     return ScoringRules(scores, found, impossible, {}, brier)
 

@@ -19,6 +19,7 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Stream,
+    has_cluster_sums,
     has_grades,
     rows_of,
 )
@@ -117,7 +118,7 @@ class SelectivePrediction(Section):
       verdict: a few sentences.
       metrics: AURC and others.
       auroc_by_chance: an AUROC that a confidence without information rarely exceeds;
-        None if all decisions are right, or all wrong.
+        None if all decisions are right, or all wrong, or of a summary of clusters.
       risk: the promised risk.
       promise: above which confidence to decide at this risk.
       curve: the risk-coverage curve.
@@ -186,15 +187,19 @@ class SelectivePrediction(Section):
                 auroc,
                 f"P(a right {words.one} is surer than a wrong one).",
             )
-            by_chance = _auroc_by_chance(error, _size_for_auroc(model))
-            # Rounded as in the report.
-            clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
-            verdict = " ".join(
-                [
-                    _skill(auroc, by_chance, clear, words),
-                    _gain(curve, coverage, clear, words),
-                ]
-            )
+            clear = False
+            if has_cluster_sums(model):
+                skill = (
+                    f"AUROC {auroc:.3f} of right {words.one}s against wrong ones; what "
+                    "chance alone gives is not known, because a summary does not tell "
+                    "which of its examples are of one cluster."
+                )
+            else:
+                by_chance = _auroc_by_chance(error, _size_for_auroc(model))
+                # Rounded as in the report.
+                clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
+                skill = _skill(auroc, by_chance, clear, words)
+            verdict = f"{skill} {_gain(curve, coverage, clear, words)}"
         return cls(
             verdict,
             metrics(values),
@@ -274,8 +279,15 @@ def _of_grades(model: Decided) -> Abstaining:
             f"Mean of 1 - grade of the most confident {coverage:.0%}.",
         ),
     }
-    low, high = _slope_by_rank(model)
-    said = "Surer answers have no clearly better grades."
+    said, (low, high) = "Surer answers have no clearly better grades.", (0.0, 0.0)
+    if has_cluster_sums(model):
+        said = (
+            "Whether surer answers have better grades by more than chance is not "
+            "known, because a summary does not tell which of its examples are of one "
+            "cluster."
+        )
+    else:
+        low, high = _slope_by_rank(model)
     if low > 0:
         said = "Surer answers have better grades."
     elif high < 0:
@@ -296,13 +308,20 @@ def _slope_by_rank(model: Decided) -> tuple[float, float]:
     """Returns the ends of the interval of the covariance of grades and the ranks of
     confidences.
     """
-    grades, scores, weights, _ = decisions_of(model).with_small_weights()
+    grades, scores, weights, squares = decisions_of(model).with_small_weights()
     shares = np.ones(len(grades)) if weights is None else weights
-    shares, clusters = shares / shares.sum(), clusters_of(model)
-    _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - counts / 2)[places] / len(scores)
+    total = shares.sum()
+    shares, clusters = shares / total, clusters_of(model)
+    # The cells of a stream have as many answers as their weights say.
+    numbers = None if squares is None else shares
+    _, places = np.unique(scores, return_inverse=True)
+    counts = np.bincount(places, numbers)
+    ranks = (np.cumsum(counts) - counts / 2)[places] / counts.sum()
     products = (ranks - shares @ ranks) * (grades - shares @ grades)
     error = error_of_mean(products, shares, clusters)
+    if squares is not None:
+        about = products - float(shares @ products)
+        error = float(np.sqrt(squares @ about**2)) / float(total)
     error *= quantile_of(INTERVAL_LEVEL, clusters)
     mean = float(shares @ products)
     return mean - error, mean + error

@@ -18,7 +18,6 @@ from uncertainty_metrics._report.data._predictions import (
     Predictions,
     Regression,
     ReportError,
-    has_grades,
     remembered,
 )
 from uncertainty_metrics._report.sections._blocks import (
@@ -123,12 +122,6 @@ class SeveralModels(Section):
             raise ReportError(
                 "several models are compared by rows of predictions, each model in one "
                 f"file. Received: {first.source}, of another kind"
-            )
-        if has_grades(first):
-            raise ReportError(
-                "several models are compared by right and wrong answers, and these "
-                "have grades: compare two models, with one --compare (compare= in "
-                "Python)"
             )
         found = _comparison(*models)
         return cls(found.models, found, _verdict(found))

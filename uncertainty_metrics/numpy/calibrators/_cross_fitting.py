@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.calibrators import _calibrator
 from uncertainty_metrics.numpy.calibrators.one_against_rest import (
     BetaCalibration,
@@ -17,6 +18,26 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import Temperatur
 
 # Makes a calibrator for the forecasts that it will be fitted to.
 MakeMap = Callable[[np.ndarray], Any]
+
+
+def checked_folds(folds: Any, number: float, units: str = "examples") -> int:
+    """Returns the number of folds.
+
+    Args:
+      folds: the number, as passed.
+      number: of the units, which bounds it.
+      units: what is in one fold as a whole: "examples" or "clusters".
+
+    Raises:
+      ValueError: it is not an integer from 2 to the number of units.
+    """
+    checked = _checks.positive_integer("folds", folds)
+    if checked < 2:
+        raise _checks.error("folds", "an integer of at least 2", folds)
+    if checked > number:
+        expected = f"at most {number:.0f}, the number of {units}"
+        raise _checks.error("folds", expected, folds)
+    return checked
 
 
 def random_folds(

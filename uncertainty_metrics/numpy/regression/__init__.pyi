@@ -14,6 +14,7 @@ from .normal_scores import (
     root_mean_squared_error as root_mean_squared_error,
     sharpness as sharpness,
 )
+from .crps_calibration import calibration_loss as calibration_loss
 from .temperature_scaling import TemperatureScaling as TemperatureScaling
 
 # Of any forecasts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,22 +146,27 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     return PITInterval(*(end.reshape(targets.shape) for end in ends))
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def quantile_pit(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,
     targets: ArrayLike,
-) -> np.ndarray:
+) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by predicted quantiles.
 
-    The CDF is linear between the quantiles x_1 <= ... <= x_Q of levels t_1 < ... < t_Q.
-    The PIT of a target outside is known only to be below t_1 or above t_Q, and is taken
-    as the middle of that range: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the
-    CDF jumps, and a target there has the middle of the jump.
+    Between the quantiles x_j < x_(j+1) of levels t_j and t_(j+1) the CDF has a value
+    between these levels, and quantiles say no more about it. So the PIT is an interval:
 
-    So a target is in the central interval between two levels t and 1 - t if and only if
-    |2 PIT - 1| <= 1 - 2t: unless quantiles coincide, the coverage of these intervals is
-    exact.
+      [t_j, t_(j+1)] where x_j < y < x_(j+1), with t_0 = 0 and t_(Q+1) = 1
+
+    A uniform draw from the interval is uniform on [0, 1] if the quantiles are right,
+    whatever the shape of the CDF and however few they are. A PIT that is interpolated
+    between the quantiles is not. A target that equals x_j = ... = x_k, which happens
+    where the CDF jumps, as for counts, has the interval from the middle of [t_(j-1),
+    t_j], or 0 for j = 1, to the middle of [t_k, t_(k+1)], or 1 for k = Q.
+
+    A target is in the central interval between the quantiles of levels t and 1 - t if
+    and only if its PIT is within [t, 1 - t]: unless targets equal quantiles, the
+    coverage of these intervals in `pit_calibration_curve` is exact.
 
     Args:
       quantile_predictions: predicted quantiles, real, shape [n, Q], ascending along the
@@ -170,7 +176,8 @@ def quantile_pit(
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      Values in (0, 1), of the shape of the targets.
+      `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
+      of the targets.
 
     Raises:
       ValueError: an argument is not as described.
@@ -181,12 +188,15 @@ def quantile_pit(
       >>> pit = um.regression.quantile_pit(
       ...     quantile_predictions, [0.25, 0.5, 0.75], [-1.0, 1.0, 2.0]
       ... )
-      >>> [float(value) for value in pit]
-      [0.125, 0.5, 0.625]
+      >>> [float(value) for value in pit.lower]
+      [0.0, 0.375, 0.5]
+      >>> [float(value) for value in pit.upper]
+      [0.25, 0.625, 0.75]
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
     """
     levels = check_quantiles(quantiles)
     name = "quantile_predictions"
@@ -195,7 +205,7 @@ def quantile_pit(
     check_last_axis(name, knots.shape, targets.shape, "quantiles")
     _checks.quantile_shape(knots.shape, targets.shape, levels)
     knots, targets = _inputs.finite(name, knots), _inputs.finite("targets", targets)
-    crossed = np.diff(knots, axis=-1) < 0
+    crossed = knots[..., 1:] < knots[..., :-1]
     if np.any(crossed):
         raise _checks.error(
             name,
@@ -203,17 +213,34 @@ def quantile_pit(
             f"a smaller number after {_inputs.first(crossed, knots[..., :-1])}",
         )
     y = targets.reshape(*knots.shape[:-1], 1)
-    return _interpolated(y, knots, np.array(levels)).reshape(targets.shape)
+    below, upto = np.sum(knots < y, axis=-1), np.sum(knots <= y, axis=-1)
+    ends = quantile_ends(levels)
+    lower = np.where(below < upto, ends.lower_at[below], ends.lower[below])
+    upper = np.where(below < upto, ends.upper_at[upto], ends.upper[upto])
+    return PITInterval(*(end.reshape(targets.shape) for end in (lower, upper)))
 
 
-def _interpolated(y: np.ndarray, knots: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Returns the PIT of y [..., 1] among knots [..., Q]."""
-    left, right = knots[..., :-1], knots[..., 1:]
-    width = right - left
-    jump = width == 0
-    fraction = np.clip((y - left) / np.where(jump, 1.0, width), 0.0, 1.0)
-    fraction = np.where(jump, 0.5 * (y > left) + 0.5 * (y >= left), fraction)
-    pit = levels[0] + np.sum(np.diff(levels) * fraction, axis=-1)
-    y = y[..., 0]
-    pit = np.where(y < knots[..., 0], levels[0] / 2, pit)
-    return np.where(y > knots[..., -1], (1 + levels[-1]) / 2, pit)
+class QuantileEnds(NamedTuple):
+    """Ends of the PIT intervals by the number of quantiles, from 0 to Q, [Q + 1] each.
+
+    Attributes:
+      lower: lower ends by the number of quantiles below a target.
+      upper: upper ends by the number of quantiles up to a target.
+      lower_at: lower ends of targets that equal quantiles.
+      upper_at: upper ends of targets that equal quantiles.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    lower_at: np.ndarray
+    upper_at: np.ndarray
+
+
+def quantile_ends(levels: Sequence[float]) -> QuantileEnds:
+    """Returns the ends of the PIT intervals of targets among quantiles."""
+    known = np.array([0.0, *levels, 1.0])
+    lower, upper = known[:-1], known[1:]
+    middle = (lower + upper) / 2
+    return QuantileEnds(
+        lower, upper, np.append(0.0, middle[1:]), np.append(middle[:-1], 1.0)
+    )

@@ -88,7 +88,7 @@ class PITCalibration:
           means: predicted means of Normal forecasts.
           stddevs: their predicted standard deviations, > 0.
           pit: instead of the three, PIT values in [0, 1] of any forecasts, [n] or
-            [n, 1] (`quantile_pit`; the middles of the intervals of `sample_pit`).
+            [n, 1] (the middles of the intervals of `sample_pit` and `quantile_pit`).
           mask: True for the examples to include.
           sample_weight: weight of each example, >= 0, broadcastable to the targets. It
             counts as so many examples.
@@ -115,14 +115,7 @@ class PITCalibration:
         if len(ends) > 1:
             raise _checks.error("pit", "one array of PIT values", "intervals")
         values = ends[0].astype(np.float64)
-        masses = np.ones(len(values)) if weights is None else weights
-        total = float(masses.sum())
-        if total < _LEAST_WEIGHT:
-            name = "pit" if weights is None else "sample_weight"
-            expected = "at least two examples, or weights of sum 2"
-            raise _checks.error(name, expected, f"a sum of {total:g}", verb="hold")
-        distinct, places = np.unique(values, return_inverse=True)
-        below = np.cumsum(np.bincount(places.reshape(-1), masses)) / (total + 1)
+        distinct, below = shares_below(values, weights)
         inside = distinct < 1
         distinct, below = distinct[inside], below[inside]
         start = [] if len(distinct) and distinct[0] == 0 else [0.0]
@@ -223,6 +216,31 @@ class PITCalibration:
                 "There is no map yet: call `fit` first.", "PITCalibration, not fitted"
             )
         return self._knots
+
+
+def shares_below(
+    values: np.ndarray, weights: np.ndarray | None, name: str = "pit"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distinct values, ascending, and the share of the weight at or below
+    each, of the sum of the weights plus 1.
+
+    Args:
+      values: [N].
+      weights: [N], or None for ones.
+      name: of the argument that holds the values.
+
+    Raises:
+      ValueError: the weights have a sum below 2.
+    """
+    masses = np.ones(len(values)) if weights is None else weights
+    total = float(masses.sum())
+    if total < _LEAST_WEIGHT:
+        name = name if weights is None else "sample_weight"
+        expected = "at least two examples, or weights of sum 2"
+        raise _checks.error(name, expected, f"a sum of {total:g}", verb="hold")
+    distinct, places = np.unique(values, return_inverse=True)
+    below = np.cumsum(np.bincount(places.reshape(-1), masses)) / (total + 1)
+    return distinct, below
 
 
 def _levels(levels: ArrayLike) -> np.ndarray:

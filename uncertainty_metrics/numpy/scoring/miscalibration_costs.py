@@ -142,8 +142,6 @@ def cost_of(
         DEFAULT_THRESHOLDS if thresholds is None else thresholds, one=unit == "loss"
     )
     _checks.boolean("cross_fitted", cross_fitted)
-    if _checks.positive_integer("folds", folds) < 2:
-        raise _checks.error("folds", "an integer of at least 2", folds)
     if data.clusters is not None and not cross_fitted:
         raise _checks.error("cross_fitted", "True with `clusters`", cross_fitted)
     rng = _inputs.generator(seed)
@@ -170,9 +168,8 @@ def _cross_fitted(
     codes = None if examples.clusters is None else examples.clusters.codes
     size = len(examples.labels)
     number = size if examples.clusters is None else examples.clusters.number
-    if folds > number:
-        what = "examples" if codes is None else "clusters"
-        raise _checks.error("folds", f"at most {number}, the number of {what}", folds)
+    what = "examples" if codes is None else "clusters"
+    folds = _cross_fitting.checked_folds(folds, number, what)
     p = examples.probabilities[:, 1]
     y, weights = examples.labels == 1, examples.weights
     fold = _cross_fitting.random_folds(size, folds, rng, codes)

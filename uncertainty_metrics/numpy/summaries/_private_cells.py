@@ -43,11 +43,14 @@ class Blocks(NamedTuple):
       sums: float64 [5, B]: the weights, weighted scores and weighted outcomes, then the
         squared weights, of all examples and of those with a true outcome.
       least: no score of the block is less.
+      spreads: of answers with grades y, the sums of y (1 - y) by weights, then by
+        squared weights, float64 [2, B]; None if all outcomes are 0 and 1.
     """
 
     groups: np.ndarray
     sums: np.ndarray
     least: np.ndarray
+    spreads: np.ndarray | None = None
 
     @property
     def means(self) -> np.ndarray:
@@ -58,7 +61,7 @@ class Blocks(NamedTuple):
 
 
 def together(parts: list[Blocks]) -> Blocks:
-    columns = zip(*parts, strict=True)
+    columns = zip(*(part[:3] for part in parts), strict=True)
     groups, sums, least = (np.concatenate(list(each), axis=-1) for each in columns)
     return Blocks(groups, sums, least)
 
@@ -76,7 +79,7 @@ class _Fine(NamedTuple):
 
 
 def _fine(sums: SketchSums, squares: SketchSums | None) -> _Fine:
-    weights, _, outcomes = rows = [row.values for row in sums.rows.values()]
+    weights, _, outcomes = rows = [sums.rows[name].values for name in _cell_sums.ROWS]
     squared = [weights, outcomes]  # Without weights.
     if squares is not None:
         squared = [squares.weights.values, squares.outcome_sums.values]
@@ -161,7 +164,13 @@ def of_answers(sums: SketchSums, squares: SketchSums | None) -> Blocks:
     starts = _starts(fine.sums)
     if not len(starts):
         raise too_few()
-    return _blocks(0, fine, starts, 0.0, None)
+    blocks = _blocks(0, fine, starts, 0.0, None)
+    of_both = [each.spread_sums for each in (sums, squares or sums)]
+    spreads = [each.values[fine.places] for each in of_both if each is not None]
+    if len(spreads) < len(of_both):
+        return blocks
+    spread_sums = np.add.reduceat(np.stack(spreads), starts, axis=1)
+    return blocks._replace(spreads=spread_sums)
 
 
 class View(NamedTuple):
@@ -330,5 +339,8 @@ def sketch_sums(
         return _cell_sums.of_rows([total.sums() for total in totals], count)
 
     weights, scores, outcomes, squares, squared = blocks.sums
-    of_squares = sums_of(squares, squares * means, squared)
-    return sums_of(weights, scores, outcomes), of_squares, cells
+    spreads: list[list[np.ndarray]] = [[], []]
+    if blocks.spreads is not None:
+        spreads = [[row] for row in blocks.spreads]
+    of_squares = sums_of(squares, squares * means, squared, *spreads[1])
+    return sums_of(weights, scores, outcomes, *spreads[0]), of_squares, cells

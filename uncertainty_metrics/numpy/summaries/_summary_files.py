@@ -19,6 +19,8 @@ FORMAT = _saved.Format(
     ("class_names", "of_answers", "positive_class", "private", "clusters"),
 )
 _MAX_NAME = 1000
+# The array that only answers with grades have.
+SPREADS = "spreads"
 # The relative rounding error that sums in a file may have.
 _ROUNDING = 1e-6
 _MAX_WEIGHT = 1e150  # Its square is finite.
@@ -61,6 +63,9 @@ def write(path: _saved.Path, content: Content) -> None:
         if blocks is not None:
             sums = blocks.sums if content.is_weighted else blocks.sums[:3]
             arrays[name] = np.vstack([blocks.groups, blocks.least, sums])
+    if content.decided.spreads is not None:
+        rows = 2 if content.is_weighted else 1
+        arrays[SPREADS] = content.decided.spreads[:rows]
     header = {name: getattr(content, name) for name in FORMAT.entries}
     FORMAT.write(path, header, arrays)
 
@@ -103,11 +108,16 @@ def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Con
         raise FORMAT.broken(f"sums of {size} classes")
     if (names and len(names) != size) or (of_answers and size != 2):
         raise FORMAT.broken(f"sums of {size} classes")
-    heights = {len(array) for name, array in arrays.items() if name != "sums"}
+    heights = {
+        len(array) for name, array in arrays.items() if name not in ("sums", SPREADS)
+    }
     if heights not in ({5}, {7}):
         raise FORMAT.broken(f"blocks of {sorted(heights)} rows")
-    _check_sums(sums, of_answers, is_weighted=heights == {7})
+    of_grades = SPREADS in arrays
+    _check_sums(sums, of_answers, is_weighted=heights == {7}, of_grades=of_grades)
     decided = _blocks("decided", arrays["decided"], 1 if of_answers else size + 1)
+    if of_grades:
+        decided = _with_spreads(decided, arrays[SPREADS], 2 if heights == {7} else 1)
     others = None if of_answers else _blocks("others", arrays["others"], size)
     if one_column and (of_answers or size != 2):
         raise FORMAT.broken(f"P(class 1) of {size} classes")
@@ -121,11 +131,27 @@ def _checked(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Con
 
 
 def _check_names(names: Collection[str]) -> None:
-    if list(names) not in (["sums", "decided"], ["sums", "decided", "others"]):
+    known = ["sums", "decided"]
+    if list(names) not in (known, [*known, "others"], [*known, SPREADS]):
         raise FORMAT.broken(f"the arrays {list(names)!r:.100}")
 
 
-def _check_sums(sums: np.ndarray, of_answers: bool, *, is_weighted: bool) -> None:
+def _with_spreads(blocks: Blocks, spreads: np.ndarray, num_rows: int) -> Blocks:
+    """Returns blocks of grades; raises ValueError if no grades have these spreads."""
+    if spreads.shape != (num_rows, blocks.sums.shape[1]):
+        raise FORMAT.broken(f"`{SPREADS}` of the shape {spreads.shape}")
+    spreads = np.broadcast_to(spreads, (2, spreads.shape[1]))
+    weights, outcomes = blocks.sums[[0, 3]], blocks.sums[[2, 4]]
+    # The sum of y (1 - y) is largest if all y are their mean.
+    most = outcomes * (1 - outcomes / weights) + _ROUNDING * weights
+    if np.any((spreads < 0) | (spreads > most)) or not np.any(spreads > 0):
+        raise FORMAT.broken(f"`{SPREADS}` that no grades have")
+    return blocks._replace(spreads=spreads)
+
+
+def _check_sums(
+    sums: np.ndarray, of_answers: bool, *, is_weighted: bool, of_grades: bool
+) -> None:
     """Raises ValueError for sums that no examples have."""
     if len(sums) != len(_sums_by_class.SUMS):
         raise FORMAT.broken(f"{len(sums)} sums")
@@ -140,7 +166,11 @@ def _check_sums(sums: np.ndarray, of_answers: bool, *, is_weighted: bool) -> Non
         raise FORMAT.broken(f"sums of {n:.6g} examples")
     if not 0 < total["w"] < _MAX_WEIGHT:
         raise FORMAT.broken(f"sums of the weight {total['w']:.6g}")
-    if not is_weighted and not (np.array_equal(w, counts) and np.array_equal(w, ww)):
+    if of_grades:  # An example is divided among both classes, but for its number.
+        counts, w, ww = (row.sum(keepdims=True) for row in (counts, w, ww))
+    off = _ROUNDING * n if of_grades else 0.0
+    as_counts = np.all(np.abs(w - counts) <= off) and np.all(np.abs(w - ww) <= off)
+    if not is_weighted and not as_counts:
         raise FORMAT.broken("sums of weights without weights")
     if np.any((counts > 0) != (w > 0)) or not _is_mean_square(w, ww, counts):
         raise FORMAT.broken("sums of weights and of their squares that do not fit")

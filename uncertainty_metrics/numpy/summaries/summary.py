@@ -52,12 +52,13 @@ class Summary:
     standard error of the mean gap alone, `calibration_drift` and the debiased errors of
     `decisions` and `events`, with `calibration_error_interval`, use the sums over
     clusters, and all that is right for independent examples alone is refused: other
-    intervals and tests, and `um.report`.
-    Files have no sums over clusters, and their drift is refused, too.
+    intervals and tests. `um.report` has the numbers of clusters, and says what it
+    leaves out. Files have no sums over clusters, and their drift and report are
+    refused, too.
 
     Answers may have grades between right and wrong. Then the accuracy is the mean
     grade, a Brier score or likelihood that of one vote, drawn at random, and standard
-    errors are those of grades. `save`, and what needs right and wrong, refuses them.
+    errors are those of grades. What needs right and wrong refuses them.
 
     Args:
       class_names: names of the K classes, for the report; or none.
@@ -421,16 +422,10 @@ class Summary:
 
         Raises:
           ValueError: there are fewer than 50 examples, or almost all weight is on a few
-            of them; there are grades between right and wrong; or `private` is not as
-            described, and needs examples without weights and clusters that do not come
-            from a file: its guarantee is for a single example.
+            of them; or `private` is not as described, and needs examples without
+            weights, clusters and grades that do not come from a file: its guarantee is
+            for a single example.
         """
-        if self._decisions._has_grades:
-            raise _checks.plain_error(
-                "A file of a `Summary` has sums of right and wrong answers alone. Save "
-                "its `decisions`, a `ScoreSketch`, which keeps grades.",
-                "grades between 0 and 1",
-            )
         if private is not None:
             content = self._noised(_private_counts.checked_epsilon(private))
         else:
@@ -461,6 +456,7 @@ class Summary:
         Raises:
           ValueError: there are weights, or examples from a file, or too few examples.
         """
+        self._decisions._check_binary("save(private=)")
         of_one = self._number_for_files is None
         if self.is_weighted or self._is_from_file or self._sums is None or not of_one:
             raise _checks.plain_error(

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy.regression import pit as np_pit
@@ -68,21 +66,17 @@ def quantile_pit(quantile_predictions, quantiles, targets):
     knots, y, right, shape = _beside(name, quantile_predictions, targets, "quantiles")
     _checks.quantile_shape(knots.shape, list(knots.shape)[:-1], levels)
     right = right & xp.reduce_all(knots[..., :-1] <= knots[..., 1:], axis=-1)
-    pit = _interpolated(y, knots, np.array(levels))
-    return xp.reshape(pit, shape), xp.reshape(right, shape)
-
-
-def _interpolated(y: xp.Tensor, knots: xp.Tensor, levels: np.ndarray) -> xp.Tensor:
-    """Returns the PIT of y [..., 1] among knots [..., Q]."""
-    dtype = knots.dtype
-    left, right = knots[..., :-1], knots[..., 1:]
-    width = right - left
-    jump = width == 0
-    part = (y - left) / xp.where(jump, xp.ones_like(width), width)
-    step = 0.5 * (xp.cast(y > left, dtype) + xp.cast(y >= left, dtype))
-    part = xp.where(jump, step, xp.clip_by_value(part, 0, 1))
-    pit = levels[0] + xp.reduce_sum(xp.constant(np.diff(levels), dtype) * part, axis=-1)
-    y = y[..., 0]
-    pit = xp.where(y < knots[..., 0], xp.constant(levels[0] / 2, dtype), pit)
-    above = xp.constant((1 + levels[-1]) / 2, dtype)
-    return xp.where(y > knots[..., -1], above, pit)
+    below, upto = (
+        xp.reduce_sum(xp.cast(ranked, xp.int32), axis=-1)
+        for ranked in (knots < y, knots <= y)
+    )
+    lower, upper, lower_at, upper_at = (
+        xp.constant(ends, knots.dtype) for ends in np_pit.quantile_ends(levels)
+    )
+    at = below < upto
+    ends = (
+        xp.where(at, xp.gather(lower_at, below), xp.gather(lower, below)),
+        xp.where(at, xp.gather(upper_at, upto), xp.gather(upper, upto)),
+    )
+    pit = PITInterval(*(xp.reshape(end, shape) for end in ends))
+    return pit, xp.reshape(right, shape)

@@ -51,17 +51,23 @@ def quantile_pit(
     quantile_predictions: TensorLike,
     quantiles: Sequence[float] | np.ndarray,
     targets: TensorLike,
-) -> Tensor:
+) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by predicted quantiles.
 
-    The CDF is linear between the quantiles x_1 <= ... <= x_Q of levels t_1 < ... < t_Q.
-    The PIT of a target outside is known only to be below t_1 or above t_Q, and is taken
-    as the middle of that range: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the
-    CDF jumps, and a target there has the middle of the jump.
+    Between the quantiles x_j < x_(j+1) of levels t_j and t_(j+1) the CDF has a value
+    between these levels, and quantiles say no more about it. So the PIT is an interval:
 
-    So a target is in the central interval between two levels t and 1 - t if and only if
-    |2 PIT - 1| <= 1 - 2t: unless quantiles coincide, the coverage of these intervals is
-    exact.
+      [t_j, t_(j+1)] where x_j < y < x_(j+1), with t_0 = 0 and t_(Q+1) = 1
+
+    A uniform draw from the interval is uniform on [0, 1] if the quantiles are right,
+    whatever the shape of the CDF and however few they are. A PIT that is interpolated
+    between the quantiles is not. A target that equals x_j = ... = x_k, which happens
+    where the CDF jumps, as for counts, has the interval from the middle of [t_(j-1),
+    t_j], or 0 for j = 1, to the middle of [t_k, t_(k+1)], or 1 for k = Q.
+
+    A target is in the central interval between the quantiles of levels t and 1 - t if
+    and only if its PIT is within [t, 1 - t]: unless targets equal quantiles, the
+    coverage of these intervals in `pit_calibration_curve` is exact.
 
     Args:
       quantile_predictions: predicted quantiles, real, shape [n, Q], ascending along the
@@ -71,9 +77,9 @@ def quantile_pit(
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      Values in (0, 1), of the shape of the targets. float32, or float64 for float64
-      predictions. Compiled code returns NaN for wrong values, for which eager code
-      raises ValueError.
+      `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
+      of the targets. float32, or float64 for float64 predictions. Compiled code returns
+      NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -84,12 +90,15 @@ def quantile_pit(
       >>> pit = um.regression.quantile_pit(
       ...     quantile_predictions, [0.25, 0.5, 0.75], [-1.0, 1.0, 2.0]
       ... )
-      >>> [float(value) for value in pit]
-      [0.125, 0.5, 0.625]
+      >>> [float(value) for value in pit.lower]
+      [0.0, 0.375, 0.5]
+      >>> [float(value) for value in pit.upper]
+      [0.25, 0.625, 0.75]
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
     """
 
 def sample_pit(

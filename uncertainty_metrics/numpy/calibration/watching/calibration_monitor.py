@@ -185,8 +185,7 @@ class CalibrationMonitor:
             (conventions.md#answers).
           pit: instead of all other arguments, PIT values in [0, 1], shape [n] or
             [n, 1]; or intervals of PIT values, a `PITInterval` or a tuple `(lower,
-            upper)` of two arrays. Do not pass the values of `quantile_pit`: beyond the
-            outer quantiles they are not uniform.
+            upper)` of two arrays.
 
         Raises:
           ValueError: an argument is not as described, or earlier batches had PIT values
