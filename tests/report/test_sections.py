@@ -16,6 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     MultiLabel,
     Predictions,
+    QuantileForecasts,
     Regression,
     Survival,
     task_of,
@@ -81,6 +82,8 @@ def models():
     yield Confidences("", labels == 1, p, groups=groups)
     yield Confidences("", np.round(p, 1), p, groups=groups, are_graded=True)
     yield Regression("", p, "stddev", p + 1, p + rng.normal(size=60))
+    quantiles = p[:, None] + np.array([-1.0, 0.0, 1.0])
+    yield QuantileForecasts("", quantiles, (0.2, 0.5, 0.8), rng.normal(size=60))
     yield Survival("", p, labels, rng.random(60), 0.5)
 
 
@@ -103,12 +106,14 @@ def test_the_help_lists_the_picture(task, picture, capsys):
     of_classifier, _, rest = of_task.partition(" for several labels of each example ")
     of_labels, _, rest = rest.partition(" for answers ")
     of_answers, _, rest = rest.partition(" for a regression ")
-    of_regression, _, of_survival = rest.partition(" or for a survival model ")
+    of_regression, _, rest = rest.partition(" for forecasts by quantiles ")
+    of_quantiles, _, of_survival = rest.partition(" or for a survival model ")
     text = {
         "classification": of_classifier,
         "multilabel": of_labels,
         "confidences": of_answers,
         "regression": of_regression,
+        "quantiles": of_quantiles,
         "survival": of_survival,
     }[task]
     assert f"{picture.file} {picture.shows}" in text

@@ -54,6 +54,14 @@ The sections on a regression:
   intervals             95% bootstrap intervals
   recalibration         the temperature that would make the variances right
 
+The sections on forecasts by quantiles:
+
+  calibration           coverage of the central intervals, and the share of the targets
+                        at or below each quantile
+  scoring_rules         CRPS (twice the mean pinball loss), its parts, the gain over a
+                        constant forecast, and quantiles that cross
+  horizons              only for forecasts with horizons: the same at each of them
+
 A survival model has the section `risk` alone, at its horizon.
 
 All tasks have a section `comparison` if a second file is given: both models side by

@@ -93,6 +93,18 @@ def _horizon(text: str) -> float:
     return horizon
 
 
+def _level(text: str) -> float:
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise argparse.ArgumentTypeError(
+            f"must be between 0 and 1, such as 0.8. Received: {text!r}"
+        )
+    return level
+
+
 def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
@@ -128,7 +140,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "expected events, calibration intercept and slope, AUROC, decision curve; and\n"
         "the same for a survival model at a horizon. For a regression, it reports\n"
         "coverage of intervals, PIT, CRPS, negative log-likelihood, sharpness, and\n"
-        "the temperature that would correct the variances. The command writes\n"
+        "the temperature that would correct the variances; for forecasts by\n"
+        "quantiles, coverage, CRPS and its gain over a constant forecast, by horizon.\n"
+        "The command writes\n"
         "\n"
         "  report.html                the whole report on one page, which needs no\n"
         "                             other file\n"
@@ -150,6 +164,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for a regression\n"
         "\n"
         f"{_listed('regression')}\n"
+        "\n"
+        "for forecasts by quantiles\n"
+        "\n"
+        f"{_listed('quantiles')}\n"
         "\n"
         "or for a survival model\n"
         "\n"
@@ -219,6 +237,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="for a survival model, the time by which the event is predicted: the file "
         "has the columns time, event, and survival or risk",
+    )
+    parser.add_argument(
+        "--level",
+        type=_level,
+        metavar="LEVEL",
+        help="for forecasts of Prophet, the level of the interval from yhat_lower to "
+        "yhat_upper: 0.8 unless Prophet was told another interval_width",
     )
     parser.add_argument(
         "--compare",
@@ -448,6 +473,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         getattr(arguments, "multilabel", False),
         tuple(dict.fromkeys(getattr(arguments, "feature", ()))),
         getattr(arguments, "audit", False),
+        getattr(arguments, "level", None),
     )
 
 

@@ -132,6 +132,9 @@ def report(
     means: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
     variances: ArrayLike | None = None,
+    quantiles: ArrayLike | None = None,
+    levels: Sequence[float] | None = None,
+    horizons: ArrayLike | None = None,
     times: ArrayLike | None = None,
     event: ArrayLike | None = None,
     survival: ArrayLike | None = None,
@@ -156,7 +159,8 @@ def report(
     members of an ensemble it shows the same for their mean. For `correct` with
     `confidences` of a language model, an expert or an alarm it shows the same without
     classes, and above which confidence the model may answer alone. For a regression,
-    `means` with `stddevs` or `variances`, it says whether the error bars are right.
+    `means` with `stddevs` or `variances`, or `quantiles` with their `levels`, it says
+    whether the error bars are right.
     With `groups` it says for whom the model is wrong more often than it says, and with
     `audit` it searches for such groups. With `multilabel` it has a row per label. The
     calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
@@ -185,6 +189,12 @@ def report(
       means: predicted means of a regression, shape of the labels.
       stddevs: with `means`, predicted standard deviations, > 0.
       variances: instead of `stddevs`.
+      quantiles: predicted quantiles of the labels, which are then what was observed,
+        real numbers [N]; real, shape [N, Q]. The report has the coverage of the central
+        intervals, the CRPS and its gain over a constant forecast.
+      levels: with `quantiles`, their Q levels in (0, 1), ascending.
+      horizons: with `quantiles`, how far ahead each forecast is, shape [N]: the report
+        also has each horizon by itself.
       times: instead of labels, of a survival model: time of the event or of the
         censoring, whichever came first; finite and >= 0, shape [N].
       event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
@@ -251,6 +261,9 @@ def report(
         "means": means,
         "stddevs": stddevs,
         "variances": variances,
+        "quantiles": quantiles,
+        "levels": levels,
+        "horizons": horizons,
         "times": times,
         "event": event,
         "survival": survival,

@@ -17,7 +17,10 @@ from uncertainty_metrics.numpy.summaries.summary import Summary
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
-TASKS = ("classification", "multilabel", "confidences", "regression", "survival")
+TASKS = (
+    *("classification", "multilabel", "confidences", "regression", "quantiles"),
+    "survival",
+)
 
 
 def silent(text: str) -> None:
@@ -147,6 +150,34 @@ class Regression:
     values: np.ndarray
     target: np.ndarray
     sample_weight: np.ndarray | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    clusters: Clusters | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class QuantileForecasts:
+    """The targets and the predicted quantiles of forecasts in a file.
+
+    Attributes:
+      source: name of the file.
+      quantiles: predicted quantiles, [N, Q].
+      levels: of the quantiles, in (0, 1) and ascending, Q of them.
+      target: the observed values, [N].
+      sample_weight: [N], or None.
+      horizons: how far ahead each row forecasts, [N], or None.
+      left_out: names of the arrays or columns that the report does not use.
+      notes: sentences for the reader of the report.
+      clusters: which rows depend on each other, as those of a series; None if all are
+        independent.
+    """
+
+    source: str
+    quantiles: np.ndarray
+    levels: tuple[float, ...]
+    target: np.ndarray
+    sample_weight: np.ndarray | None = None
+    horizons: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     clusters: Clusters | None = None
@@ -291,7 +322,7 @@ class Stream:
 
 Rows: TypeAlias = Predictions | Confidences
 Decided: TypeAlias = Rows | Stream
-Model: TypeAlias = Decided | Regression | Survival | MultiLabel
+Model: TypeAlias = Decided | Regression | QuantileForecasts | Survival | MultiLabel
 
 
 def rows_of(model: Decided) -> Rows | None:
@@ -325,6 +356,8 @@ def task_of(model: Model) -> str:
     """Returns the task of a model, as the report names it."""
     if isinstance(model, Regression):
         return "regression"
+    if isinstance(model, QuantileForecasts):
+        return "quantiles"
     if isinstance(model, Survival):
         return "survival"
     if isinstance(model, MultiLabel):

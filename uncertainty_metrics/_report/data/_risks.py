@@ -15,6 +15,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._predictions import (
     Predictions,
+    QuantileForecasts,
     Regression,
     Survival,
     remembered,
@@ -105,7 +106,7 @@ def has_risks(model: Any) -> bool:
     """Says if a model gives risks of an event."""
     if isinstance(model, Survival):
         return True
-    if isinstance(model, Regression):
+    if isinstance(model, Regression | QuantileForecasts):
         return False
     rows = rows_of(model)
     return isinstance(rows, Predictions) and rows.event_class is not None

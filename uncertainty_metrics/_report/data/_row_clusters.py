@@ -16,6 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
     MultiLabel,
+    QuantileForecasts,
     Regression,
     Stream,
     remembered,
@@ -37,8 +38,8 @@ def clusters_of(model: Model) -> np.ndarray | None:
     clusters = getattr(model, "clusters", None)
     if clusters is None:
         return None
-    if isinstance(model, Regression | MultiLabel):
-        rows = model.target if isinstance(model, Regression) else model.labels[:, 0]
+    if isinstance(model, Regression | QuantileForecasts | MultiLabel):
+        rows = model.labels[:, 0] if isinstance(model, MultiLabel) else model.target
         counted = np.ones(np.shape(rows), bool)
         if model.sample_weight is not None:
             counted = _inputs.sample_weights(model.sample_weight, counted.shape) > 0
@@ -117,11 +118,24 @@ def size_for(model: Any, values: np.ndarray) -> float:
     """Returns the effective number of examples for the mean of some values [n]: how
     many independent examples of equal weight would tell the mean as well.
     """
-    decisions, clusters = decisions_of(model), clusters_of(model)
-    size = float(decisions.sample_size)
+    decisions = decisions_of(model)
+    size, weights = float(decisions.sample_size), decisions.weights
+    return size_of_mean(values, size, weights, clusters_of(model))
+
+
+def size_of_mean(
+    values: np.ndarray,
+    size: float,
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None,
+) -> float:
+    """Returns the effective number of examples for the mean of some values [n], where
+    independent examples with these weights [n] would be `size` ones.
+    """
     if clusters is None:
         return size
-    weights = np.ones(len(values)) if decisions.weights is None else decisions.weights
+    if weights is None:
+        weights = np.ones(len(values))
     shares = weights / weights.sum()
     alone = error_of_mean(values, shares, None)
     if alone == 0:  # As if all examples of a cluster were copies.

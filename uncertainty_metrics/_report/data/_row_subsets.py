@@ -13,6 +13,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     MultiLabel,
     Predictions,
+    QuantileForecasts,
     Questions,
     Regression,
     Survival,
@@ -20,18 +21,24 @@ from uncertainty_metrics._report.data._predictions import (
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
 RowModel = TypeVar(
-    "RowModel", Predictions, Confidences, Regression, Survival, MultiLabel
+    "RowModel",
+    Predictions,
+    Confidences,
+    Regression,
+    QuantileForecasts,
+    Survival,
+    MultiLabel,
 )
 # The attributes that have a value for each row.
 _BY_ROW = (
     *("labels", "probabilities", "values", "correct", "confidences", "mean", "target"),
-    *("times", "event", "risks", "sample_weight"),
+    *("times", "event", "risks", "quantiles", "horizons", "sample_weight"),
 )
 
 
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    names = ("correct", "values", "times", "labels")
+    names = ("correct", "values", "times", "labels", "target")
     return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
@@ -44,7 +51,7 @@ def taken(model: RowModel, rows: Any) -> RowModel:
             # Weights may have one value for many rows.
             alone = name == "sample_weight" and np.ndim(values) == 0
             changed[name] = values if alone else values[rows]
-    if not isinstance(model, Regression | Survival | MultiLabel):
+    if isinstance(model, Predictions | Confidences):
         for kind in ("groups", "features"):
             columns = getattr(model, kind).items()
             changed[kind] = {name: _column(values)[rows] for name, values in columns}
@@ -85,13 +92,17 @@ def joined(models: Sequence[RowModel]) -> RowModel:
                     for part, one in zip(parts, ones, strict=True)
                 ]
             )
-    if not isinstance(first, Regression | Survival | MultiLabel):
+    if isinstance(first, Predictions | Confidences):
         for kind in ("groups", "features"):
             each = [getattr(model, kind) for model in models]
             changed[kind] = {
                 name: np.concatenate([_column(columns[name]) for columns in each])
                 for name in each[0]
             }
+    if isinstance(first, QuantileForecasts) and first.clusters is not None:
+        series = [m.clusters for m in models if isinstance(m, QuantileForecasts)]
+        ids = np.concatenate([_column(each.values) for each in series if each])
+        changed["clusters"] = Clusters(first.clusters.name, ids)
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
         graded = [each for each in answers if each.are_graded]

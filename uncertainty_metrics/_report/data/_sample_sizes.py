@@ -12,10 +12,12 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Model,
     MultiLabel,
+    QuantileForecasts,
     Regression,
     Stream,
     Survival,
 )
+from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics._report.data._risks import risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics.numpy import _wilson
@@ -27,7 +29,7 @@ def num_examples(model: Model) -> int:
         return int(model.summary.num_examples)
     if isinstance(model, Survival):
         return int(np.size(model.times))
-    if isinstance(model, Regression):
+    if isinstance(model, Regression | QuantileForecasts):
         return int(np.size(model.target))
     if isinstance(model, Confidences):
         return len(model.correct)
@@ -48,6 +50,11 @@ def effective_examples(model: Model) -> float:
         if forecasts.weights is None:
             return float(len(forecasts.errors))
         return _wilson.effective_size(forecasts.weights / forecasts.weights.max())
+    if isinstance(model, QuantileForecasts):
+        rows = quantiles_of(model)
+        if rows.weights is None:
+            return float(len(rows.target))
+        return _wilson.effective_size(rows.weights)
     if isinstance(model, MultiLabel):
         weights = label_examples(model).weights
         size = len(label_examples(model).labels)

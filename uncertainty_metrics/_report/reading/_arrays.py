@@ -14,9 +14,11 @@ from uncertainty_metrics._report.data._predictions import (
     Kind,
     Model,
     MultiLabel,
+    QuantileForecasts,
     Regression,
     Spread,
 )
+from uncertainty_metrics._report.data._quantile_rows import checked_levels
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -81,6 +83,14 @@ def model_of(
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
         return _answers(name, labels, given, weight, groups, clusters, features)
+    if {"quantiles", "levels", "horizons"} & {*names}:
+        if groups is not None or classes is not None or features:
+            raise ValueError(
+                "Forecasts by quantiles take no `classes`, `groups` or `audit`. "
+                f"Received: {listed(names)} and others"
+            )
+        _check_order("labels", labels, clusters, "clusters")
+        return _quantiles(name, labels, given, weight, clusters)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -214,6 +224,41 @@ def _multilabel(
         values,
         names,
         sample_weight=weight,
+        clusters=_clusters(clusters),
+    )
+
+
+def _quantiles(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    weight: np.ndarray | None,
+    clusters: Any,
+) -> QuantileForecasts:
+    """Returns forecasts by quantiles."""
+    if labels is None or "quantiles" not in given:
+        received = [*(["labels"] if labels is not None else []), *given]
+        raise ValueError(
+            "Forecasts by quantiles need `labels`, what was observed, `quantiles` and "
+            f"`levels`. Received: {listed(received)}"
+        )
+    others = set(given) - {"quantiles", "levels", "horizons"}
+    if others:
+        raise ValueError(
+            "`quantiles` are given without other predictions. Received: "
+            f"{listed(sorted(others))}"
+        )
+    _check_order("labels", labels, given["quantiles"])
+    if "levels" not in given:
+        raise _checks.error("levels", "given with `quantiles`", "None")
+    horizons = given.get("horizons")
+    return QuantileForecasts(
+        name,
+        _inputs.as_array("quantiles", _of_frame(given["quantiles"])),
+        checked_levels(given["levels"]),
+        _inputs.as_array("labels", _flat(labels)),
+        weight,
+        None if horizons is None else np.asarray(_of_frame(horizons)),
         clusters=_clusters(clusters),
     )
 

@@ -53,6 +53,7 @@ class Choice(NamedTuple):
       multilabel: whether each example has several labels.
       features: names of features by which the report searches for groups.
       audit: whether it also searches by the attributes.
+      level: of the interval whose name does not say it, as Prophet's.
     """
 
     label: str | None = None
@@ -69,6 +70,7 @@ class Choice(NamedTuple):
     multilabel: bool = False
     features: tuple[str, ...] = ()
     audit: bool = False
+    level: float | None = None
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -263,20 +265,25 @@ def _numbered(
     return Columns(_kind(names), ordered, classes)
 
 
+def matching(header: Sequence[str], names: str) -> list[str]:
+    """Returns the columns that a user names, separated by commas, or by patterns."""
+    found: list[str] = []
+    for part in names.split(","):
+        part = part.strip()
+        if part in header:
+            found.append(part)
+        elif by_pattern := fnmatch.filter(header, part):
+            found += by_pattern
+        else:
+            existing(part, header, "column")
+    return found
+
+
 def _chosen(
     others: list[str], choice: Choice, values: Callable[[], list[str]]
 ) -> Columns:
     """Returns the columns that the user names."""
-    found: list[str] = []
-    known = frozenset(others)
-    for part in str(choice.probabilities).split(","):
-        part = part.strip()
-        if part in known:
-            found.append(part)
-        elif matching := fnmatch.filter(others, part):
-            found += matching
-        else:
-            existing(part, others, "column")
+    found = matching(others, str(choice.probabilities))
     if len(found) == 1:
         if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
             raise ValueError(

@@ -20,6 +20,7 @@ from uncertainty_metrics._report.data._predictions import (
     Model,
     MultiLabel,
     Predictions,
+    QuantileForecasts,
     Questions,
     Regression,
 )
@@ -52,6 +53,12 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
     no_columns,
 )
+from uncertainty_metrics._report.reading._quantile_columns import (
+    QuantileNames,
+    hint,
+    horizons_of,
+    quantile_names_of,
+)
 from uncertainty_metrics._report.reading._survival_from_columns import (
     SurvivalNames,
     survival_of,
@@ -82,6 +89,7 @@ class Plan:
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
+      quantiles: names of the columns of forecasts by quantiles.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -95,6 +103,7 @@ class Plan:
     answers: AnswerNames | None = None
     survival: SurvivalNames | None = None
     labels: LabelColumns | None = None
+    quantiles: QuantileNames | None = None
     filters: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -107,6 +116,8 @@ class Plan:
             return [*self.regression, *self.weights]
         if self.labels:
             return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
+        if self.quantiles:
+            return [*self.quantiles.columns, *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -123,9 +134,19 @@ class Plan:
         named = [name for name in others if name]
         names = [self.label, *self.numbers, *named, *self.choice.groups]
         names += self.choice.features
-        if self.choice.cluster is not None:
-            names.append(self.choice.cluster)
+        if self.cluster is not None:
+            names.append(self.cluster)
+        if self.quantiles:
+            horizon = self.quantiles.horizon
+            names += [*([horizon] if horizon else []), *self.quantiles.times]
         return list(dict.fromkeys(names))
+
+    @property
+    def cluster(self) -> str | None:
+        """Name of the column of clusters; of forecasts, that of the series."""
+        if self.choice.cluster is None and self.quantiles:
+            return self.quantiles.series
+        return self.choice.cluster
 
     def check_header(self, table: Table) -> None:
         """Raises ValueError unless a further part has these columns and weights.
@@ -233,6 +254,11 @@ def plan_of(
         return plan
     if choice.filter is not None:
         raise ValueError("--filter needs answers with confidences")
+    if quantiles := quantile_names_of(header, choice, labels_of):
+        refuse_groups([*groups, *choice.searched])
+        plan = Plan(choice, quantiles.target, weights, quantiles=quantiles)
+        _csv_tables.check_once(header, plan.used)
+        return plan
     label = _column_names.label_of(header, choice)
     regression = None if choice.probabilities else _column_names.regression_of(header)
 
@@ -250,7 +276,7 @@ def plan_of(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities. Received: {listed(header)}"
+            f"with --probabilities. Received: {listed(header)}{hint(header)}"
         )
     plan = Plan(choice, label, weights, columns, regression)
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
@@ -272,6 +298,19 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
+    if plan.quantiles:
+        size, horizon = len(plan.quantiles.columns), plan.quantiles.horizon
+        return QuantileForecasts(
+            source,
+            numbers[:, :size],
+            plan.quantiles.levels,
+            reals(plan.label, labels),
+            weight,
+            horizons_of(_columns(table, [horizon])[horizon]) if horizon else None,
+            left_out,
+            (plan.quantiles.note(plan.choice.cluster),),
+            _clusters(table, plan.cluster),
+        )
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels

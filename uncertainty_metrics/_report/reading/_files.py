@@ -18,10 +18,15 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
     Model,
+    QuantileForecasts,
     Questions,
     Regression,
     ReportError,
     silent,
+)
+from uncertainty_metrics._report.data._quantile_rows import (
+    checked_levels,
+    without_single_series,
 )
 from uncertainty_metrics._report.data._row_subsets import num_rows
 from uncertainty_metrics._report.reading import _column_names
@@ -60,6 +65,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
 )
 from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
+from uncertainty_metrics._report.reading._quantile_columns import TARGETS
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
@@ -276,7 +282,10 @@ def _read(
         return read_npz(source, file, choice)
     table = TABLES[kind](file, tell)
     plan = plan_of(table, choice)
-    return with_note_on_ids(model_of_table(source, table, plan), table, plan)
+    model = model_of_table(source, table, plan)
+    if isinstance(model, QuantileForecasts):
+        return without_single_series(model)
+    return with_note_on_ids(model, table, plan)
 
 
 # Archives.
@@ -306,6 +315,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
+    if choice.probabilities is None and {"quantiles", "levels"} <= {*names}:
+        return _quantiles_of_npz(source, archive, names, choice)
     label = _column_names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _column_names.regression_of(names)
     predictions = prediction_arrays(names, choice, regression is not None)
@@ -377,6 +388,37 @@ def _multilabel_of_npz(
         left_out=tuple(sorted(set(names) - set(wanted))),
         clusters=_clusters_in(arrays, choice),
     )
+
+
+def _quantiles_of_npz(
+    source: str, archive: _archive.Archive, names: list[str], choice: Choice
+) -> Model:
+    """Returns forecasts from the arrays quantiles [N, Q], levels [Q] and target."""
+    refuse_groups([*choice.groups, *choice.searched])
+    found = among(names, TARGETS) if choice.label is None else [choice.label]
+    if len(found) != 1:
+        raise ValueError(
+            "the arrays `quantiles` and `levels` need one array of what was observed: "
+            f"call it target, or name it with --label. Received: {listed(names)}"
+        )
+    label, weights = existing(found[0], names, "array"), weights_in(names)
+    horizons = among(names, ("horizon", "horizons"))[:1]
+    clusters = [choice.cluster] if choice.cluster else among(names, ("series",))[:1]
+    wanted = dict.fromkeys(
+        [label, "quantiles", "levels", *weights, *horizons, *clusters]
+    )
+    arrays = archive.read(wanted)
+    model = QuantileForecasts(
+        source,
+        arrays["quantiles"],
+        checked_levels(arrays["levels"]),
+        reals(label, arrays[label]),
+        arrays[weights[0]] if weights else None,
+        arrays[horizons[0]] if horizons else None,
+        tuple(sorted(set(names) - set(wanted))),
+        clusters=Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+    )
+    return without_single_series(model)
 
 
 def _clusters_in(arrays: Mapping[str, np.ndarray], choice: Choice) -> Clusters | None:

@@ -24,12 +24,17 @@ from uncertainty_metrics._report.data._predictions import (
     ExampleError,
     Model,
     MultiLabel,
+    QuantileForecasts,
     Regression,
     ReportError,
     Stream,
     Survival,
     has_grades,
     silent,
+)
+from uncertainty_metrics._report.data._quantile_rows import (
+    quantiles_of,
+    without_single_series,
 )
 from uncertainty_metrics._report.reading import _file_parts, _files
 from uncertainty_metrics._report.reading._answers_from_columns import check_percent
@@ -134,7 +139,9 @@ def _summed(model: Model) -> _Part:
         forecasts_of(model)
     if isinstance(model, MultiLabel):
         label_examples(model)
-    if isinstance(model, Regression | Survival | MultiLabel):
+    if isinstance(model, QuantileForecasts):
+        quantiles_of(model)
+    if isinstance(model, Regression | QuantileForecasts | Survival | MultiLabel):
         return _Part(model, True, None)
     if has_grades(model):
         examples_of(model)  # Checks them.
@@ -200,13 +207,15 @@ class Accumulator:
         sample = dataclasses.replace(
             self._sample.model(), source=self._source, left_out=left_out
         )
+        if isinstance(sample, QuantileForecasts):
+            sample = without_single_series(sample)
         if self._sample.is_whole:
             return sample
         size = _row_subsets.num_rows(sample)
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
         if isinstance(sample, Regression | Survival | MultiLabel):
             return dataclasses.replace(sample, notes=(note,))
-        if has_grades(sample):
+        if has_grades(sample) or isinstance(sample, QuantileForecasts):
             return dataclasses.replace(sample, notes=(*sample.notes, note))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
@@ -485,6 +494,8 @@ def _is_bad(model: Any) -> bool:
     check: Callable[[Any], Any] = examples_of
     if isinstance(model, Regression):
         check = forecasts_of
+    elif isinstance(model, QuantileForecasts):
+        check = quantiles_of
     elif isinstance(model, MultiLabel):
         check = label_examples
     try:

@@ -114,7 +114,7 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
     if not is_drawn(model):
         # With so many examples the bootstrap gives the same interval, but slowly.
         found = {
-            name: interval(*_interval_of_mean(each, decisions.weights, clusters))
+            name: interval(*interval_of_mean(each, decisions.weights, clusters))
             for name, each in scores_of(model).items()
         }
     else:
@@ -172,7 +172,7 @@ def _error_of_stream(model: Stream, num_bins: int) -> ConfidenceInterval:
     return _error_interval.interval(sums, max(1.0, size / total), INTERVAL_LEVEL)
 
 
-def _interval_of_mean(
+def interval_of_mean(
     scores: np.ndarray, weights: np.ndarray | None, clusters: np.ndarray | None
 ) -> tuple[float, float, float]:
     """Returns low end, mean and high end of the Normal interval of a mean.

@@ -32,6 +32,7 @@ _SPELLED = {
     "classification": "classification",
     "confidences": "file of confidences",
     "regression": "regression",
+    "quantiles": "file of quantile forecasts",
     "survival": "survival model",
     "multilabel": "model with several labels of each example",
 }
@@ -88,6 +89,11 @@ def build(
             "models with several labels of each example are not compared: compare "
             "them label by label, as in `um.compare(labels[:, 0], {name: "
             "probabilities[:, 0]})`"
+        )
+    if task == "quantiles" and (several or other is not None):
+        raise ReportError(
+            "forecasts by quantiles are not compared in one report: make a report of "
+            "each, and compare their scores"
         )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)

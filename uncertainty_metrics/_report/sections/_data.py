@@ -11,14 +11,17 @@ import numpy as np
 from uncertainty_metrics._report.data._decided import decisions_of, examples_of
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
 from uncertainty_metrics._report.data._predictions import (
+    TASKS,
     Clusters,
     Confidences,
     Decided,
     MultiLabel,
+    QuantileForecasts,
     Regression,
     Stream,
     Survival,
 )
+from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics._report.data._row_clusters import num_clusters
 from uncertainty_metrics._report.data._sample_sizes import (
     effective_examples,
@@ -50,7 +53,7 @@ class Data(Section):
 
     name = "data"
     heading = "Data"
-    tasks = ("classification", "multilabel", "confidences", "regression", "survival")
+    tasks = TASKS
 
     examples: int
     total_weight: float | None = None
@@ -62,6 +65,8 @@ class Data(Section):
         model = report.model
         if isinstance(model, Regression):
             return _of_regression(model)
+        if isinstance(model, QuantileForecasts):
+            return _of_quantiles(model)
         if isinstance(model, Survival):
             return _of_survival(model)
         if isinstance(model, MultiLabel):
@@ -181,6 +186,27 @@ class DataOfRegression(Data):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class DataOfQuantiles(Data):
+    """The data of forecasts by quantiles.
+
+    Attributes:
+      levels: of the quantiles.
+      horizons: number of different horizons, or None.
+    """
+
+    levels: list[float]
+    horizons: int | None = None
+
+    def facts(self, report: ModelReport) -> Mapping[str, str | int]:
+        facts: dict[str, str | int] = {
+            "levels of the quantiles": ", ".join(f"{each:g}" for each in self.levels)
+        }
+        if self.horizons is not None:
+            facts["horizons"] = self.horizons
+        return facts
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class DataOfSurvival(Data):
     """The data of a survival model.
 
@@ -225,6 +251,20 @@ def _of_regression(model: Regression) -> DataOfRegression:
         total_weight=float(size if weights is None else weights.sum()),
         effective_examples=effective_examples(model),
         clusters=num_clusters(model),
+    )
+
+
+def _of_quantiles(model: QuantileForecasts) -> DataOfQuantiles:
+    rows = quantiles_of(model)
+    weights = model.sample_weight
+    total = len(rows.target) if weights is None else np.sum(weights)
+    return DataOfQuantiles(
+        examples=num_examples(model),
+        total_weight=float(total),
+        effective_examples=effective_examples(model),
+        clusters=num_clusters(model),
+        levels=rows.levels.tolist(),
+        horizons=None if rows.horizons is None else len(np.unique(rows.horizons)),
     )
 
 

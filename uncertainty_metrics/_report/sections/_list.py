@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from uncertainty_metrics._report.sections._audit import Audit
+from uncertainty_metrics._report.sections._by_horizon import ByHorizon
 from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._calibration_of_clusters import (
     CalibrationOfClusters,
@@ -28,6 +29,8 @@ from uncertainty_metrics._report.sections._labels import Labels
 from uncertainty_metrics._report.sections._model_report import ReportPicture, Section
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
+from uncertainty_metrics._report.sections._quantile_coverage import QuantileCoverage
+from uncertainty_metrics._report.sections._quantile_scores import QuantileScoring
 from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
 from uncertainty_metrics._report.sections._sampled_answers import SampledAnswers
@@ -51,12 +54,15 @@ SECTIONS: tuple[type[Section], ...] = (
     Labels,
     Calibration,
     Coverage,
+    QuantileCoverage,
     Posterior,
     CalibrationOfGrades,
     CalibrationOfClusters,
     Pit,
     ScoringRules,
     ForecastScores,
+    QuantileScoring,
+    ByHorizon,
     Sharpness,
     Intervals,
     Recalibration,

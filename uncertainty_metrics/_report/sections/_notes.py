@@ -11,6 +11,7 @@ from uncertainty_metrics._report.data._predictions import (
     Model,
     MultiLabel,
     Predictions,
+    QuantileForecasts,
     Regression,
     Stream,
     Survival,
@@ -41,6 +42,8 @@ def notes_of(model: Model) -> list[str]:
         more = len(model.left_out) - _SHOWN
         names += f" and {more} more" if more > 0 else ""
         notes.append(f"Left out, because the names are not known: {names}.")
+    if isinstance(model, QuantileForecasts):
+        return [*notes, *model.notes, *_on_few_clusters(model)]
     if isinstance(model, Regression | MultiLabel):
         return [*notes, *model.notes]
     if isinstance(model, Survival):
@@ -68,7 +71,7 @@ def _on_equal_confidences(model: Confidences) -> list[str]:
     return []
 
 
-def _on_few_clusters(model: Decided) -> list[str]:
+def _on_few_clusters(model: Decided | QuantileForecasts) -> list[str]:
     number = num_clusters(model)
     if number is None or number >= FEW_CLUSTERS:
         return []

@@ -1,0 +1,148 @@
+"""What the sections on forecasts by quantiles share: scores, and tested shares."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._predictions import QuantileForecasts, remembered
+from uncertainty_metrics._report.data._quantile_rows import quantiles_of
+from uncertainty_metrics._report.data._row_clusters import size_of_mean
+from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
+from uncertainty_metrics.numpy import _wilson
+
+
+@dataclasses.dataclass(frozen=True)
+class TestedShare:
+    """A share of rows, its interval, and the test that it is as promised.
+
+    Attributes:
+      share: of the rows.
+      low: lower end of its 95% interval.
+      high: upper end.
+      p_value: the probability of a share this far from the promised one if the promise
+        holds.
+      side: -1 if the share is less than promised, 1 if more, 0 if as promised.
+    """
+
+    share: float
+    low: float
+    high: float
+    p_value: float
+    side: int
+
+
+def tested_share(
+    strictly: np.ndarray,
+    at_most: np.ndarray,
+    level: float,
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None,
+) -> TestedShare:
+    """Tests a share of rows. A target that is equal to an end may count inside or
+    outside: of counts, right forecasts cover more with it and less without it.
+
+    Args:
+      strictly: whether a target is inside, and at no end, bool [n].
+      at_most: whether it is inside, or at an end, bool [n].
+      level: the promised share.
+      weights: [n], or None.
+      clusters: number of the cluster of each row, [n], or None.
+    """
+    shares = [float(np.average(each, weights=weights)) for each in (strictly, at_most)]
+    low, high = shares
+    nearest = min(max(level, low), high)
+    hits = strictly if nearest == low else at_most
+    size = _size(hits, weights, clusters)
+    z = abs(nearest - level) / math.sqrt(level * (1 - level) / size)
+    ends = _wilson.interval(
+        np.array(high), np.array(_size(at_most, weights, clusters)), INTERVAL_LEVEL
+    )
+    return TestedShare(
+        high,
+        float(ends[0]),
+        float(ends[1]),
+        math.erfc(z / math.sqrt(2)),
+        int(np.sign(nearest - level)),
+    )
+
+
+def _size(
+    hits: np.ndarray, weights: np.ndarray | None, clusters: np.ndarray | None
+) -> float:
+    size = float(len(hits)) if weights is None else _wilson.effective_size(weights)
+    if clusters is not None:
+        # The rows of a part may lack some clusters.
+        clusters = np.unique(clusters, return_inverse=True)[1]
+        if clusters.max() == 0:
+            return 1.0
+    return max(size_of_mean(hits.astype(np.float64), size, weights, clusters), 1.0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class QuantileScores:
+    """Scores of the rows; smaller is better.
+
+    Attributes:
+      crps: twice the mean over the levels of the pinball losses, [n].
+      constant: the same, of the quantiles of all targets, [n].
+      levels: mean pinball loss at each level, [Q].
+      parts: if all quantiles are ends of central intervals or the median, what spread,
+        overprediction and underprediction add to `crps`, each [n]; else empty.
+    """
+
+    crps: np.ndarray
+    constant: np.ndarray
+    levels: np.ndarray
+    parts: dict[str, np.ndarray]
+
+
+@remembered
+def quantile_scores(model: QuantileForecasts) -> QuantileScores:
+    """Returns the scores of the rows."""
+    rows = quantiles_of(model)
+    levels = rows.levels.tolist()
+    losses = um.pinball_loss(rows.target, rows.quantiles, levels)
+    marginal = _marginal(rows.target, rows.weights, rows.levels)
+    shape = rows.quantiles.shape
+    of_marginal = um.pinball_loss(rows.target, np.broadcast_to(marginal, shape), levels)
+    return QuantileScores(
+        2 * losses.mean(axis=1),
+        2 * of_marginal.mean(axis=1),
+        np.average(losses, axis=0, weights=rows.weights),
+        _parts(model),
+    )
+
+
+def _marginal(
+    target: np.ndarray, weights: np.ndarray | None, levels: np.ndarray
+) -> np.ndarray:
+    """Returns the quantiles of all targets, which minimize their pinball losses."""
+    order = np.argsort(target)
+    sums = np.cumsum(np.ones(len(target)) if weights is None else weights[order])
+    reached = np.searchsorted(sums, levels * sums[-1] * (1 - 1e-12))
+    return target[order][np.minimum(reached, len(target) - 1)]
+
+
+def _parts(model: QuantileForecasts) -> dict[str, np.ndarray]:
+    """Returns the three parts of the weighted interval score, if it has them."""
+    rows = quantiles_of(model)
+    pairs, size = rows.pairs, len(rows.levels)
+    middle = np.flatnonzero(np.isclose(rows.levels, 0.5, rtol=0, atol=1e-9))
+    if 2 * len(pairs) + len(middle) != size:
+        return {}
+    y = rows.target
+    spread, over, under = np.zeros((3, len(y)))
+    for level, i, j in pairs:
+        low, high = rows.quantiles[:, i], rows.quantiles[:, j]
+        spread += (1 - level) / 2 * (high - low)
+        over += np.maximum(low - y, 0)
+        under += np.maximum(y - high, 0)
+    for i in middle:
+        over += np.maximum(rows.quantiles[:, i] - y, 0) / 2
+        under += np.maximum(y - rows.quantiles[:, i], 0) / 2
+    found = {"spread": spread, "overprediction": over, "underprediction": under}
+    return {name: 2 * each / size for name, each in found.items()}
