@@ -138,7 +138,7 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             "--label"
         )
-    nameless = header and all(map(_is_number, header))
+    nameless = header and all(map(is_number, header))
     several = sum(name.lower().startswith("label_") for name in header) > 1
     raise ValueError(
         f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
@@ -149,7 +149,7 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     )
 
 
-def _is_number(name: str) -> bool:
+def is_number(name: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
 
 

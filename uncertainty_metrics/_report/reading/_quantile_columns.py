@@ -95,6 +95,8 @@ def quantile_names_of(
     """
     if choice.of_answers or choice.classes or choice.positive_class is not None:
         return None
+    if all(map(_column_names.is_number, header)):  # The file has no names.
+        return None
     if choice.probabilities is not None:
         try:
             chosen = _column_names.matching(header, choice.probabilities)
