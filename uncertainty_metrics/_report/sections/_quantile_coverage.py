@@ -181,10 +181,12 @@ class QuantileCoverage(Section):
         share, sentence, words = min(tested, key=lambda each: each[0].p_value)
         p = min(1.0, share.p_value * len(tested))
         what = "Intervals" if words[0] == "too narrow" else "Quantiles"
-        finding = f"{what} {words[share.side > 0]}"
+        word = words[share.side > 0]
+        finding = f"{what} {word}"
         if is_clear(p):
             end = (
-                f"{finding}: chance alone would not explain this (p {shown_p_value(p)}"
+                f"The {what.lower()} are {word}: chance alone would not explain this "
+                f"(p {shown_p_value(p)}"
             )
         else:
             end = (
@@ -237,7 +239,7 @@ class QuantileCoverage(Section):
 
 def _cells(share: TestedShare) -> tuple[str, ...]:
     numbers = (share.share, share.low, share.high)
-    return (*map(number, numbers), f"{share.p_value:.3f}")
+    return (*map(number, numbers), shown_p_value(share.p_value).removeprefix("= "))
 
 
 def _of_interval(each: CentralInterval) -> str:
