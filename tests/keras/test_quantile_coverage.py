@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -27,10 +28,8 @@ def test_batches_give_the_coverage_of_the_table(level, row, rng):
 
 
 def test_stands_beside_the_pinball_loss_in_fit(rng):
-    import keras
-
     y, x, _ = batches(rng)
-    model = keras.Sequential([keras.layers.Dense(5)])
+    model = tf.keras.Sequential([tf.keras.layers.Dense(5)])
     model.compile(
         loss=um.PinballLoss(LEVELS), metrics=[um.regression.QuantileCoverage(LEVELS)]
     )
