@@ -18,6 +18,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy.scoring import _interval_bounds
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.numpy.selective import accuracy as np_accuracy
@@ -515,7 +516,7 @@ class WeightedInterval(RealScorer):
     alphas: Any  # A sequence; a tuple after the check.
 
     def __post_init__(self):
-        levels = np_forecast_scores.interval_levels(self.alphas)
+        levels = _interval_bounds.interval_levels(self.alphas)
         object.__setattr__(self, "alphas", levels)
 
     @property

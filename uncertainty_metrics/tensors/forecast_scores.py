@@ -13,6 +13,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import WeightedIntervalScoreParts
+from uncertainty_metrics.numpy.scoring import _interval_bounds
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
 from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
@@ -174,7 +175,7 @@ def _intervals(
     alphas: Any,
 ) -> tuple[Any, ...]:
     """Returns labels, medians, bounds [..., K] and `alphas`, of one type."""
-    levels = np_forecast_scores.interval_levels(alphas)
+    levels = _interval_bounds.interval_levels(alphas)
     labels = _inputs.as_tensor("labels", labels)
     named = {"lower": lower, "upper": upper, "median": median}
     named = {name: _inputs.as_tensor(name, value) for name, value in named.items()}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _row_math
-from uncertainty_metrics.numpy.scoring import _pairwise
+from uncertainty_metrics.numpy.scoring import _interval_bounds, _pairwise
 
 __all__ = [
     "crps_normal_score",
@@ -334,19 +334,6 @@ def pinball_loss(
     return _row_math.in_double(loss, labels, predictions)
 
 
-def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Raises ValueError if every lower bound is above its upper bound."""
-    reversed_ = lower > upper
-    if np.all(reversed_):
-        low, high = (
-            _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
-        )
-        raise _checks.plain_error(
-            "`lower` and `upper` seem to be swapped: every interval is reversed.",
-            f"{low} as `lower`, {high} as `upper`",
-        )
-
-
 @np.errstate(over="ignore", invalid="ignore")
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
@@ -393,7 +380,7 @@ def interval_score(
     def check() -> None:
         for name, array in arrays.items():
             _inputs.finite(name, array)
-        _check_not_reversed(arrays["lower"], arrays["upper"])
+        _interval_bounds.check_not_reversed(arrays["lower"], arrays["upper"])
 
     # Every interval can be reversed only if the first one is.
     if np.all(arrays["lower"].reshape(-1)[:1] > arrays["upper"].reshape(-1)[:1]):
@@ -410,14 +397,6 @@ def interval_score(
             check()
 
     return _row_math.in_double(score, *arrays.values())
-
-
-def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
-    """Returns checked `alphas`; raises ValueError unless all are in (0, 1)."""
-    levels = _checks.levels("alphas", alphas)
-    if not isinstance(levels, tuple):
-        raise _checks.error("alphas", "a sequence of numbers in (0, 1)", repr(alphas))
-    return levels
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -463,36 +442,12 @@ def weighted_interval_score(
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
       Interval Format.
     """
-    y, middle, low, high, levels = checked_intervals(
+    y, middle, low, high, levels = _interval_bounds.checked_intervals(
         labels, median, lower, upper, alphas
     )
     outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
     total = np.sum(np.divide(levels, 2) * (high - low) + outside, axis=-1)
     return (np.abs(y[..., 0] - middle) / 2 + total) / (len(levels) + 0.5)
-
-
-def checked_intervals(
-    labels: ArrayLike,
-    median: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    alphas: Sequence[float] | np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, ...]]:
-    """Returns labels [..., 1], medians [...], the bounds of the intervals [..., K] and
-    their `alphas`.
-    """
-    levels = interval_levels(alphas)
-    labels, lower, upper = (
-        _inputs.as_array(name, value)
-        for name, value in (("labels", labels), ("lower", lower), ("upper", upper))
-    )
-    for name, bounds in (("lower", lower), ("upper", upper)):
-        _checks.counted_axis(name, bounds.shape, labels.shape, "alphas", len(levels))
-    labels = _inputs.finite("labels", labels).reshape(lower.shape[:-1])
-    median = _inputs.like_labels("median", median, labels)
-    lower, upper = _inputs.finite("lower", lower), _inputs.finite("upper", upper)
-    _check_not_reversed(lower, upper)
-    return labels[..., None], median, lower, upper, levels
 
 
 def _threshold(

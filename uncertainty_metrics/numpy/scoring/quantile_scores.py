@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import WeightedIntervalScoreParts
-from uncertainty_metrics.numpy.scoring import forecast_scores
+from uncertainty_metrics.numpy.scoring import _interval_bounds, forecast_scores
 
 __all__ = ["crps_quantile_score", "weighted_interval_score_decomposition"]
 
@@ -117,7 +117,7 @@ def weighted_interval_score_decomposition(
       Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
       Interval Format.
     """
-    y, middle, low, high, levels = forecast_scores.checked_intervals(
+    y, middle, low, high, levels = _interval_bounds.checked_intervals(
         labels, median, lower, upper, alphas
     )
     error = middle - y[..., 0]
