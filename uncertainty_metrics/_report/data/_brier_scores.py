@@ -12,7 +12,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import event_of
-from uncertainty_metrics._report.data._predictions import is_of_answers
+from uncertainty_metrics._report.data._predictions import Stream, is_of_answers
 from uncertainty_metrics._report.data._risks import has_risks
 
 
@@ -26,6 +26,13 @@ def is_of_one_outcome(model: Any) -> bool:
 def brier_title(model: Any) -> str:
     """Returns the name of the Brier score of a model."""
     return "Brier score" if is_of_one_outcome(model) else "Brier score (0 to 2)"
+
+
+def share_of_summary(model: Stream) -> float:
+    """Returns which share of the Brier score of a summary the report shows: the summary
+    of a classifier has the sum over all classes.
+    """
+    return 0.5 if is_of_one_outcome(model) and not model.summary.of_answers else 1.0
 
 
 def brier_scores(

@@ -13,6 +13,7 @@ from uncertainty_metrics._report.data._brier_scores import (
     brier_scores,
     is_of_one_outcome,
     score_arguments,
+    share_of_summary,
 )
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
@@ -146,10 +147,7 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
     if model.summary.num_examples == 1:
         return {}
     found = {name: np.array(means[name].interval(Z)) for name in MEANS}
-    if (
-        is_of_one_outcome(model) and not model.summary.of_answers
-    ):  # The summary has the sum over both classes.
-        found["brier_score"] /= 2
+    found["brier_score"] *= share_of_summary(model)
     if has_grades(model):
         found = {"mean_grade": found.pop("accuracy"), **found}
     return {

@@ -9,7 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._brier_scores import is_of_one_outcome
+from uncertainty_metrics._report.data._brier_scores import (
+    is_of_one_outcome,
+    share_of_summary,
+)
 from uncertainty_metrics._report.data._decided import (
     decisions_of,
     event_cells,
@@ -252,9 +255,7 @@ def _scores(model: Decided) -> tuple[float, float]:
     if isinstance(model, Stream):
         means = model.summary.means()
         brier, likelihood = (means[name].mean for name in names)
-        # The summary of a classifier has the sum over all classes.
-        halved = is_of_one_outcome(model) and not model.summary.of_answers
-        return brier / 2 if halved else brier, likelihood
+        return share_of_summary(model) * brier, likelihood
     weights = decisions_of(model).with_small_weights().weights
     brier, likelihood = (
         float(np.average(scores_of(model)[name], weights=weights)) for name in names

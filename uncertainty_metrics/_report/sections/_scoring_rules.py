@@ -11,6 +11,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import (
     brier_title,
     is_of_one_outcome,
+    share_of_summary,
 )
 from uncertainty_metrics._report.data._decided import (
     class_shares,
@@ -203,9 +204,7 @@ def _of_stream(model: Stream) -> ScoringRules:
     gain, constant = summary.brier_gain()
     freedom = 1 - 1 / summary.effective_examples
     error = gain.standard_error / freedom**0.5 if freedom > 0 else np.inf
-    # The summary of a classifier has the sums over all classes.
-    halved = is_of_one_outcome(model) and not summary.of_answers
-    share = 0.5 if halved else 1.0
+    share = share_of_summary(model)
     brier, constant, gained = share * brier, share * constant, share * gain.mean
     found = gain_over_constant(constant - gained, constant, gained, share * error)
     if has_cluster_sums(model):
