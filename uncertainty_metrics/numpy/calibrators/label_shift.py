@@ -5,19 +5,35 @@ data, estimated without new labels.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _clusters, _examples, _inputs, _row_math
+from uncertainty_metrics.numpy import (
+    _clusters,
+    _examples,
+    _inputs,
+    _row_math,
+    _wilson,
+)
 from uncertainty_metrics.numpy.calibrators import _calibrator
 from uncertainty_metrics.numpy.calibrators import _class_priors as priors
+from uncertainty_metrics.numpy.calibrators._shifted_samples import (
+    Found,
+    Map,
+    Source,
+    Target,
+    adapted,
+    ends_of,
+    found_of_pairs,
+    of_samples,
+    p_value_of,
+    random_weights,
+)
 from uncertainty_metrics.numpy.calibrators.calibration_loss import map_maker
 
 if TYPE_CHECKING:
@@ -25,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelShift"]
 
-Map = Callable[[np.ndarray], np.ndarray]
 # With fewer examples of a class, intervals are too short.
 _LEAST_SIZE = 5.0
 # What is added to the estimated number of new examples of a class, for its interval.
@@ -34,51 +49,6 @@ _MORE = 10.0
 _BLOCK = 2**18
 # Largest error of the sum of shares that are passed.
 _ROUNDING = 1e-6
-
-
-class _Source(NamedTuple):
-    """The held-out examples.
-
-    Attributes:
-      layout: of the predictions.
-      rows: their probabilities, float64 [N, K].
-      labels: [N].
-      weights: > 0, [N].
-      clusters: of the examples, or None.
-    """
-
-    layout: _calibrator.Layout
-    rows: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    clusters: _clusters.Clusters | None
-
-
-class _Target(NamedTuple):
-    """New forecasts: as `_Source`, without labels."""
-
-    rows: np.ndarray
-    weights: np.ndarray
-    clusters: _clusters.Clusters | None
-
-
-class _Found(NamedTuple):
-    """What pairs of samples say, each a row of B.
-
-    Attributes:
-      prior: shares of the classes in the target, [B, K].
-      source_prior: in the source, [B, K].
-      differences: in each cell the share of the target, less the one that the prior
-        implies, [B, C].
-      implied: the mean of both, [B, C].
-      accuracy: mean confidence of the adapted forecasts of the target, [B].
-    """
-
-    prior: np.ndarray
-    source_prior: np.ndarray
-    differences: np.ndarray
-    implied: np.ndarray
-    accuracy: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -260,7 +230,7 @@ class LabelShift:
             raise _checks.error("num_resamples", "at least 100", num_resamples)
         self._level = _checks.open_unit("level", level)
         self._seed = seed
-        self._source: _Source | None = None
+        self._source: Source | None = None
         self._map: Map | None = None
 
     @property
@@ -314,7 +284,7 @@ class LabelShift:
         weights = examples.weights
         if weights is None:
             weights = np.ones(len(rows))
-        source = _Source(layout, rows, examples.labels, weights, examples.clusters)
+        source = Source(layout, rows, examples.labels, weights, examples.clusters)
         sizes = _sizes(source)
         if min(sizes) < _LEAST_SIZE:
             k = int(np.argmin(sizes))
@@ -356,13 +326,13 @@ class LabelShift:
         places = priors.cells_of(of_all(source.rows), of_all(target.rows))
         number = max(int(each.max()) for each in places) + 1
         cells = [np.eye(number)[each] for each in places]
-        found = _of_samples(source, target, of_all, cells)
+        found = of_samples(source, target, of_all, cells)
         draws = self._of_resamples(source, target, cells, found.prior[0])
         new_sizes = _size(target.weights) * found.prior[0] + _MORE
         smallest = min(*_sizes(source), *new_sizes)
-        lower, upper = _ends(draws.prior, self._level, smallest)
-        lowest, highest = _ends(draws.accuracy, self._level, smallest)
-        p_value = _p_value(found, draws)
+        lower, upper = ends_of(draws.prior, self._level, smallest)
+        lowest, highest = ends_of(draws.accuracy, self._level, smallest)
+        p_value = p_value_of(found, draws)
         return ShiftedClasses(
             found.prior[0],
             lower,
@@ -405,19 +375,19 @@ class LabelShift:
         array = _inputs.as_array(name, given)
         rows = _rows_of(source.layout, name, array)
         source_prior = np.average(of(source.rows), axis=0, weights=source.weights)
-        mapped = _adapted(of(rows), shares, source_prior)
+        mapped = adapted(of(rows), shares, source_prior)
         dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
         restored = source.layout.restored("probabilities", mapped)
         return restored.reshape(array.shape).astype(dtype)
 
-    def _require_fitted(self) -> tuple[_Source, Map]:
+    def _require_fitted(self) -> tuple[Source, Map]:
         if self._source is None or self._map is None:
             raise _checks.plain_error(
                 "There is no map yet: call `fit` first.", "LabelShift, not fitted"
             )
         return self._source, self._map
 
-    def _fitted_map(self, source: _Source) -> Map:
+    def _fitted_map(self, source: Source) -> Map:
         """Returns the map of probabilities [N, K]."""
         data = source.labels, source.weights
         if self._make is None:
@@ -430,11 +400,11 @@ class LabelShift:
 
     def _of_resamples(
         self,
-        source: _Source,
-        target: _Target,
+        source: Source,
+        target: Target,
         cells: Sequence[np.ndarray],
         prior: np.ndarray,
-    ) -> _Found:
+    ) -> Found:
         """Returns what samples say with random weights of their examples, or clusters;
         `prior` is that of the samples.
         """
@@ -445,14 +415,14 @@ class LabelShift:
         size, found = max(1, _BLOCK // numbers), []
         for start in range(0, self._num_resamples, size):
             number = min(size, self._num_resamples - start)
-            drawn = _weights(source, number, rngs[0])
-            of_new = _weights(target, number, rngs[1])
+            drawn = random_weights(source, number, rngs[0])
+            of_new = random_weights(target, number, rngs[1])
             mapped = self._mapped(source, target.rows, drawn)
-            found.append(_found(*mapped, drawn, of_new, cells, prior))
-        return _Found(*map(np.concatenate, zip(*found, strict=True)))
+            found.append(found_of_pairs(*mapped, drawn, of_new, cells, prior))
+        return Found(*map(np.concatenate, zip(*found, strict=True)))
 
     def _mapped(
-        self, source: _Source, new: np.ndarray, weights: np.ndarray
+        self, source: Source, new: np.ndarray, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the recalibrated forecasts of both samples, [B, N, K] and [B, M, K],
         by maps fitted with weights [B, N].
@@ -511,7 +481,7 @@ def _target(
     logits: ArrayLike | None,
     sample_weight: ArrayLike | None,
     clusters: ArrayLike | None,
-) -> _Target:
+) -> Target:
     """Returns the checked new forecasts."""
     name = _checks.exactly_one(probabilities=probabilities, logits=logits)
     array = _inputs.as_array(name, logits if name == "logits" else probabilities)
@@ -529,18 +499,17 @@ def _target(
     codes = None
     if clusters is not None:
         codes = _clusters.cluster_codes(clusters, shape, counted)
-    return _Target(rows[counted], weights[counted], codes)
+    return Target(rows[counted], weights[counted], codes)
 
 
 def _size(weights: np.ndarray) -> float:
     """Returns the effective number of examples; that of equal weights is their number,
     rounded so that it is whole.
     """
-    total = float(weights.sum())
-    return round(total**2 / float(weights @ weights), 9) if total > 0 else 0.0
+    return round(_wilson.effective_size(weights), 9) if len(weights) else 0.0
 
 
-def _sizes(source: _Source) -> list[float]:
+def _sizes(source: Source) -> list[float]:
     """Returns the effective number of examples of each class."""
     classes = range(source.layout.classes)
     return [_size(source.weights[source.labels == k]) for k in classes]
@@ -558,94 +527,3 @@ def _shares(prior: ArrayLike, layout: _calibrator.Layout) -> np.ndarray:
         expected = "shares >= 0 with the sum 1"
         raise _checks.error("prior", expected, shares.tolist())
     return shares / shares.sum()
-
-
-def _adapted(mapped: np.ndarray, prior: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """Returns probabilities [..., K] of the map for other shares of the classes."""
-    products = mapped * (prior / source)
-    total = products.sum(axis=-1, keepdims=True)
-    # A forecast that is sure of classes that do not occur says nothing about others.
-    return np.where(total > 0, products / np.where(total > 0, total, 1.0), prior)
-
-
-def _of_samples(
-    source: _Source, target: _Target, of: Map, cells: Sequence[np.ndarray]
-) -> _Found:
-    """Returns what the samples say, given their map, as the only row."""
-    mapped, new = of(source.rows), of(target.rows)
-    source_prior = np.average(mapped, axis=0, weights=source.weights)
-    prior = priors.most_likely_shares(new / source_prior, target.weights, source_prior)
-    weights = source.weights[None], target.weights[None]
-    return _found(mapped[None], new[None], *weights, cells, prior, is_prior=True)
-
-
-def _found(
-    mapped: np.ndarray,
-    new: np.ndarray,
-    source_weights: np.ndarray,
-    weights: np.ndarray,
-    cells: Sequence[np.ndarray],
-    prior: np.ndarray,
-    is_prior: bool = False,
-) -> _Found:
-    """Returns what B pairs of samples say.
-
-    Args:
-      mapped: recalibrated forecasts of the source, [B, N, K].
-      new: of the target, [B, M, K].
-      source_weights: [B, N].
-      weights: of the target, [B, M].
-      cells: whether each example is in each cell, 1 or 0, [N, C] and [M, C].
-      prior: where the search for the shares starts, [K].
-      is_prior: whether these are the shares already.
-    """
-    source_masses = source_weights / source_weights.sum(axis=1, keepdims=True)
-    masses = weights / weights.sum(axis=1, keepdims=True)
-    source_prior = np.einsum("bn,bnk->bk", source_masses, mapped)
-    shares = prior[None]
-    if not is_prior:
-        ratios = new / source_prior[:, None]
-        shares = priors.shares_of_resamples(ratios, weights, prior)
-    moved = np.einsum("bnk,bk->bn", mapped, shares / source_prior)
-    implied, seen = (source_masses * moved) @ cells[0], masses @ cells[1]
-    confidences = _adapted(new, shares[:, None], source_prior[:, None]).max(axis=2)
-    accuracy = np.einsum("bm,bm->b", masses, confidences)
-    middle = (seen + implied) / 2
-    return _Found(shares, source_prior, seen - implied, middle, accuracy)
-
-
-def _weights(
-    sample: _Source | _Target, number: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Returns random weights of the examples, or clusters, of a sample, [number, N]."""
-    clusters = sample.clusters
-    if clusters is None:
-        factors = rng.standard_exponential((number, len(sample.rows)))
-    else:
-        factors = rng.standard_exponential((number, clusters.number))
-        factors = factors[:, clusters.codes]
-    return sample.weights * factors
-
-
-def _ends(
-    draws: np.ndarray, level: float, size: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ends of the intervals of draws [B, ...], the percentiles that
-    correspond to Student's quantiles for so many examples (Hesterberg 2015).
-    """
-    t = special.stdtrit(size - 1, (1 + level) / 2)
-    tail = float(special.ndtr(-math.sqrt(size / (size - 1)) * t))
-    skipped = max(math.floor((len(draws) + 1) * tail), 1)
-    ordered = np.sort(draws, axis=0)
-    return ordered[skipped - 1], ordered[-skipped]
-
-
-def _p_value(found: _Found, draws: _Found) -> float:
-    """Returns the share of resamples whose differences are as far from those of the
-    samples as these are from 0, by a chi-square sum over the cells.
-    """
-    scale = np.where(found.implied > 0, found.implied, 1.0)
-    observed = np.sum(found.differences**2 / scale)
-    changes = draws.differences - found.differences
-    count = np.sum(np.sum(changes**2 / scale, axis=1) >= observed)
-    return float(1 + count) / (1 + len(changes))
