@@ -68,10 +68,10 @@ def decisions_on_votes(
             f"labels. Received: {listed(received)}"
         )
     kind = _KINDS[names[0]]
-    shares, values, found = _aligned(given["label_distributions"], given[kind], kind)
+    voted, values, found = _aligned(given["label_distributions"], given[kind], kind)
     if classes is not None:
         found = tuple(_column_names.words(np.asarray(classes).reshape(-1)))
-    votes: dict[str, Any] = {"label_distributions": shares, kind: values}
+    votes: dict[str, Any] = {"label_distributions": voted, kind: values}
     examples = _examples.examples_of(ClassifierData(**votes, sample_weight=weight))
     number = examples.num_classes
     if found and len(found) != number:

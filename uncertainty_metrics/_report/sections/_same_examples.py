@@ -79,7 +79,7 @@ def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
     """
     votes = [each.votes.shares for each in (first, second) if each.votes is not None]
     alike = _same_weights(first.sample_weight, second.sample_weight)
-    if alike and len(votes) == 2 and np.array_equal(*votes):
+    if alike and len(votes) == 2 and np.array_equal(votes[0], votes[1]):
         return True, "The same examples: the same votes in the same order."
     sizes = len(first.correct), len(second.correct)
     if sizes[0] != sizes[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class VotesForClasses(Section):
         if votes is None or rows is None:
             return None
         weights = rows.sample_weight
-        given = {votes.kind: votes.values, "sample_weight": weights}
+        given: dict[str, Any] = {votes.kind: votes.values, "sample_weight": weights}
         given["label_distributions"] = votes.shares
         apart = 1 - np.average((votes.shares**2).sum(axis=1), weights=weights)
         return cls(
