@@ -133,6 +133,12 @@ def _curve_of(model: Decided, num_bins: int) -> Any:
     sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
     if has_cluster_sums(model):
         return curve
+    if has_grades(model):
+        judged = judged_of(model)
+        given = {**judged.arguments, "correct": judged.correct**2}
+        squares = um.bin_statistics(**given, num_bins=num_bins).accuracies
+        variances = np.maximum(squares - curve.accuracies**2, 0.0)
+        sizes = _wilson.size_of_grades(curve.accuracies, variances, sizes)
     ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
     bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
     return dataclasses.replace(curve, error_bars=bars)
