@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import glob
+import io
 import itertools
 import os
 import pathlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,10 +32,8 @@ from uncertainty_metrics._report.data._predictions import (
     has_grades,
     silent,
 )
-from uncertainty_metrics._report.data._quantile_rows import (
-    quantiles_of,
-    without_single_series,
-)
+from uncertainty_metrics._report.data._quantile_rows import quantiles_of
+from uncertainty_metrics._report.data._time_blocks import in_blocks_of_time
 from uncertainty_metrics._report.reading import _file_parts, _files
 from uncertainty_metrics._report.reading._answers_from_columns import check_percent
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -49,6 +47,11 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._long_tables import (
+    in_rows_of_forecasts,
+    long_names_of,
+)
+from uncertainty_metrics._report.reading._reading_progress import Progress
 from uncertainty_metrics.numpy import _threads
 from uncertainty_metrics.numpy.summaries.summary import Summary, summary_of
 
@@ -78,7 +81,10 @@ class _Sample:
     def add(self, model: Any) -> None:
         size = _row_subsets.num_rows(model)
         if not self.rows and size:
-            width = np.size(getattr(model, "values", 0)) // size + 1
+            numbers = getattr(model, "values", None)
+            if isinstance(model, QuantileForecasts):
+                numbers = model.samples
+            width = np.size(numbers) // size + 1
             self._most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // width))
         self.rows += size
         keys = self._generator.random(size)
@@ -208,7 +214,7 @@ class Accumulator:
             self._sample.model(), source=self._source, left_out=left_out
         )
         if isinstance(sample, QuantileForecasts):
-            sample = without_single_series(sample)
+            sample = in_blocks_of_time(sample)
         if self._sample.is_whole:
             return sample
         size = _row_subsets.num_rows(sample)
@@ -312,7 +318,7 @@ def read_stream(
     """
     accumulator = Accumulator(_source_of_all(paths))
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
-    progress = _Progress(sum(sizes), tell)
+    progress = Progress(sum(sizes), tell)
     before = dict(zip(paths, itertools.accumulate([0, *sizes]), strict=False))
     choice = choice or Choice()
     pieces = _pieces(paths, choice, tell)
@@ -354,6 +360,7 @@ def _pieces(
       ReportError: a file cannot be read.
     """
     plan: Plan | None = None
+    is_long = False
     for path in paths:
         name = _files.source_of(path)
         with _files.errors_of(name):
@@ -367,10 +374,33 @@ def _pieces(
                     first = next(_file_parts.parts(kind, file), None)
                     if first is None:
                         continue  # There are no examples in this file.
+                    is_long = long_names_of(first.header, choice) is not None
+                    if is_long:
+                        first = _whole_table(path, file, kind, choice)
                     plan = _plan(first, name, paths, choice, tell)
-                for table in _file_parts.parts(kind, file, plan.used):
+                tables: Iterator[Table] = _file_parts.parts(kind, file, plan.used)
+                if is_long:
+                    tables = iter([_whole_table(path, file, kind, choice)])
+                for table in tables:
                     read = functools.partial(_model_of_table, name, table, plan)
                     yield _Piece(path, read, table.place, file.tell())
+
+
+def _whole_table(
+    path: pathlib.Path, file: IO[bytes], kind: str, choice: Choice
+) -> Table:
+    """Returns a row for each forecast of a file with a row for each quantile, whose
+    forecasts may have rows anywhere in the file.
+    """
+    if is_large(path):
+        raise ValueError(
+            "the file has a row for each quantile or sample of a forecast, and is too "
+            "large for them to be put together: make a column for each, such as q0.1 "
+            "(in pandas with `pivot`), or several files"
+        )
+    file.seek(0)
+    table = _files.TABLES[kind](io.BytesIO(file.read()), silent)
+    return in_rows_of_forecasts(table, choice)
 
 
 def _read_npz(path: pathlib.Path, choice: Choice) -> Model:
@@ -503,36 +533,6 @@ def _is_bad(model: Any) -> bool:
     except ValueError:
         return True
     return False
-
-
-class _Progress:
-    """Says which share of the bytes of the files is read.
-
-    Args:
-      size: number of bytes of all files.
-      tell: takes the text.
-    """
-
-    def __init__(self, size: int, tell: Callable[[str], None]):
-        self._size, self._tell = max(size, 1), tell
-        self._start = time.monotonic()
-
-    def at(self, place: int, rows: int) -> None:
-        """Says that this number of bytes, and of rows, is read."""
-        share = min(place / self._size, 1.0)
-        seconds = time.monotonic() - self._start
-        left = ""
-        if 0 < share < 1:
-            rest = seconds * (1 - share) / share
-            left = (
-                f", {rest:.0f} s left" if rest < 100 else f", {rest / 60:.0f} min left"
-            )
-        self._tell(f"{_bar(share)} read {rows:,} rows{left}")
-
-
-def _bar(share: float) -> str:
-    filled = round(20 * share)
-    return f"[{'#' * filled}{'.' * (20 - filled)}] {share:4.0%}"
 
 
 def of_batches(source: str, batches: Iterable[Model]) -> Model:

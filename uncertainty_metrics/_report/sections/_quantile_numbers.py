@@ -1,4 +1,6 @@
-"""What the sections on forecasts by quantiles share: scores, and tested shares."""
+"""What the sections on forecasts by quantiles or samples share: scores, and tested
+shares.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,9 @@ class QuantileScores:
     """Scores of the rows; smaller is better.
 
     Attributes:
-      crps: twice the mean over the levels of the pinball losses, [n].
-      constant: the same, of the quantiles of all targets, [n].
+      crps: twice the mean over the levels of the pinball losses, or the CRPS of the
+        samples, [n].
+      constant: the same, of the quantiles of all targets, or of all targets, [n].
       levels: mean pinball loss at each level, [Q].
       parts: if all quantiles are ends of central intervals or the median, what spread,
         overprediction and underprediction add to `crps`, each [n]; else empty.
@@ -106,6 +109,13 @@ def quantile_scores(model: QuantileForecasts) -> QuantileScores:
     rows = quantiles_of(model)
     levels = rows.levels.tolist()
     losses = um.pinball_loss(rows.target, rows.quantiles, levels)
+    if rows.samples is not None:
+        return QuantileScores(
+            um.crps_score(rows.target, rows.samples),
+            _crps_of_targets(rows.target, rows.weights),
+            np.average(losses, axis=0, weights=rows.weights),
+            {},
+        )
     marginal = _marginal(rows.target, rows.weights, rows.levels)
     shape = rows.quantiles.shape
     of_marginal = um.pinball_loss(rows.target, np.broadcast_to(marginal, shape), levels)
@@ -125,6 +135,21 @@ def _marginal(
     sums = np.cumsum(np.ones(len(target)) if weights is None else weights[order])
     reached = np.searchsorted(sums, levels * sums[-1] * (1 - 1e-12))
     return target[order][np.minimum(reached, len(target) - 1)]
+
+
+def _crps_of_targets(target: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Returns the CRPS of the distribution of all targets, for each of them, [n].
+
+    It is E|Y - y| - E|Y - Y'| / 2 for independent Y and Y' of this distribution.
+    """
+    order = np.argsort(target)
+    y = target[order] - np.median(target)  # Smaller numbers are rounded less.
+    shares = np.ones(len(y)) if weights is None else weights[order]
+    shares = shares / shares.sum()
+    below, sums = np.cumsum(shares), np.cumsum(shares * y)
+    distances = np.empty(len(y))
+    distances[order] = y * (2 * below - 1) + sums[-1] - 2 * sums
+    return distances - float(shares @ distances[order]) / 2
 
 
 def _parts(model: QuantileForecasts) -> dict[str, np.ndarray]:

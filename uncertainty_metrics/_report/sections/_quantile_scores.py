@@ -100,7 +100,10 @@ class QuantileScoring(Section):
     def of(cls, report: ModelReport) -> QuantileScoring:
         rows, scores = quantiles_of(report.model), quantile_scores(report.model)
         clusters, weights = clusters_of(report.model), rows.weights
-        found = {"crps": (scores.crps, "Twice the mean pinball loss of the quantiles.")}
+        meaning = "Twice the mean pinball loss of the quantiles."
+        if rows.samples is not None:
+            meaning = "Of the samples, with the estimator `fair` of `crps_score`."
+        found = {"crps": (scores.crps, meaning)}
         found |= {name: (each, _MEANINGS[name]) for name, each in scores.parts.items()}
         constant = against_constant(scores.crps, scores.constant, weights, clusters)
         ends = None
@@ -124,7 +127,7 @@ class QuantileScoring(Section):
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
-        forecast = "the quantiles of all targets"
+        forecast = _constant_forecast(report)
         yield tile_of_gain(self.constant, "CRPS", forecast, significant)
         if self.crossing.levels is not None:
             yield Tile(
@@ -143,7 +146,7 @@ class QuantileScoring(Section):
                 f"{significant(self.crps.high)})"
             )
         text += (
-            ". Always forecasting the quantiles of all targets of this file gives "
+            f". Always forecasting {_constant_forecast(report)} of this file gives "
             f"{significant(constant.constant)}"
         )
         if self.skill is not None:
@@ -163,7 +166,14 @@ class QuantileScoring(Section):
             ("mean pinball loss",),
             [(level, significant(loss)) for level, loss in self.levels.items()],
         )
-        yield Text(self.crossing.sentence())
+        if report.model.samples is None:
+            yield Text(self.crossing.sentence())
+
+
+def _constant_forecast(report: ModelReport) -> str:
+    if report.model.samples is None:
+        return "the quantiles of all targets"
+    return "the distribution of all targets"
 
 
 def _crossing(rows: QuantileRows) -> Crossing:
