@@ -3,6 +3,7 @@
 import csv
 import math
 import pathlib
+import zlib
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import uncertainty_metrics.numpy as um
 from tests.report.reports import run
 from uncertainty_metrics import _optional
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report.data import _time_blocks
+from uncertainty_metrics._report.data import _quantile_sums, _time_blocks
 from uncertainty_metrics._report.data._sampled_forecasts import quantiles_of_samples
 from uncertainty_metrics._report.reading import _large_files
 from uncertainty_metrics._report.reading._column_names import Choice
@@ -284,3 +285,124 @@ def test_blocks_of_time_cover_the_share_of_hits_that_follow_each_other(memory, l
         alarms += share.p_value < 0.05
     assert covered / draws >= least
     assert alarms / draws <= 1.02 - least
+
+
+# Files that are read part by part.
+
+
+def streamed(monkeypatch, columns, parts=3, rows=100):
+    """Returns forecasts read part by part, of which a sample of `rows` is kept."""
+    size = len(next(iter(columns.values())))
+    paths = []
+    for i in range(parts):
+        some = slice(size * i // parts, size * (i + 1) // parts)
+        part = {name: values[some] for name, values in columns.items()}
+        paths.append(pathlib.Path(written(part, f"part{i}.csv")))
+    monkeypatch.setattr(_large_files, "_MOST_ROWS", rows)
+    monkeypatch.setattr(_large_files, "_LEAST_ROWS", rows)
+    return _large_files.read_stream(paths).result()
+
+
+def many(n=600, num_series=40, weighted=True, seed=0):
+    """Returns columns of forecasts whose series share errors, in a random order."""
+    rng = np.random.default_rng(seed)
+    series = rng.integers(num_series, size=n)
+    shared = rng.normal(size=num_series)[series]
+    quantiles = rng.normal(size=(n, 1)) + stats.norm.ppf(LEVELS)
+    quantiles[::50, :2] = quantiles[::50, 1::-1]
+    columns = {"unique_id": series, "horizon": rng.integers(1, 5, size=n)}
+    y = quantiles[:, 1] + (shared + rng.normal(size=n)) / 1.2
+    columns |= {"y": y, "sample_weight": rng.integers(1, 4, size=n)}
+    columns |= {f"q{level}": q for level, q in zip(LEVELS, quantiles.T, strict=True)}
+    return columns if weighted else {k: columns[k] for k in columns if k[0] != "s"}
+
+
+def assert_close(first, second, path=""):
+    """Fails unless two structures have the same names and nearly the same numbers."""
+    if isinstance(first, dict):
+        assert first.keys() == second.keys(), path
+        for name in first:
+            assert_close(first[name], second[name], f"{path}.{name}")
+    elif isinstance(first, list):
+        assert len(first) == len(second), path
+        for i, pair in enumerate(zip(first, second, strict=True)):
+            assert_close(*pair, f"{path}[{i}]")
+    elif isinstance(first, float):
+        assert first == pytest.approx(second, rel=1e-8, abs=1e-12), path
+    else:
+        assert first == second, path
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_sums_of_parts_give_the_numbers_of_all_rows(monkeypatch, weighted, clustered):
+    columns = many(weighted=weighted)
+    if not clustered:
+        del columns["unique_id"]
+    model = streamed(monkeypatch, columns)
+    assert model.sums is not None
+    assert len(model.target) == 100
+    found = numbers(model)
+    whole = numbers(report.read_predictions(written(columns)))
+    assert found["data"]["examples"] == 600
+    assert found["calibration"].pop("verdict") == whole["calibration"].pop("verdict")
+    assert_close(found["calibration"], whole["calibration"])
+    for name in ("metrics", "crps", "levels", "crossing"):
+        first, second = (each["scoring_rules"][name] for each in (found, whole))
+        if name == "crossing":
+            first, second = dict(first), dict(second)
+        assert_close(first, second, name)
+    for one, two in zip(
+        found["horizons"]["horizons"], whole["horizons"]["horizons"], strict=True
+    ):
+        one.pop("skill"), two.pop("skill")
+        assert_close(one, two)
+    for name in ("effective_examples", "clusters", "total_weight", "horizons"):
+        assert_close(found["data"].get(name), whole["data"].get(name), name)
+    assert "are of all 600 rows" in found["notes"][-1]
+
+
+def test_many_series_are_groups_and_many_horizons_none(monkeypatch):
+    columns = many(weighted=False)
+    whole = numbers(report.read_predictions(written(columns)))
+    monkeypatch.setattr(_quantile_sums, "MOST_SERIES", 25)
+    monkeypatch.setattr(_quantile_sums, "MOST_HORIZONS", 3)
+    model = streamed(monkeypatch, columns)
+    groups = {
+        zlib.crc32(str(each).encode()) % 25 for each in columns["unique_id"].tolist()
+    }
+    assert model.sums.num_series == len(groups)
+    assert model.sums.horizons is None
+    found = numbers(model)
+    for one, two in zip(
+        found["calibration"]["intervals"],
+        whole["calibration"]["intervals"],
+        strict=True,
+    ):
+        assert one["coverage"]["share"] == pytest.approx(two["coverage"]["share"])
+        width, expected = (
+            each["coverage"]["high"] - each["coverage"]["low"] for each in (one, two)
+        )
+        assert 0.5 < width / expected < 2
+    # The sums are the same in whatever parts the rows come.
+    again = streamed(monkeypatch, columns, parts=2)
+    assert again.sums.mean("crps") == pytest.approx(model.sums.mean("crps"))
+    assert sum(row["examples"] for row in found["horizons"]["horizons"]) == 100
+
+
+def test_a_single_series_in_parts_has_no_sums(monkeypatch):
+    columns = many(weighted=False)
+    columns |= {"unique_id": ["a"] * 600, "ds": np.arange(600)}
+    del columns["horizon"]
+    model = streamed(monkeypatch, columns)
+    assert model.sums is None
+    assert "this is a uniform sample of 100" in model.notes[-1]
+    assert model.clusters.name == "blocks of time"
+
+
+def test_samples_in_parts(monkeypatch):
+    columns = {"y": Y, "unique_id": np.arange(N) % 30}
+    columns |= {f"sample_{k}": SAMPLES[:, k] for k in range(M)}
+    found = numbers(streamed(monkeypatch, columns, rows=20))
+    whole = numbers(report.read_predictions(written(columns)))
+    assert_close(found["scoring_rules"]["metrics"], whole["scoring_rules"]["metrics"])

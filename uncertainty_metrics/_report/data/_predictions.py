@@ -172,6 +172,8 @@ class QuantileForecasts:
         independent.
       times: of each row, numbers that ascend in time, [N], or None.
       samples: of each forecast, [N, M]; None of forecasts by quantiles.
+      sums: the `QuantileSums` over all rows, of which these are a uniform sample; None
+        if these are all rows.
     """
 
     source: str
@@ -185,6 +187,7 @@ class QuantileForecasts:
     clusters: Clusters | None = None
     times: np.ndarray | None = None
     samples: np.ndarray | None = None
+    sums: Any = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

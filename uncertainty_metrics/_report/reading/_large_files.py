@@ -16,6 +16,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data import _row_subsets
+from uncertainty_metrics._report.data._bad_rows import first_bad_row
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._label_scores import label_examples
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
@@ -32,7 +33,11 @@ from uncertainty_metrics._report.data._predictions import (
     has_grades,
     silent,
 )
-from uncertainty_metrics._report.data._quantile_rows import quantiles_of
+from uncertainty_metrics._report.data._quantile_sums import (
+    MOST_SERIES,
+    QuantileSums,
+    sums_of_rows,
+)
 from uncertainty_metrics._report.data._time_blocks import in_blocks_of_time
 from uncertainty_metrics._report.reading import _file_parts, _files
 from uncertainty_metrics._report.reading._answers_from_columns import check_percent
@@ -120,13 +125,15 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, of grades, a regression or a
-        model of survival.
+      summary: the sums over them; None without examples, of grades, a regression,
+        forecasts or a model of survival.
+      sums: the sums over forecasts by quantiles or samples; else None.
     """
 
     model: Any
     has_examples: bool
     summary: Summary | None
+    sums: QuantileSums | None = None
 
 
 def _summed(model: Model) -> _Part:
@@ -146,8 +153,8 @@ def _summed(model: Model) -> _Part:
     if isinstance(model, MultiLabel):
         label_examples(model)
     if isinstance(model, QuantileForecasts):
-        quantiles_of(model)
-    if isinstance(model, Regression | QuantileForecasts | Survival | MultiLabel):
+        return _Part(model, True, None, sums_of_rows(model))
+    if isinstance(model, Regression | Survival | MultiLabel):
         return _Part(model, True, None)
     if has_grades(model):
         examples_of(model)  # Checks them.
@@ -168,6 +175,7 @@ class Accumulator:
         self._left_out: dict[str, None] = {}
         self._sample = _Sample()
         self._summary: Summary | None = None
+        self._sums: QuantileSums | None = None
         self._has_grades = False
 
     @property
@@ -194,12 +202,18 @@ class Accumulator:
                 classes = getattr(model, "classes", ())
                 self._summary = Summary(class_names=classes)
             self._summary.add_batch(part.summary, getattr(model, "kind", "correct"))
+        if part.sums is not None:
+            if self._sums is None:
+                self._sums = part.sums
+            else:
+                self._sums.add(part.sums)
         self._sample.add(model)
 
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
 
-        Of a regression and of answers with grades it is the sample, which says so.
+        Of a regression and of answers with grades it is the sample, which says so; of
+        forecasts by quantiles it is the sample with sums over all rows.
 
         Raises:
           ReportError: there was no part.
@@ -221,10 +235,32 @@ class Accumulator:
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
         if isinstance(sample, Regression | Survival | MultiLabel):
             return dataclasses.replace(sample, notes=(note,))
-        if has_grades(sample) or isinstance(sample, QuantileForecasts):
+        if isinstance(sample, QuantileForecasts):
+            return self._forecasts(sample, note)
+        if has_grades(sample):
             return dataclasses.replace(sample, notes=(*sample.notes, note))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
+
+    def _forecasts(self, sample: QuantileForecasts, note: str) -> QuantileForecasts:
+        """Returns the sample of forecasts with the sums over all rows, if these know
+        which rows depend on each other.
+        """
+        sums = self._sums
+        assert sums is not None
+        if (sums.num_series is None) == (sample.clusters is None):
+            note = (
+                f"Coverage, scores and the numbers of each horizon are of all "
+                f"{sums.rows:,} rows; the constant forecast, the skill and all other "
+                f"sections are of a uniform sample of {len(sample.target):,}."
+            )
+            if sums.are_groups:
+                note += (
+                    f" There are more than {MOST_SERIES:,} series, which the intervals "
+                    f"take in {sums.num_series:,} groups."
+                )
+            sample = dataclasses.replace(sample, sums=sums)
+        return dataclasses.replace(sample, notes=(*sample.notes, note))
 
     def summary(self) -> Summary:
         """Returns the sums over all rows.
@@ -423,7 +459,7 @@ def _read_piece(piece: _Piece) -> tuple[_Piece, _Part]:
         try:
             return piece, _summed(model)
         except ValueError as wrong:
-            row = _bad_row(model)
+            row = first_bad_row(model)
             where = "" if row is None else f"{piece.place(row)}: "
             raise ValueError(f"{where}{wrong}") from None
 
@@ -504,35 +540,6 @@ def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
         raise
     except ValueError as wrong:
         raise ValueError(f"from {table.place(0)} on: {wrong}") from None
-
-
-def _bad_row(model: Any) -> int | None:
-    """Returns the first row that is refused by itself; None if there is none."""
-    low, high = 0, _row_subsets.num_rows(model)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_bad(_row_subsets.taken(model, slice(low, middle))):
-            high = middle
-        else:
-            low = middle
-    return low if _is_bad(_row_subsets.taken(model, slice(low, high))) else None
-
-
-def _is_bad(model: Any) -> bool:
-    if isinstance(model, Survival):
-        return False  # It is checked as a whole.
-    check: Callable[[Any], Any] = examples_of
-    if isinstance(model, Regression):
-        check = forecasts_of
-    elif isinstance(model, QuantileForecasts):
-        check = quantiles_of
-    elif isinstance(model, MultiLabel):
-        check = label_examples
-    try:
-        check(model)
-    except ValueError:
-        return True
-    return False
 
 
 def of_batches(source: str, batches: Iterable[Model]) -> Model:

@@ -261,6 +261,8 @@ def _of_quantiles(model: QuantileForecasts) -> DataOfQuantiles:
     rows = quantiles_of(model)
     weights = model.sample_weight
     total = len(rows.target) if weights is None else np.sum(weights)
+    if model.sums is not None:
+        total = model.sums.cells[..., -1].sum()
     return DataOfQuantiles(
         examples=num_examples(model),
         total_weight=float(total),
