@@ -358,7 +358,7 @@ def test_columns_are_read_in_any_order(shape):
     notes = " ".join(found["notes"])
     assert f"Read `{names[0]}` as the quantile of level 0.1; " in notes
     assert "`y` as what was observed; `unique_id` as the series" in notes
-    assert "`step` as the horizon; `ds` as time" in notes
+    assert "`step` as the horizon; `ds` as the time" in notes
     assert "Left out, because the names are not known: other." in notes
 
 
@@ -408,7 +408,6 @@ REFUSED = {
         "mean, std may be a regression",
     ),
     "whole numbers": ({"y": Y, "q10": Y, "q90": Y}, "call that of level 0.1 q0.1"),
-    "a row for each": ({"y": Y, "quantile_level": Y, "predicted": Y}, "`pivot`"),
     "descending": ({"y": Y, "q0.1": Q[:, 4], "q0.9": Q[:, 0]}, "must ascend"),
     "text": ({"y": ID, "q0.1": Y, "q0.9": Y}, "must hold numbers"),
     "a target missing": ({"y": [*Y[:3], "", *Y[4:]], "q0.5": Y}, "`y` is missing"),

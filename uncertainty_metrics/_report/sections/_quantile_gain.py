@@ -74,10 +74,15 @@ class GainOfQuantiles(Section):
     verdict: str
 
     @classmethod
-    def of(cls, report: ModelReport) -> GainOfQuantiles:
+    def of(cls, report: ModelReport) -> GainOfQuantiles | None:
         rows, clusters = quantiles_of(report.model), clusters_of(report.model)
-        losses = _losses(rows, rows.quantiles)
+        # Their quantiles are as noisy as the samples are few, which no step mends.
+        if rows.samples is not None:
+            return None
+        losses, sums = _losses(rows, rows.quantiles), report.model.sums
         crps = float(np.average(losses, weights=rows.weights))
+        if sums is not None:
+            crps = sums.mean("crps").mean
         why = _too_few(effective_examples(report.model), clusters)
         if why:
             why = f"{TOO_FEW_TO_SAY} how much could be gained: {why}."
@@ -101,9 +106,13 @@ class GainOfQuantiles(Section):
         if not self.steps:
             return
         yield gain_table({_CRPS: self.crps})
+        of_sample = ""
+        if report.model.sums is not None:
+            size = len(quantiles_of(report.model).target)
+            of_sample = f" of {size:,} rows drawn at random"
         yield Text(
-            "The gain is what such steps, as conformal prediction makes them, take off "
-            f"the score: those of a row were fitted to the other {self.folds - 1} of "
+            f"The gain{of_sample} is what such steps, as conformal prediction makes "
+            f"them, take off the score: those of a row were fitted to the other {self.folds - 1} of "
             f"{self.folds} folds. A step of 0.1 moves a quantile up by a tenth of the "
             "distance between the lowest and the highest quantile of its row, and each "
             "level has the step with the smallest pinball loss. On average the gain is "

@@ -25,7 +25,7 @@ from uncertainty_metrics._report.sections._model_report import (
     Section,
 )
 from uncertainty_metrics._report.sections._p_values import is_clear, shown_p_value
-from uncertainty_metrics._report.sections._quantile_coverage import shares_of_quantiles
+from uncertainty_metrics._report.sections._quantile_coverage import shares_of
 from uncertainty_metrics._results import PITInterval
 
 
@@ -33,6 +33,8 @@ from uncertainty_metrics._results import PITInterval
 def pit_of(model: QuantileForecasts) -> PITInterval:
     """Returns the PIT interval of each row. Quantiles that cross are sorted first."""
     rows = quantiles_of(model)
+    if rows.samples is not None:
+        return um.regression.sample_pit(rows.samples, rows.target)
     if len(rows.levels) > 1:
         ordered = np.sort(rows.quantiles, axis=1)
         return um.regression.quantile_pit(ordered, rows.levels, rows.target)
@@ -112,7 +114,7 @@ class PitOfQuantiles(Section):
                 "Mean distance of the coverage of central intervals from their level.",
             ),
         }
-        tested = shares_of_quantiles(rows, clusters)
+        tested = shares_of(report.model)
         p = min(1.0, len(tested) * min(each.p_value for each in tested))
         sides = [
             _side(values, target, weights, clusters)
