@@ -269,7 +269,7 @@ def _quantiles(
     forecasts = _inputs.as_array(kind, _of_frame(given[kind]))
     target = _inputs.as_array("labels", _flat(labels))
     horizons, times = given.get("horizons"), given.get("times")
-    found = {
+    found: dict[str, Any] = {
         "sample_weight": weight,
         "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
         "times": None if times is None else _times(times, target),

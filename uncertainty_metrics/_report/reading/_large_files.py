@@ -87,10 +87,8 @@ class _Sample:
     def add(self, model: Any) -> None:
         size = _row_subsets.num_rows(model)
         if not self.rows and size:
-            numbers = getattr(model, "values", None)
-            if isinstance(model, QuantileForecasts):
-                numbers = model.samples
-            width = np.size(numbers) // size + 1
+            name = "samples" if isinstance(model, QuantileForecasts) else "values"
+            width = np.size(getattr(model, name, 0)) // size + 1
             self._most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // width))
         self.rows += size
         keys = self._generator.random(size)
