@@ -158,6 +158,7 @@ def test_grades_that_vary_little_make_a_shorter_interval(rng):
     assert widths[0] < widths[1] / 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("statistic", ["gce", "ks", "kuiper", "smece", "atb"])
 def test_the_test_keeps_its_level_and_finds_errors(statistic, rng):
     draws, n = (60, 80)

@@ -157,11 +157,11 @@ class Regression:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class QuantileForecasts:
-    """The targets and the predicted quantiles of forecasts in a file.
+    """The targets of forecasts in a file, and their predicted quantiles or samples.
 
     Attributes:
       source: name of the file.
-      quantiles: predicted quantiles, [N, Q].
+      quantiles: predicted quantiles, or those of the samples, [N, Q].
       levels: of the quantiles, in (0, 1) and ascending, Q of them.
       target: the observed values, [N].
       sample_weight: [N], or None.
@@ -170,6 +170,10 @@ class QuantileForecasts:
       notes: sentences for the reader of the report.
       clusters: which rows depend on each other, as those of a series; None if all are
         independent.
+      times: of each row, numbers that ascend in time, [N], or None.
+      samples: of each forecast, [N, M]; None of forecasts by quantiles.
+      sums: the `QuantileSums` over all rows, of which these are a uniform sample; None
+        if these are all rows.
     """
 
     source: str
@@ -181,6 +185,9 @@ class QuantileForecasts:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     clusters: Clusters | None = None
+    times: np.ndarray | None = None
+    samples: np.ndarray | None = None
+    sums: Any = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

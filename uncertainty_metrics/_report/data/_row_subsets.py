@@ -36,16 +36,22 @@ _BY_ROW = (
 )
 
 
+def _columns_of(model: Any) -> tuple[str, ...]:
+    """Returns the names of the attributes that have a value for each row."""
+    # The samples of answers are kept in another form.
+    return (*_BY_ROW, "samples") if isinstance(model, QuantileForecasts) else _BY_ROW
+
+
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    names = ("correct", "values", "times", "labels", "target")
+    names = ("correct", "target", "values", "times", "labels")
     return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
 def taken(model: RowModel, rows: Any) -> RowModel:
     """Returns the rows of a model that a slice or an array of integers chooses."""
     changed: dict[str, Any] = {}
-    for name in _BY_ROW:
+    for name in _columns_of(model):
         values = getattr(model, name, None)
         if values is not None:
             # Weights may have one value for many rows.
@@ -85,7 +91,7 @@ def joined(models: Sequence[RowModel]) -> RowModel:
     """Returns one model with the rows of all, and else the attributes of the first."""
     first = models[0]
     changed: dict[str, Any] = {}
-    for name in _BY_ROW:
+    for name in _columns_of(first):
         parts = [getattr(model, name, None) for model in models]
         if any(part is not None for part in parts):
             ones = (np.ones(num_rows(model)) for model in models)
