@@ -262,13 +262,19 @@ class Abstaining(SelectivePrediction):
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
 
 
+class DecidingByVotes(Abstaining):
+    """Whether the confidence of decisions tells those with many votes from others."""
+
+    heading = SelectivePrediction.heading
+
+
 def _of_grades(model: Decided) -> Abstaining:
     """Returns the section of answers with grades, whose loss is 1 - grade."""
     risk, coverage, *_ = _OPTIONS.values()
     words, loss = words_of(model), f"1 - {terms_for(model).grade}"
-    more, fewer = "better grades", "worse grades"
+    more, fewer, kind = "better grades", "worse grades", Abstaining
     if votes_of(model) is not None:
-        more, fewer = "more votes", "fewer votes"
+        more, fewer, kind = "more votes", "fewer votes", DecidingByVotes
     grades, scores, weights, _ = decisions_of(model)
     scores = _sorted_outcomes.floating(scores)
     groups = _sorted_outcomes.loss_groups(scores, 1 - grades, weights)
@@ -303,7 +309,7 @@ def _of_grades(model: Decided) -> Abstaining:
         said = f"Confidence misleads: surer {words.one}s have {fewer}."
     clear = low > 0 or high < 0
     gain = _gain(curve, coverage, clear, words, f"mean of {loss}")
-    return Abstaining(
+    return kind(
         f"{said} {gain}",
         metrics(values),
         None,
