@@ -232,7 +232,8 @@ class Row(Swept):
     `every_case` are for these Rows alone (weights, order, logits, two classes, corners,
     bad data), as in `tests/tensors/test_catalogue.py` (eager, graphs, XLA, 16 bits,
     gradients). Groups are in `tests/numpy/test_groups.py`, `tests/tensors/` and
-    `tests/keras/test_groups.py`.
+    `tests/keras/test_groups.py`, images in `tests/numpy/test_images.py` and
+    `tests/tensors/test_images.py`.
 
     Attributes:
       array: turns a result into a flat float array, which the tests compare.

@@ -416,7 +416,7 @@ def read(
         PRESETS["expected_calibration_error"],
         max_prob=y_axis == "accuracy" or data.has_confidences,
         binning_scheme=options.binning_scheme,
-        class_conditional=options.class_conditional or data.multilabel,
+        class_conditional=True if data.multilabel else options.class_conditional,
         num_bins=options.num_bins,
         threshold=options.threshold,
         datapoints_per_bin=options.datapoints_per_bin,

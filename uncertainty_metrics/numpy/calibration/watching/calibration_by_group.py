@@ -224,11 +224,11 @@ def calibration_by_group(
         # Their variance is that of the data: each example is a cluster of its own.
         size = len(scored.scores)
         scored = scored._replace(clusters=Clusters(np.arange(size), size))
-    partitions = [
+    partitions = (
         _partition({name: columns[name] for name in names})
         for size in range(1, depth + 1)
         for names in itertools.combinations(columns, size)
-    ]
+    )
     table = table_of(
         partitions,
         scored,
@@ -297,7 +297,10 @@ def _columns(
 def _partition(columns: dict[str, GroupColumn]) -> Partition:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
-    cells = np.ravel_multi_index([c.codes for c in columns.values()], sizes)
+    first, *others = columns.values()
+    cells = first.codes
+    for column in others:
+        cells = cells * len(column.values) + column.codes
     occurs = np.bincount(cells, minlength=int(np.prod(sizes))) > 0
     present = np.flatnonzero(occurs)
     attributes = [
@@ -311,4 +314,6 @@ def _partition(columns: dict[str, GroupColumn]) -> Partition:
         ", ".join(f"{name}={value}" for name, value in values.items())
         for values in attributes
     ]
-    return Partition((np.cumsum(occurs) - 1)[cells], names, attributes)
+    if len(present) < len(occurs):
+        cells = (np.cumsum(occurs) - 1)[cells]
+    return Partition(cells, names, attributes)
