@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import fails, run
+from tests.report.reports import run
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.reading import _large_files
@@ -482,8 +482,3 @@ def test_the_command_writes_the_page():
     text = run("here.csv")
     assert "reliability_diagram.png" in text
     assert "The 95% intervals take the clusters (`unique_id`)" in text
-
-
-def test_two_models_are_not_compared(capsys):
-    written("here.csv", {"y": Y, "q0.1": Q[:, 0], "q0.9": Q[:, 4]})
-    assert "not compared" in fails(capsys, "here.csv", "--compare", "here.csv")

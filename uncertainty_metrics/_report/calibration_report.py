@@ -13,8 +13,10 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._graded_answers import alike
+from uncertainty_metrics._report.data._models_in_a_file import each_model
 from uncertainty_metrics._report.data._predictions import (
     Model,
+    QuantileForecasts,
     Stream,
     Unlabelled,
     silent,
@@ -51,9 +53,11 @@ class Report:
         others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, *others = map(shown, alike([model, *others]))
+        model, *others = map(shown, alike(each_model([model, *others])))
         other = others[0] if len(others) == 1 else None
-        several = tuple(others) if len(others) > 1 else ()
+        # Forecasts are compared by one section, however many models there are.
+        are_forecasts = isinstance(model, QuantileForecasts)
+        several = tuple(others) if len(others) > 1 or are_forecasts else ()
         self._models, self._tell = (model, num_bins, other, several), tell
         self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.

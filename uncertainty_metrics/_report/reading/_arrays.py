@@ -266,6 +266,7 @@ def _quantiles(
         "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
         "times": None if times is None else _times(times, target),
         "clusters": _clusters(clusters),
+        "series": None if clusters is None else np.asarray(_of_frame(clusters)),
     }
     if kind == "samples":
         model = of_samples(name, forecasts, target, **found)
@@ -366,13 +367,16 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
       ValueError: the predictions are of another kind than the first model's.
     """
     if isinstance(predictions, Mapping):
-        return predictions
+        shared = ("levels", "horizons", "times") if "quantiles" in predictions else ()
+        return {k: given[k] for k in shared if k in given} | {**predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
         return {"correct": correct, "confidences": confidences}
     if "survival" in given:
         return {**given, "survival": predictions}
+    if "quantiles" in given:
+        return {**given, "quantiles": predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
         return {kind: predictions}

@@ -140,8 +140,9 @@ class Plan:
         if self.cluster is not None:
             names.append(self.cluster)
         if self.quantiles:
-            horizon = self.quantiles.horizon
-            names += [*([horizon] if horizon else []), *self.quantiles.times]
+            quantiles = self.quantiles
+            columns = (quantiles.series, quantiles.horizon, quantiles.model)
+            names += [*(name for name in columns if name), *quantiles.times]
         return list(dict.fromkeys(names))
 
     @property
@@ -308,7 +309,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             "left_out": left_out,
             "notes": (*_notes(table), names.note(plan.choice.cluster)),
             "clusters": _clusters(table, plan.cluster),
-            **_horizons_and_times(table, names),
+            **_row_keys(table, names),
         }
         forecasts = numbers[:, : len(names.columns)]
         if not names.levels:
@@ -361,11 +362,16 @@ def _notes(table: Table) -> tuple[str, ...]:
     return (table.note,) if isinstance(table, PivotedTable) else ()
 
 
-def _horizons_and_times(table: Table, names: QuantileNames) -> dict[str, Any]:
-    """Returns how far ahead each row forecasts, and for which time."""
+def _row_keys(table: Table, names: QuantileNames) -> dict[str, Any]:
+    """Returns how far ahead each row forecasts, for which time and series, and which
+    model.
+    """
     time = names.times[0] if names.times else None
-    columns = _columns(table, [name for name in (names.horizon, time) if name])
+    known = (names.series, names.model, names.horizon, time)
+    columns = _columns(table, dict.fromkeys(name for name in known if name))
     return {
+        "series": columns[names.series] if names.series else None,
+        "models": columns[names.model] if names.model else None,
         "horizons": horizons_of(columns[names.horizon]) if names.horizon else None,
         "times": numbers_of_times(columns[time]) if time else None,
     }

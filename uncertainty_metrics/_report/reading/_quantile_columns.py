@@ -18,6 +18,7 @@ TARGETS = ("target", "targets", "y", "y_true", "actual", "actuals", "observed")
 SERIES = ("series", "unique_id", "series_id", "item_id")
 HORIZONS = ("horizon", "horizons", "step", "lead_time")
 # The time that is forecast comes first, then the time when the forecast was made.
+MODELS = ("model", "model_name", "model_id")
 TIMES = ("time", "ds", "timestamp", "date", "target_end_date", "cutoff")
 _NUMBER = r"(?P<level>[0-9]*[.]?[0-9]+)"
 _QUANTILE = re.compile(rf"(?:(?P<model>.+)[_-])?(?:q|quantile)[_ -]?{_NUMBER}", re.I)
@@ -41,6 +42,7 @@ class QuantileNames(NamedTuple):
       series: the series of each row, whose rows may depend on each other, or None.
       horizon: how far ahead each row forecasts, or None.
       times: columns of times; the first says how rows follow each other.
+      model: the model of each row, or None.
     """
 
     target: str
@@ -49,6 +51,7 @@ class QuantileNames(NamedTuple):
     series: str | None
     horizon: str | None
     times: list[str]
+    model: str | None = None
 
     def note(self, cluster: str | None) -> str:
         """Returns what was read as what, for the reader of the report."""
@@ -64,6 +67,8 @@ class QuantileNames(NamedTuple):
             words.append(
                 f"`{self.series}` as the series, whose rows may depend on each other"
             )
+        if self.model is not None:
+            words.append(f"`{self.model}` as the model")
         if self.horizon is not None:
             words.append(f"`{self.horizon}` as the horizon")
         if self.times:
@@ -164,6 +169,7 @@ def quantile_names_of(
         _one(series, "the series"),
         _one(horizons, "the horizon"),
         [name for known in TIMES for name in among(header, (known,))],
+        _one(among(header, MODELS), "the model"),
     )
 
 

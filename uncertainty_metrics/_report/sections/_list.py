@@ -41,6 +41,7 @@ from uncertainty_metrics._report.sections._selective_prediction import (
     Abstaining,
     SelectivePrediction,
 )
+from uncertainty_metrics._report.sections._several_forecasts import SeveralForecasts
 from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
@@ -83,6 +84,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Comparison,
     ComparisonOfDecisions,
     SeveralModels,
+    SeveralForecasts,
 )
 
 
