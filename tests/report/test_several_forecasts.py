@@ -1,4 +1,4 @@
-"""Reports that compare several forecasts of the same rows."""
+"""Reports on forecasts of series in time: comparisons of models, and fans."""
 
 import csv
 
@@ -143,3 +143,58 @@ def test_a_single_series_has_errors_of_diebold_and_mariano():
 def test_times_without_blocks_have_no_lags():
     path = written("right.csv", columns(RIGHT))
     assert lags_of_time(report.read_predictions(path, Choice())) is None
+
+
+# Fans.
+
+
+def fans_of(y, quantiles, keys, **others):
+    path = written("fans.csv", {**columns(quantiles, keys), "y": y, **others})
+    model = report.read_predictions(path, Choice())
+    return report.build(model).to_dict().get("fans"), report.draw(model)
+
+
+def test_fans_show_the_best_a_typical_and_the_worst_series():
+    found, figures = fans_of(Y, RIGHT, KEYS)
+    crps = um.crps_quantile_score(Y, RIGHT, LEVELS).reshape(SERIES, STEPS).mean(axis=1)
+    scaled = crps / um.regression.seasonal_error(Y.reshape(SERIES, STEPS))
+    order = np.argsort(scaled)
+    for each, place in zip(found["fans"], (0, (SERIES - 1) // 2, -1), strict=True):
+        assert each["series"] == f"s{order[place]}"
+        assert each["crps"] == pytest.approx(scaled[order[place]])
+        assert (each["start"], each["end"]) == ("2024-01-01", "2024-01-06")
+    figure = figures["fans.png"]
+    assert [ax.get_title() for ax in figure.axes] == [
+        f"{each['which'].capitalize()}: {each['series']}" for each in found["fans"]
+    ]
+    for ax, each in zip(figure.axes, found["fans"], strict=True):
+        number = int(each["series"][1:])
+        rows = slice(number * STEPS, (number + 1) * STEPS)
+        median, observed = ax.lines
+        np.testing.assert_allclose(observed.get_ydata(), Y[rows])
+        np.testing.assert_allclose(median.get_ydata(), RIGHT[rows, 1])
+
+
+def test_rolling_forecasts_have_a_fan_of_each_time_they_were_made():
+    # Of 2 series, at 20 times each for the next 3 times.
+    keys = {"unique_id": [], "ds": [], "horizon": []}
+    for series in ("a", "b"):
+        for made in range(20):
+            for h in (1, 2, 3):
+                for name, value in zip(keys, (series, made + h, h), strict=True):
+                    keys[name].append(value)
+    rng = np.random.default_rng(5)
+    values = {s: rng.normal(size=25) for s in "ab"}
+    y = [values[s][t] for s, t in zip(keys["unique_id"], keys["ds"], strict=True)]
+    found, _ = fans_of(y, RIGHT[:120], keys)
+    assert found["rule"].startswith("Of 40 forecasts of one time")
+    assert all(int(each["end"]) - int(each["start"]) == 2 for each in found["fans"])
+
+
+@pytest.mark.parametrize("left_out", ["ds", "horizon"])
+def test_rows_whose_order_is_not_known_have_no_fans(left_out):
+    keys = {name: [*x, *x] for name, x in KEYS.items() if name != left_out}
+    y, q = np.concatenate([Y, Y]), np.concatenate([RIGHT, RIGHT])
+    found, figures = fans_of(y, q, keys)
+    assert found is None
+    assert "fans.png" not in figures

@@ -109,7 +109,7 @@ def _arguments(model: Model, order: np.ndarray | None) -> dict[str, Any]:
         given = {"labels": model.target, "means": model.mean, "stddevs": spread}
     if order is not None:
         given = {name: np.asarray(values)[order] for name, values in given.items()}
-    if "quantile_predictions" in given:
+    if isinstance(model, QuantileForecasts) and model.samples is None:
         given["quantiles"] = np.array(model.levels)
     return given
 

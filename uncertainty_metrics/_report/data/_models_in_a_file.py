@@ -14,7 +14,6 @@ from uncertainty_metrics._report.data._predictions import (
 )
 from uncertainty_metrics._report.data._row_subsets import taken
 from uncertainty_metrics._report.data._time_blocks import in_blocks_of_time
-from uncertainty_metrics._report.reading._column_names import listed
 
 
 def each_model(models: Sequence[Model]) -> list[Model]:
@@ -33,12 +32,13 @@ def _parts(model: Model) -> list[Model]:
     names = list(dict.fromkeys(of_rows.tolist()))
     if len(names) == 1:
         return [in_blocks_of_time(dataclasses.replace(model, models=None))]
+    shown = ", ".join(names[:10]) + (" and others" if len(names) > 10 else "")
     if model.sums is not None:
         raise ReportError(
-            f"{model.source}: the rows are of several models, {listed(names)}, and too "
+            f"{model.source}: the rows are of several models, {shown}, and too "
             "many to be kept: write a file for each model"
         )
-    note = f"{model.source} has the forecasts of {len(names)} models: {listed(names)}."
+    note = f"{model.source} has the forecasts of {len(names)} models: {shown}."
     return [
         in_blocks_of_time(
             dataclasses.replace(

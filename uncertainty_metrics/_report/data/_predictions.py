@@ -176,6 +176,7 @@ class QuantileForecasts:
         if these are all rows.
       series: the id of the series of each row, [N], or None.
       models: the name of the model of each row, [N]; None if all are of one.
+      season: number of times of a season, or None.
     """
 
     source: str
@@ -192,6 +193,7 @@ class QuantileForecasts:
     sums: Any = None
     series: np.ndarray | None = None
     models: np.ndarray | None = None
+    season: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

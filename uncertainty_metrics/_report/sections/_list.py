@@ -20,6 +20,7 @@ from uncertainty_metrics._report.sections._comparison import (
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Basis, Data
 from uncertainty_metrics._report.sections._ensemble import Ensemble
+from uncertainty_metrics._report.sections._fans import Fans
 from uncertainty_metrics._report.sections._forecast_gain import GainOfForecasts
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._gain import Gain
@@ -68,6 +69,7 @@ SECTIONS: tuple[type[Section], ...] = (
     ForecastScores,
     QuantileScoring,
     ByHorizon,
+    Fans,
     Sharpness,
     Intervals,
     Recalibration,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from uncertainty_metrics._report.data._predictions import Model
+from uncertainty_metrics._report.data._predictions import Model, QuantileForecasts
 from uncertainty_metrics._report.data._time_blocks import lags_of_time
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -46,14 +46,15 @@ class SeveralForecasts(SeveralModels):
           ReportError: the models are not of the same rows, or have weights.
         """
         base = SeveralModels.of_models(models)
-        lags = lags_of_time(models[0])
+        forecasts = [m for m in models if isinstance(m, QuantileForecasts)]
+        lags = lags_of_time(forecasts[0])
         return cls(
             base.models,
             base.found,
             base.verdict,
             {
                 name: intervals_of(model)
-                for name, model in zip(base.models, models, strict=True)
+                for name, model in zip(base.models, forecasts, strict=True)
             },
             None if lags is None else lags[1],
         )

@@ -6,7 +6,7 @@ import dataclasses
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class SeveralModels(Section):
 
     name = "comparison"
     heading = "Comparison of all models"
-    tasks = ("classification", "confidences", "regression")
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "confidences", "regression")
     pictures = (MODELS,)
 
     models: tuple[str, ...]
