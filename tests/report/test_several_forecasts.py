@@ -198,3 +198,87 @@ def test_rows_whose_order_is_not_known_have_no_fans(left_out):
     found, figures = fans_of(y, q, keys)
     assert found is None
     assert "fans.png" not in figures
+
+
+# The seasonal naive forecast.
+
+
+def rolling(num_series=6, num_times=30, most=3, seed=7):
+    """Returns series, times, horizons and targets of forecasts made at each time."""
+    rng = np.random.default_rng(seed)
+    targets = (
+        rng.normal(size=(num_series, num_times)) * np.arange(1, num_series + 1)[:, None]
+    )
+    rows = [
+        (series, made + h, h, targets[series, made + h])
+        for series in range(num_series)
+        for made in range(5, num_times - most)
+        for h in range(1, most + 1)
+    ]
+    return tuple(map(np.array, zip(*rows, strict=True)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_seasonal_naive_forecast_equals_a_loop(weighted):
+    series, times, horizons, y = rolling()
+    n, season = len(y), 2
+    quantiles = np.zeros((n, 1)) + stats.norm.ppf(LEVELS)
+    w = np.random.default_rng(1).integers(0, 3, n) if weighted else np.ones(n, int)
+    found = um.report(
+        y,
+        quantiles=quantiles,
+        levels=LEVELS,
+        times=times,
+        horizons=horizons,
+        clusters=series,
+        season=season,
+        sample_weight=w if weighted else None,
+    ).to_dict()["season"]
+    known = {(series[i], times[i]): y[i] for i in range(n) if w[i]}
+    pairs = {
+        (s, t): abs(v - known[s, t - season])
+        for (s, t), v in known.items()
+        if (s, t - season) in known
+    }
+    scales = {
+        s: np.mean([d for (of, _), d in pairs.items() if of == s]) for s in series
+    }
+    # The last target of the same season that was known when the forecast was made.
+    backs = [season if h <= season else 2 * season for h in horizons]
+    rows = [i for i in range(n) if w[i] and (series[i], times[i] - backs[i]) in known]
+    assert found["rows"] == len(rows)
+    naive = np.empty((n, len(LEVELS)))
+    for back in set(backs):
+        some = [i for i in rows if backs[i] == back]
+        last = np.array([known[series[i], times[i] - back] for i in some])
+        scale = np.array([scales[series[i]] for i in some])
+        errors = (y[some] - last) / scale
+        for k, level in enumerate(LEVELS):
+            loss = [
+                (w[some] * um.pinball_loss(y[some], last + scale * step, level)).sum()
+                for step in errors
+            ]
+            naive[some, k] = last + scale * errors[np.argmin(loss)]
+    scores = [
+        np.average(um.crps_quantile_score(y[rows], q[rows], LEVELS), weights=w[rows])
+        for q in (quantiles, naive)
+    ]
+    assert found["gain"]["model"] == pytest.approx(scores[0])
+    assert found["gain"]["constant"] == pytest.approx(scores[1])
+    assert found["skill"] == pytest.approx(1 - scores[0] / scores[1])
+    crps = um.crps_quantile_score(y, quantiles, LEVELS)
+    scaled = np.average(crps / [scales[s] for s in series], weights=w)
+    assert found["scaled_crps"] == pytest.approx(scaled)
+
+
+def test_a_season_that_is_not_in_the_file_is_said(capsys):
+    path = written("here.csv", columns(RIGHT))  # Six times of one forecast each.
+    text = " ".join(run(path, "--season", "7").split())
+    assert "Against the seasonal naive forecast: Not known" in text
+    assert "7 times or more earlier in the same series" in text
+    untimed = {name: x for name, x in columns(RIGHT).items() if name != "ds"}
+    text = run(written("untimed.csv", untimed), "--season", "2")
+    assert "no column says the time of a row" in " ".join(text.split())
+    with open("classes.csv", "w") as file:
+        file.write("label,p\n1,0.5\n0,0.4\n")
+    assert "--season needs forecasts" in fails(capsys, "classes.csv", "--season", "2")

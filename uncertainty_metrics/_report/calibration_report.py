@@ -21,6 +21,7 @@ from uncertainty_metrics._report.data._predictions import (
     Unlabelled,
     silent,
 )
+from uncertainty_metrics._report.data._series_in_time import with_season
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
 from uncertainty_metrics._report.page._picture_files import draw
@@ -141,6 +142,7 @@ def report(
     samples: ArrayLike | None = None,
     horizons: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    season: int | None = None,
     event: ArrayLike | None = None,
     survival: ArrayLike | None = None,
     at: float | None = None,
@@ -148,6 +150,7 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     multilabel: bool = False,
     audit: Any = None,
     unlabelled: ArrayLike | None = None,
@@ -205,6 +208,9 @@ def report(
         dates [N]: without `clusters`, blocks of consecutive times are then clusters. Of
         a survival model, instead of labels: time of the event or of the censoring,
         whichever came first; finite and >= 0, shape [N].
+      season: with `quantiles` or `samples` and `times`, the number of times of a
+        season, an integer >= 1: the report also has the skill against the seasonal
+        naive forecast of each series, which `clusters` names, and scaled scores.
       event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
       survival: with `times`, the predicted probability of no event by the time `at`, in
         [0, 1], shape [N].
@@ -222,6 +228,10 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      label_distributions: instead of labels, the shares of the votes for the classes,
+        in [0, 1] with sum 1, shape [..., K]. The grade of a decision is then the share
+        of the votes for its class, and the report is that of grades, with a section on
+        the votes for all classes.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
       audit: features by which to search for groups whose probabilities are wrong
@@ -231,10 +241,11 @@ def report(
         or `logits`: the report has the shares of the classes there (`LabelShift`).
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
-        `(means, variances)`, or an array like `survival`, or for the same questions
-        `(correct, confidences)`; or a dict of these arguments; or a `Summary` of other
-        examples, for which the report says whether the calibration has changed. For
-        several other models of the same examples the report has the table of `compare`.
+        `(means, variances)`, or an array like `survival`, `quantiles` or `samples`, or
+        for the same questions `(correct, confidences)`; or a dict of these arguments;
+        or a `Summary` of other examples, for which the report says whether the
+        calibration has changed. For several other models of the same examples, or other
+        forecasts of the same rows, the report has the table of `compare`.
       num_bins: number of bins.
       name: name of the model in the report.
 
@@ -277,6 +288,7 @@ def report(
         "event": event,
         "survival": survival,
         "at": at,
+        "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
     common = sample_weight, classes, groups, clusters, multilabel or None, audit
@@ -294,6 +306,8 @@ def report(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
             *(multilabel, audit),
         )
+    if season is not None:
+        first = with_season(first, _checks.positive_integer("season", season), "season")
     if unlabelled is not None:
         new = Unlabelled("", _inputs.as_array("unlabelled", unlabelled))
         first = with_unlabelled(first, new)

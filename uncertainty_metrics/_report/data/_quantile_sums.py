@@ -170,7 +170,8 @@ class QuantileSums:
             return self
         series, groups = grouped(self.series)
         cells = np.zeros((len(self.cells), len(series), self.cells.shape[2]))
-        np.add.at(cells, (slice(None), groups), self.cells)
+        for i, group in enumerate(groups.tolist()):
+            cells[:, group] += self.cells[:, i]
         return dataclasses.replace(self, series=series, are_groups=True, cells=cells)
 
 
@@ -201,7 +202,7 @@ def sums_of_rows(model: QuantileForecasts) -> QuantileSums:
         if rows.samples is None
         else um.crps_score(y, rows.samples)
     )
-    counted, weights = slice(None), np.ones(len(y))
+    counted, weights = np.ones(np.shape(model.target), bool), np.ones(len(y))
     if model.sample_weight is not None:
         weights = _inputs.sample_weights(model.sample_weight, np.shape(model.target))
         counted = weights > 0
@@ -215,7 +216,7 @@ def sums_of_rows(model: QuantileForecasts) -> QuantileSums:
 def _sums_of_columns(
     columns: dict[Hashable, np.ndarray],
     weights: np.ndarray,
-    series: Iterable[Hashable] | None,
+    series: list[Hashable] | None,
     horizons: np.ndarray | None,
 ) -> QuantileSums:
     """Returns the sums over the rows of a part.
@@ -227,11 +228,11 @@ def _sums_of_columns(
       horizons: of each row, [n], or None.
     """
     size = len(weights)
-    ids, codes = {None: 0}, np.zeros(size, int)
-    are_groups = False
+    ids: dict[Hashable, int] = {None: 0}
+    codes, are_groups = np.zeros(size, int), False
     if series is not None:
-        ids = {}
-        codes = np.array([ids.setdefault(each, len(ids)) for each in series])
+        ids = {each: i for i, each in enumerate(dict.fromkeys(series))}
+        codes = np.fromiter(map(ids.__getitem__, series), int, size)
         are_groups = len(ids) > MOST_SERIES
         if are_groups:
             ids, groups = grouped(ids)
@@ -253,8 +254,13 @@ def _sums_of_columns(
         return np.bincount(ahead, values, shape[0])
 
     cells = [by_cell(weights * each) for each in columns.values()]
-    first = [by_horizon(squared * each) for each in columns.values()]
-    second = [by_horizon(squared * each**2.0) for each in columns.values()]
+    # Weights of 1, and numbers 0 and 1, are their own squares.
+    are_ones = bool(np.all(weights == 1))
+    first, second = [], []
+    for each, in_cells in zip(columns.values(), cells, strict=True):
+        sums = in_cells.sum(axis=1) if are_ones else by_horizon(squared * each)
+        first.append(sums)
+        second.append(sums if each.dtype == bool else by_horizon(squared * each**2))
     return QuantileSums(
         tuple(columns),
         np.bincount(ahead, minlength=shape[0]),

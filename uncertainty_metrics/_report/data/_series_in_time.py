@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._predictions import QuantileForecasts, remembered
+from uncertainty_metrics._report.data._predictions import (
+    Model,
+    QuantileForecasts,
+    ReportError,
+    remembered,
+)
 from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics.numpy import _inputs
 
@@ -66,3 +72,21 @@ def series_in_time(model: QuantileForecasts) -> SeriesInTime | None:
     if np.any(targets[codes, ranks] != target):
         return None
     return SeriesInTime(names, codes, times, ranks, targets)
+
+
+def with_season(model: Model, season: int, name: str) -> Model:
+    """Returns forecasts with the number of times of a season.
+
+    Args:
+      model: the forecasts.
+      season: at least 1.
+      name: of the argument or option that says the season.
+
+    Raises:
+      ReportError: the model does not have forecasts by quantiles or samples.
+    """
+    if not isinstance(model, QuantileForecasts):
+        raise ReportError(
+            f"{name} needs forecasts by quantiles or samples, of series in time"
+        )
+    return dataclasses.replace(model, season=season)

@@ -33,6 +33,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
 )
+from uncertainty_metrics._report.reading._votes import decisions_on_votes
 from uncertainty_metrics.numpy import _inputs, _missing
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
@@ -76,6 +77,13 @@ def model_of(
         )
     if multilabel:
         return _multilabel(name, labels, given, weight, classes, groups, clusters)
+    if "label_distributions" in given:
+        return decisions_on_votes(
+            *(name, labels, given, weight, classes),
+            groups=_groups(groups),
+            clusters=_clusters(clusters),
+            features=features,
+        )
     if {"quantiles", "samples", "levels", "horizons"} & {*names}:
         if groups is not None or classes is not None or features:
             raise ValueError(
@@ -261,7 +269,7 @@ def _quantiles(
     forecasts = _inputs.as_array(kind, _of_frame(given[kind]))
     target = _inputs.as_array("labels", _flat(labels))
     horizons, times = given.get("horizons"), given.get("times")
-    found = {
+    found: dict[str, Any] = {
         "sample_weight": weight,
         "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
         "times": None if times is None else _times(times, target),
@@ -366,20 +374,27 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
       ValueError: the predictions are of another kind than the first model's.
     """
+    votes = {}
+    if "label_distributions" in given:  # They are labels of both.
+        votes = {"label_distributions": given["label_distributions"]}
     if isinstance(predictions, Mapping):
-        shared = ("levels", "horizons", "times") if "quantiles" in predictions else ()
-        return {k: given[k] for k in shared if k in given} | {**predictions}
+        shared: tuple[str, ...] = ()
+        if "quantiles" in predictions or "samples" in predictions:
+            levels = ("levels",) if "quantiles" in predictions else ()
+            shared = (*levels, "horizons", "times")
+        return {**votes, **{k: given[k] for k in shared if k in given}, **predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
         return {"correct": correct, "confidences": confidences}
     if "survival" in given:
         return {**given, "survival": predictions}
-    if "quantiles" in given:
-        return {**given, "quantiles": predictions}
+    for kind in ("quantiles", "samples"):
+        if kind in given:
+            return {**given, kind: predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
-        return {kind: predictions}
+        return {**votes, kind: predictions}
     if not isinstance(predictions, tuple | list) or len(predictions) != 2:
         raise _checks.error(
             "compare",

@@ -303,18 +303,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
     if plan.quantiles:
-        names, target = plan.quantiles, reals(plan.label, labels)
-        others = {
-            "sample_weight": weight,
-            "left_out": left_out,
-            "notes": (*_notes(table), names.note(plan.choice.cluster)),
-            "clusters": _clusters(table, plan.cluster),
-            **_row_keys(table, names),
-        }
-        forecasts = numbers[:, : len(names.columns)]
-        if not names.levels:
-            return of_samples(source, forecasts, target, **others)
-        return QuantileForecasts(source, forecasts, names.levels, target, **others)
+        return _forecasts(table, plan, plan.quantiles, source, labels, numbers)
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
@@ -355,6 +344,28 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         left_out,
         clusters=_clusters(table, plan.choice.cluster),
     )
+
+
+def _forecasts(
+    table: Table,
+    plan: Plan,
+    names: QuantileNames,
+    source: str,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+) -> QuantileForecasts:
+    """Returns forecasts by quantiles or samples, with the weights after them."""
+    forecasts, target = numbers[:, : len(names.columns)], reals(plan.label, labels)
+    others: dict[str, Any] = {
+        "sample_weight": numbers[:, -1] if plan.weights else None,
+        "left_out": _left_out(table, plan),
+        "notes": (*_notes(table), names.note(plan.choice.cluster)),
+        "clusters": _clusters(table, plan.cluster),
+        **_row_keys(table, names),
+    }
+    if not names.levels:
+        return of_samples(source, forecasts, target, **others)
+    return QuantileForecasts(source, forecasts, names.levels, target, **others)
 
 
 def _notes(table: Table) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pathlib
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -450,7 +450,7 @@ def _quantiles_of_npz(
     wanted = dict.fromkeys([label, *forecasts, *weights, *horizons, *times, *clusters])
     arrays = archive.read(wanted)
     target = reals(label, arrays[label])
-    others = {
+    others: dict[str, Any] = {
         "sample_weight": arrays[weights[0]] if weights else None,
         "horizons": arrays[horizons[0]] if horizons else None,
         "times": numbers_of_times(arrays[times[0]]) if times else None,

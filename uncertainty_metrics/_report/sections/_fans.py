@@ -229,7 +229,8 @@ class Fans(Section):
                 Fan(
                     which,
                     found.names[fans.series[number]],
-                    *(_shown(time) for time in (times[0], times[-1])),
+                    _shown(times[0]),
+                    _shown(times[-1]),
                     float(fans.scores[number]),
                 )
             )

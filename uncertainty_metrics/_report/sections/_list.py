@@ -38,6 +38,7 @@ from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
 from uncertainty_metrics._report.sections._sampled_answers import SampledAnswers
 from uncertainty_metrics._report.sections._scoring_rules import ScoringRules
+from uncertainty_metrics._report.sections._seasonal_skill import SeasonalSkill
 from uncertainty_metrics._report.sections._selective_prediction import (
     Abstaining,
     SelectivePrediction,
@@ -48,6 +49,7 @@ from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
 from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
+from uncertainty_metrics._report.sections._votes import VotesForClasses
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
@@ -66,8 +68,10 @@ SECTIONS: tuple[type[Section], ...] = (
     Pit,
     PitOfQuantiles,
     ScoringRules,
+    VotesForClasses,
     ForecastScores,
     QuantileScoring,
+    SeasonalSkill,
     ByHorizon,
     Fans,
     Sharpness,

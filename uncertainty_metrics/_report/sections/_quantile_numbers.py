@@ -201,7 +201,8 @@ def summed_parts(rows: QuantileRows, sums: QuantileSums) -> dict[str, float]:
     for level, i, j in rows.pairs:
         spread += (1 - level) / 2 * (error[i] - error[j])
         over, under = over + above(i), under + below(j)
-    for k in np.flatnonzero(np.isclose(rows.levels, 0.5, rtol=0, atol=1e-9)):
+    middle = np.isclose(rows.levels, 0.5, rtol=0, atol=1e-9)
+    for k in np.flatnonzero(middle).tolist():
         over, under = over + above(k) / 2, under + below(k) / 2
     found = {"spread": spread, "overprediction": over, "underprediction": under}
     return {name: 2 * each / size for name, each in found.items()}
