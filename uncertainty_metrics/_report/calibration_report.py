@@ -144,6 +144,7 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     multilabel: bool = False,
     audit: Any = None,
     unlabelled: ArrayLike | None = None,
@@ -218,6 +219,10 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      label_distributions: instead of labels, the shares of the votes for the classes,
+        in [0, 1] with sum 1, shape [..., K]. The grade of a decision is then the share
+        of the votes for its class, and the report is that of grades, with a section on
+        the votes for all classes.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
       audit: features by which to search for groups whose probabilities are wrong
@@ -273,6 +278,7 @@ def report(
         "event": event,
         "survival": survival,
         "at": at,
+        "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
     common = sample_weight, classes, groups, clusters, multilabel or None, audit

@@ -65,6 +65,9 @@ def taken(model: RowModel, rows: Any) -> RowModel:
         column, ids = model.clusters
         changed["clusters"] = Clusters(column, _column(ids)[rows])
     if isinstance(model, Confidences):
+        if model.votes is not None:
+            shares, forecasts = model.votes.shares[rows], model.votes.values[rows]
+            changed["votes"] = model.votes._replace(shares=shares, values=forecasts)
         if model.samples is not None:
             fields = (values[rows] for values in model.samples)
             changed["samples"] = SampledAgreement(*fields)
@@ -122,6 +125,12 @@ def joined(models: Sequence[RowModel]) -> RowModel:
         else:  # A part without them has a note that says why.
             notes = (note for each in answers for note in each.notes)
             changed |= {"samples": None, "notes": tuple(dict.fromkeys(notes))}
+        votes = [each.votes for each in answers if each.votes is not None]
+        if votes:
+            changed["votes"] = votes[0]._replace(
+                shares=np.concatenate([each.shares for each in votes]),
+                values=np.concatenate([each.values for each in votes]),
+            )
         questions = [each.questions for each in answers if each.questions]
         if questions:
             values = [value for asked in questions for value in asked.values]

@@ -33,6 +33,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
 )
+from uncertainty_metrics._report.reading._votes import decisions_on_votes
 from uncertainty_metrics.numpy import _inputs, _missing
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
@@ -84,6 +85,13 @@ def model_of(
             )
         _check_order("labels", labels, clusters, "clusters")
         return _quantiles(name, labels, given, weight, clusters)
+    if "label_distributions" in given:
+        return decisions_on_votes(
+            *(name, labels, given, weight, classes),
+            groups=_groups(groups),
+            clusters=_clusters(clusters),
+            features=features,
+        )
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")
@@ -365,8 +373,11 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
       ValueError: the predictions are of another kind than the first model's.
     """
+    votes = {}
+    if "label_distributions" in given:  # They are labels of both.
+        votes = {"label_distributions": given["label_distributions"]}
     if isinstance(predictions, Mapping):
-        return predictions
+        return {**votes, **predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
@@ -375,7 +386,7 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**given, "survival": predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
-        return {kind: predictions}
+        return {**votes, kind: predictions}
     if not isinstance(predictions, tuple | list) or len(predictions) != 2:
         raise _checks.error(
             "compare",

@@ -30,7 +30,6 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     Stream,
     Survival,
-    has_grades,
     silent,
 )
 from uncertainty_metrics._report.data._quantile_sums import (
@@ -64,7 +63,9 @@ Item = TypeVar("Item")
 
 # Rows of the sample: as many, or fewer where these have so many numbers together.
 _MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
-_SEED = 0  # Every report draws alike.
+# Every report draws alike. Data that a user simulates may come from the generator of a
+# small seed, and a sample by the same numbers would not be uniform.
+_SEED = 2_718_281_828
 # A single file is read part by part from so many rows, or bytes, on.
 _LARGE_ROWS, _LARGE_BYTES = 5_000_000, 2**29
 
@@ -123,8 +124,8 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, of grades, a regression,
-        forecasts or a model of survival.
+      summary: the sums over them; None without examples, of a regression, forecasts or
+        a model of survival.
       sums: the sums over forecasts by quantiles or samples; else None.
     """
 
@@ -154,9 +155,6 @@ def _summed(model: Model) -> _Part:
         return _Part(model, True, None, sums_of_rows(model))
     if isinstance(model, Regression | Survival | MultiLabel):
         return _Part(model, True, None)
-    if has_grades(model):
-        examples_of(model)  # Checks them.
-        return _Part(model, True, None)
     summary = summary_of(examples_of(model), isinstance(model, Confidences))
     return _Part(model, True, summary)
 
@@ -174,7 +172,6 @@ class Accumulator:
         self._sample = _Sample()
         self._summary: Summary | None = None
         self._sums: QuantileSums | None = None
-        self._has_grades = False
 
     @property
     def rows(self) -> int:
@@ -194,7 +191,6 @@ class Accumulator:
         self._left_out |= dict.fromkeys(model.left_out)
         if not part.has_examples:
             return
-        self._has_grades |= has_grades(model)
         if part.summary is not None:
             if self._summary is None:
                 classes = getattr(model, "classes", ())
@@ -210,8 +206,8 @@ class Accumulator:
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
 
-        Of a regression and of answers with grades it is the sample, which says so; of
-        forecasts by quantiles it is the sample with sums over all rows.
+        Of a regression it is the sample, which says so; of forecasts by quantiles it is
+        the sample with sums over all rows.
 
         Raises:
           ReportError: there was no part.
@@ -235,8 +231,6 @@ class Accumulator:
             return dataclasses.replace(sample, notes=(note,))
         if isinstance(sample, QuantileForecasts):
             return self._forecasts(sample, note)
-        if has_grades(sample):
-            return dataclasses.replace(sample, notes=(*sample.notes, note))
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
 
@@ -266,11 +260,6 @@ class Accumulator:
         Raises:
           ReportError: there are none.
         """
-        if self._has_grades:
-            raise ReportError(
-                f"{self._source}: a summary counts right and wrong answers, and these "
-                "have grades: make the report of the files themselves"
-            )
         if self._summary is None or not self._summary.num_examples:
             raise ReportError(
                 f"{self._source}: a summary needs a classifier, or answers with "

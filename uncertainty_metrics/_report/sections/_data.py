@@ -295,8 +295,7 @@ def _means(report: ModelReport) -> dict[str, str]:
         terms = terms_of(calibration.event)
         facts[terms.outcome] = number(calibration.share)
         facts[f"mean {terms.score}"] = number(calibration.mean_probability)
-    outcome = "mean grade" if calibration.of_grades else "accuracy"
-    facts[outcome] = number(calibration.accuracy)
+    facts[calibration.outcome] = number(calibration.accuracy)
     facts["mean confidence"] = number(calibration.mean_confidence)
     return facts
 

@@ -44,6 +44,7 @@ from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
 from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
+from uncertainty_metrics._report.sections._votes import VotesForClasses
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
@@ -60,6 +61,7 @@ SECTIONS: tuple[type[Section], ...] = (
     CalibrationOfClusters,
     Pit,
     ScoringRules,
+    VotesForClasses,
     ForecastScores,
     QuantileScoring,
     ByHorizon,
