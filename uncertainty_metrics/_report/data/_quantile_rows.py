@@ -10,6 +10,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import QuantileForecasts, remembered
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.regression.coverage_of_quantiles import central_pairs
 
 
 class QuantileRows(NamedTuple):
@@ -36,12 +37,10 @@ class QuantileRows(NamedTuple):
         """The central intervals: the level of each, and the positions of its two
         quantiles; the widest first.
         """
-        found = []
-        for low, level in enumerate(self.levels):
-            high = np.flatnonzero(np.isclose(self.levels, 1 - level, rtol=0, atol=1e-9))
-            if len(high) and high[0] > low:
-                found.append((round(float(1 - 2 * level), 9), low, int(high[0])))
-        return found
+        return [
+            (round(float(self.levels[high] - self.levels[low]), 9), low, high)
+            for low, high in reversed(central_pairs(self.levels.tolist()))
+        ]
 
 
 def checked_levels(levels: object) -> tuple[float, ...]:

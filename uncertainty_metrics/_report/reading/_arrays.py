@@ -77,6 +77,13 @@ def model_of(
         )
     if multilabel:
         return _multilabel(name, labels, given, weight, classes, groups, clusters)
+    if "label_distributions" in given:
+        return decisions_on_votes(
+            *(name, labels, given, weight, classes),
+            groups=_groups(groups),
+            clusters=_clusters(clusters),
+            features=features,
+        )
     if {"quantiles", "samples", "levels", "horizons"} & {*names}:
         if groups is not None or classes is not None or features:
             raise ValueError(
@@ -85,13 +92,6 @@ def model_of(
             )
         _check_order("labels", labels, clusters, "clusters")
         return _quantiles(name, labels, given, weight, clusters)
-    if "label_distributions" in given:
-        return decisions_on_votes(
-            *(name, labels, given, weight, classes),
-            groups=_groups(groups),
-            clusters=_clusters(clusters),
-            features=features,
-        )
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")

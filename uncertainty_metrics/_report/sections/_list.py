@@ -30,6 +30,8 @@ from uncertainty_metrics._report.sections._model_report import ReportPicture, Se
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
 from uncertainty_metrics._report.sections._quantile_coverage import QuantileCoverage
+from uncertainty_metrics._report.sections._quantile_gain import GainOfQuantiles
+from uncertainty_metrics._report.sections._quantile_pit import PitOfQuantiles
 from uncertainty_metrics._report.sections._quantile_scores import QuantileScoring
 from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
@@ -50,6 +52,7 @@ from uncertainty_metrics._report.sections._votes import VotesForClasses
 SECTIONS: tuple[type[Section], ...] = (
     Gain,
     GainOfForecasts,
+    GainOfQuantiles,
     Risk,
     SurvivalRisk,
     Labels,
@@ -60,6 +63,7 @@ SECTIONS: tuple[type[Section], ...] = (
     CalibrationOfGrades,
     CalibrationOfClusters,
     Pit,
+    PitOfQuantiles,
     ScoringRules,
     VotesForClasses,
     ForecastScores,

@@ -47,7 +47,7 @@ def _draw_shares(ax: Any, models: dict[str, QuantileForecasts]) -> None:
 
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
     for i, (name, model) in enumerate(models.items()):
-        rows, found = quantiles_of(model), _shares_of(model)
+        rows, found = quantiles_of(model), shares_of(model)
         shares = np.array([each.share for each in found])
         ends = np.array([(each.low, each.high) for each in found]).T
         errors = np.abs(ends - shares)
@@ -160,7 +160,7 @@ def _intervals_of(model: QuantileForecasts) -> list[CentralInterval]:
     return central_intervals(rows, clusters_of(model))
 
 
-def _shares_of(model: QuantileForecasts) -> list[TestedShare]:
+def shares_of(model: QuantileForecasts) -> list[TestedShare]:
     rows = quantiles_of(model)
     if model.sums is None:
         return shares_of_quantiles(rows, clusters_of(model))
@@ -207,7 +207,7 @@ class QuantileCoverage(Section):
         intervals, levels = _intervals_of(model), quantiles_of(model).levels
         below = [
             SharesBelow(float(level), share)
-            for level, share in zip(levels, _shares_of(model), strict=True)
+            for level, share in zip(levels, shares_of(model), strict=True)
         ]
         tested = [
             *(

@@ -124,7 +124,7 @@ def quantile_scores(model: QuantileForecasts) -> QuantileScores:
             np.average(losses, axis=0, weights=rows.weights),
             {},
         )
-    marginal = _marginal(rows.target, rows.weights, rows.levels)
+    marginal = weighted_quantiles(rows.target, rows.weights, rows.levels)
     shape = rows.quantiles.shape
     of_marginal = um.pinball_loss(rows.target, np.broadcast_to(marginal, shape), levels)
     return QuantileScores(
@@ -135,14 +135,14 @@ def quantile_scores(model: QuantileForecasts) -> QuantileScores:
     )
 
 
-def _marginal(
-    target: np.ndarray, weights: np.ndarray | None, levels: np.ndarray
+def weighted_quantiles(
+    values: np.ndarray, weights: np.ndarray | None, levels: np.ndarray
 ) -> np.ndarray:
-    """Returns the quantiles of all targets, which minimize their pinball losses."""
-    order = np.argsort(target)
-    sums = np.cumsum(np.ones(len(target)) if weights is None else weights[order])
+    """Returns the quantiles of values [n], which minimize their pinball losses, [Q]."""
+    order = np.argsort(values)
+    sums = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
     reached = np.searchsorted(sums, levels * sums[-1] * (1 - 1e-12))
-    return target[order][np.minimum(reached, len(target) - 1)]
+    return values[order][np.minimum(reached, len(values) - 1)]
 
 
 def _crps_of_targets(target: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -163,22 +163,21 @@ def _crps_of_targets(target: np.ndarray, weights: np.ndarray | None) -> np.ndarr
 def _parts(model: QuantileForecasts) -> dict[str, np.ndarray]:
     """Returns the three parts of the weighted interval score, if it has them."""
     rows = quantiles_of(model)
-    pairs, size = rows.pairs, len(rows.levels)
+    pairs, y = rows.pairs, rows.target
     middle = np.flatnonzero(np.isclose(rows.levels, 0.5, rtol=0, atol=1e-9))
-    if 2 * len(pairs) + len(middle) != size:
+    if not pairs or 2 * len(pairs) + len(middle) != len(rows.levels):
         return {}
-    y = rows.target
-    spread, over, under = np.zeros((3, len(y)))
-    for level, i, j in pairs:
-        low, high = rows.quantiles[:, i], rows.quantiles[:, j]
-        spread += (1 - level) / 2 * (high - low)
-        over += np.maximum(low - y, 0)
-        under += np.maximum(y - high, 0)
-    for i in middle:
-        over += np.maximum(rows.quantiles[:, i] - y, 0) / 2
-        under += np.maximum(y - rows.quantiles[:, i], 0) / 2
-    found = {"spread": spread, "overprediction": over, "underprediction": under}
-    return {name: 2 * each / size for name, each in found.items()}
+    dispersion, over, under = um.weighted_interval_score_decomposition(
+        y,
+        # A median that is the target adds nothing.
+        rows.quantiles[:, middle[0]] if len(middle) else y,
+        rows.quantiles[:, [low for _, low, _ in pairs]],
+        rows.quantiles[:, [high for _, _, high in pairs]],
+        [1 - level for level, _, _ in pairs],
+    )
+    found = {"spread": dispersion, "overprediction": over, "underprediction": under}
+    share = (len(pairs) + 0.5) / (len(pairs) + len(middle) / 2)
+    return {name: share * each for name, each in found.items()}
 
 
 def summed_parts(rows: QuantileRows, sums: QuantileSums) -> dict[str, float]:
