@@ -217,6 +217,16 @@ def test_incomplete_and_doubtful_rows_are_refused_in_one_line():
     assert "each of predicted, value may hold the forecasts" in refused(columns)
 
 
+def test_the_note_on_many_quantiles_is_short():
+    levels = [0.1, 0.2, 0.4, 0.6, 0.8, 0.9]
+    columns = {"y": Y} | {f"q{level}": MEANS + level for level in levels}
+    note = report.read_predictions(written(columns)).notes[0]
+    assert note.startswith(
+        "Read `q0.1` to `q0.9` as the quantiles of levels 0.1, 0.2, 0.4, 0.6, 0.8, "
+        "0.9; `y` as what was observed"
+    )
+
+
 def test_features_that_are_called_as_quantiles_stay_features():
     columns = {"label": [0, 1] * 30, "p": [0.2, 0.7] * 30, "quantile": Y, "value": Y}
     assert numbers(report.read_predictions(written(columns)))["task"] == (
