@@ -20,6 +20,8 @@ HORIZONS = ("horizon", "horizons", "step", "lead_time")
 # The time that is forecast comes first, then the time when the forecast was made.
 MODELS = ("model", "model_name", "model_id")
 TIMES = ("time", "ds", "timestamp", "date", "target_end_date", "cutoff")
+# The note on what was read names each of so many quantiles.
+_MOST_WORDS = 5
 _NUMBER = r"(?P<level>[0-9]*[.]?[0-9]+)"
 _QUANTILE = re.compile(rf"(?:(?P<model>.+)[_-])?(?:q|quantile)[_ -]?{_NUMBER}", re.I)
 _INTERVAL = re.compile(rf"(?P<model>.+)-(?P<side>lo|hi)-{_NUMBER}", re.I)
@@ -59,9 +61,12 @@ class QuantileNames(NamedTuple):
         words = [
             f"`{name}` as the quantile of level {level:g}" for name, level in pairs
         ]
+        first, last = self.columns[0], self.columns[-1]
         if not words:
-            first, last = self.columns[0], self.columns[-1]
             words = [f"`{first}` to `{last}` as {len(self.columns)} samples"]
+        elif len(words) > _MOST_WORDS:
+            levels = ", ".join(f"{level:g}" for level in self.levels)
+            words = [f"`{first}` to `{last}` as the quantiles of levels {levels}"]
         words.append(f"`{self.target}` as what was observed")
         if self.series is not None and cluster is None:
             words.append(
