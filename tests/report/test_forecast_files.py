@@ -193,7 +193,6 @@ def test_one_of_several_models_in_rows_is_chosen():
     assert "do not have all 6 quantiles" in refused(columns)
     model = report.read_predictions("forecasts.csv", Choice(probabilities="A_*"))
     assert sorted(model.target) == sorted(Y)
-    assert "of several models, A, B" in refused(long(("A", "B")))
 
 
 def test_incomplete_and_doubtful_rows_are_refused_in_one_line():

@@ -389,8 +389,9 @@ def test_one_of_several_models_is_chosen():
     for name, shift in (("A", 0), ("B", 1)):
         columns[f"{name}-lo-80"] = Q[:, 0] + shift
         columns[f"{name}-hi-80"] = Q[:, 4] + shift
-    assert "of several models, A, B: choose the columns" in refused(columns)
-    found = read(columns, probabilities="B-*")
+    columns["B-lo-60"] = Q[:, 1] + 1
+    assert "A, B, without the same levels: choose the columns" in refused(columns)
+    found = read(columns, probabilities="B-*-80")
     assert "Read `B-lo-80` as the quantile of level 0.1" in " ".join(found["notes"])
 
 

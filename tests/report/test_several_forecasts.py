@@ -86,6 +86,38 @@ def test_a_column_of_models_compares_them():
     assert found["data"]["examples"] == len(Y)
 
 
+def test_models_in_columns_or_in_long_rows_are_compared():
+    models = {"a": RIGHT, "b": WIDE}
+    nixtla = dict(KEYS) | {"y": Y}
+    for name, quantiles in models.items():
+        ends = (f"{name}-lo-80", f"{name}-median", f"{name}-hi-80")
+        nixtla |= dict(zip(ends, quantiles.T, strict=True))
+    rows = [
+        (*key, Y[i], level, model, quantiles[i, k])
+        for model, quantiles in models.items()
+        for i, key in enumerate(zip(*KEYS.values(), strict=True))
+        for k, level in enumerate(LEVELS)
+    ]
+    titles = (*KEYS, "y", "quantile_level", "model", "value")
+    long = dict(zip(titles, zip(*rows, strict=True), strict=True))
+    expected = um.compare(
+        Y,
+        {
+            name: {"quantile_predictions": q, "quantiles": LEVELS}
+            for name, q in models.items()
+        },
+        clusters=KEYS["unique_id"],
+    )
+    for table in (nixtla, long):
+        run(written("here.csv", table))
+        found = numbers()["comparison"]
+        assert found["models"] == ["a", "b"]
+        assert found["clusters"] == SERIES
+        for row, value in zip(found["rows"], expected, strict=True):
+            assert row["value"] == pytest.approx(value.value)
+            assert row["upper"] == pytest.approx(value.upper)
+
+
 def test_the_command_compare_shows_the_coverage(capsys):
     files = written("right.csv", columns(RIGHT)), written("wide.csv", columns(WIDE))
     assert main(["compare", *files]) == 0

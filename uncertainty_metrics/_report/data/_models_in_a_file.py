@@ -36,7 +36,8 @@ def _parts(model: Model) -> list[Model]:
     if model.sums is not None:
         raise ReportError(
             f"{model.source}: the rows are of several models, {shown}, and too "
-            "many to be kept: write a file for each model"
+            "many to be kept: write a file for each model, or choose the columns of "
+            "one with --probabilities"
         )
     note = f"{model.source} has the forecasts of {len(names)} models: {shown}."
     return [
