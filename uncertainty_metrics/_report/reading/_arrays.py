@@ -274,6 +274,7 @@ def _quantiles(
         "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
         "times": None if times is None else _times(times, target),
         "clusters": _clusters(clusters),
+        "series": None if clusters is None else np.asarray(_of_frame(clusters)),
     }
     if kind == "samples":
         model = of_samples(name, forecasts, target, **found)
@@ -377,13 +378,20 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if "label_distributions" in given:  # They are labels of both.
         votes = {"label_distributions": given["label_distributions"]}
     if isinstance(predictions, Mapping):
-        return {**votes, **predictions}
+        shared: tuple[str, ...] = ()
+        if "quantiles" in predictions or "samples" in predictions:
+            levels = ("levels",) if "quantiles" in predictions else ()
+            shared = (*levels, "horizons", "times")
+        return {**votes, **{k: given[k] for k in shared if k in given}, **predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
         return {"correct": correct, "confidences": confidences}
     if "survival" in given:
         return {**given, "survival": predictions}
+    for kind in ("quantiles", "samples"):
+        if kind in given:
+            return {**given, kind: predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
         return {**votes, kind: predictions}

@@ -456,6 +456,7 @@ def _quantiles_of_npz(
         "times": numbers_of_times(arrays[times[0]]) if times else None,
         "left_out": tuple(sorted(set(names) - set(wanted))),
         "clusters": Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+        "series": arrays[clusters[0]] if clusters else None,
     }
     if "samples" in forecasts:
         return in_blocks_of_time(
