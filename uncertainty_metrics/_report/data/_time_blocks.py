@@ -30,7 +30,7 @@ def numbers_of_times(values: Sequence[Any] | np.ndarray) -> np.ndarray | None:
     try:
         if values.dtype.kind in "OUS":
             found, codes = np.unique(values.astype(str), return_inverse=True)
-            # NumPy warns that it applies a time zone, which is right here.
+            # NumPy warns of other time zones, which it applies.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return _of_words(found)[codes]
@@ -44,7 +44,9 @@ def _of_words(words: np.ndarray) -> np.ndarray:
     try:
         numbers = words.astype(np.float64)
     except ValueError:
-        numbers = words.astype("datetime64[us]").astype(np.float64)
+        # A time zone is the same for all; with it NumPy warns.
+        plain = [word.removesuffix("Z").removesuffix("+00:00") for word in words]
+        numbers = np.array(plain, "datetime64[us]").astype(np.float64)
     if not np.all(np.isfinite(numbers)):
         raise ValueError("a time is missing")
     return numbers
