@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,10 @@ def numbers_of_times(values: Sequence[Any] | np.ndarray) -> np.ndarray | None:
     try:
         if values.dtype.kind in "OUS":
             found, codes = np.unique(values.astype(str), return_inverse=True)
-            return _of_words(found)[codes]
+            # NumPy warns of other time zones, which it applies.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _of_words(found)[codes]
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         return None
