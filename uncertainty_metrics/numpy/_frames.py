@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from uncertainty_metrics import _arguments, _checks
+from uncertainty_metrics import _arguments, _checks, _typed_names
 from uncertainty_metrics.numpy import class_names
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,19 +32,40 @@ _BY_CLASS = (
 
 
 def takes_frames(function: F) -> F:
-    """Makes a function read data frames by the names of their rows and columns.
+    """Makes a function read arguments as users have them.
 
     Objects of pandas whose rows are in different orders are refused. If predictions are
     a data frame whose columns have the names of the classes, labels may be these names.
+    The error for an argument that has another name elsewhere, such as `n_bins`, says
+    the name here.
     """
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if has_frames(args, kwargs):
             args, kwargs = read_frames(function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            _refuse_names(function, kwargs)
+            raise
 
     return cast(F, checked)
+
+
+def _refuse_names(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raises TypeError, with our name, for an argument that has another name here."""
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for typed in given:
+        if typed in parameters:
+            continue
+        if ours := _typed_names.argument_called(typed, parameters):
+            raise TypeError(
+                f"{function.__name__}() got an unexpected keyword argument {typed!r}: "
+                f"here it is called `{ours}`"
+            ) from None
 
 
 def has_frames(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
