@@ -35,8 +35,8 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }
-# Lists and objects of these names hold a number for each class.
-BY_CLASS = ("logits", "probabilities", "probs")
+# Lists and objects of these names hold a number for each class, or for each sample.
+BY_CLASS = ("logits", "probabilities", "probs", "samples")
 
 
 class Choice(NamedTuple):
