@@ -70,6 +70,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
+from uncertainty_metrics.numpy import class_names
 
 # The column of lm-evaluation-harness that says how an answer was read from the text.
 _FILTER = "filter"
@@ -196,7 +197,7 @@ def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
 
 def labels_in(table: Table, name: str) -> np.ndarray:
     """Returns the different labels in a column."""
-    return np.unique(_column_names.text_array(table.read(name, [])[0]))
+    return np.unique(class_names.text_array(table.read(name, [])[0]))
 
 
 def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -443,7 +444,7 @@ def _multilabel(
     _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
-        _column_names.text_array(column, name)
+        class_names.text_array(column, name)
         for column, name in zip(columns, names.labels, strict=True)
     ]
     for name, column in zip(names.labels, labels, strict=True):

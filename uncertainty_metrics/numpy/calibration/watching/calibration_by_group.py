@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +14,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _clusters, _inputs
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import columns_by_name, takes_frames
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
@@ -29,6 +29,7 @@ from uncertainty_metrics.numpy.calibration.watching._group_walks import Statisti
 __all__ = ["calibration_by_group"]
 
 
+@takes_frames
 def calibration_by_group(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -272,10 +273,9 @@ def _columns(
     groups: Any, counted: np.ndarray, num_intervals: int
 ) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
-    named = isinstance(groups, Mapping) or hasattr(groups, "columns")
-    if named:
-        attributes = {str(name): groups[name] for name in groups}
-    else:
+    attributes = columns_by_name(groups)
+    named = attributes is not None
+    if attributes is None:
         attributes = {str(getattr(groups, "name", None) or "group"): groups}
     if not attributes:
         raise _checks.error("groups", "at least one attribute", "none", verb="hold")
