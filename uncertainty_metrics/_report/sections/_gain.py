@@ -155,7 +155,7 @@ class Gain(Section):
             map=found.map,
             examples=examples,
             definition=_definition(report.model),
-            verdict=f"{verdict_on(of_brier, title)}{_of_best(report, found.map)}",
+            verdict=f"{verdict_on(of_brier, title)}{_of_better(report, of_brier)}",
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -210,25 +210,22 @@ def _found(model: Decided, num_bins: int) -> tuple[Gains | None, int, str]:
     return None, 0, f"{TOO_FEW_TO_SAY} how much could be gained: {why}."
 
 
-def _of_best(report: ModelReport, chosen: str) -> str:
-    """Returns a sentence on the best of the maps that were tried, or "".
-
-    Args:
-      report: the report.
-      chosen: the name of the map that was chosen beforehand.
+def _of_better(report: ModelReport, loss: Loss) -> str:
+    """Returns a sentence on the best of the maps that were tried; "" if it gains no
+    more Brier score than the one that was chosen beforehand.
     """
     rows = rows_of(report.model)
-    if rows is None:
+    best = None if rows is None else recalibrated(rows, report.num_bins).best
+    if rows is None or best is None or loss.gain is None:
         return ""
-    found = recalibrated(rows, report.num_bins)
-    if found.best is None or found.best.name == chosen:
+    scores = recalibrated(rows, report.num_bins).scores
+    before, after = (scores[name]["brier_score"] for name in (AS_IT_IS, best.name))
+    gain = number(before - after)
+    if float(gain) <= float(number(loss.gain.estimate)):
         return ""
-    before, after = (
-        found.scores[name]["brier_score"] for name in (AS_IT_IS, found.best.name)
-    )
     return (
-        f" That map was chosen beforehand; of the {len(found.best.gains)} maps tried, "
-        f"{MAPS[found.best.name][1]} is best and gains {number(before - after)}."
+        f" That map was chosen beforehand; of the {len(best.gains)} maps tried, "
+        f"{MAPS[best.name][1]} is best and gains {gain}."
     )
 
 

@@ -353,8 +353,7 @@ def _scores(examples: _examples.Examples, score: Score) -> np.ndarray:
         return np.asarray(nll).reshape(-1)
     brier = scoring_rules.brier_score(given, zero_based=True, aggregate=False)
     scores = np.asarray(brier).reshape(-1)
-    # Both of two classes miss the outcome by the same distance.
-    return scores / 2 if examples.num_classes == 2 else scores
+    return scoring_rules.of_one_outcome(scores, examples.num_classes == 2)
 
 
 def lowered(p: np.ndarray, q: np.ndarray, of_answers: bool) -> np.ndarray:
