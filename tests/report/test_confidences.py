@@ -147,6 +147,8 @@ def test_maps_equal_the_maps_for_two_classes():
     maps = {
         "platt": um.PlattScaling,
         "beta": um.BetaCalibration,
+        "quadratic": um.QuadraticCalibration,
+        "spline": um.SplineCalibration,
         "isotonic": um.IsotonicCalibration,
         "venn_abers": um.VennAbersCalibration,
         "histogram": um.HistogramBinning,
