@@ -193,6 +193,7 @@ def test_an_accuracy_has_the_interval_of_wilson(rng):
         assert (row.lower, row.upper) == pytest.approx(tuple(expected), abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_other_metrics_are_resampled_alike(rng):
     labels, given = models(rng)
     found = um.compare(labels, given, metrics="aurc", num_resamples=4000)

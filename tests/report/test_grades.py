@@ -8,6 +8,8 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run, tiles, write_csv
 from uncertainty_metrics.__main__ import main
+from uncertainty_metrics._report.data._predictions import Stream
+from uncertainty_metrics._report.sections._calibration import _curve_of
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -269,7 +271,7 @@ def test_several_models_with_grades_are_compared():
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_files_of_grades_are_read_part_by_part(capsys, monkeypatch):
+def test_files_of_grades_are_read_part_by_part(monkeypatch):
     given = arguments(n=100)
     for i, part in enumerate((slice(0, 2), slice(2, 100))):
         grades = np.round(given["correct"]) if i == 0 else given["correct"]
@@ -278,14 +280,32 @@ def test_files_of_grades_are_read_part_by_part(capsys, monkeypatch):
     run("0.csv", "1.csv")
     found = numbers()
     assert found["data"]["examples"] == 100
+    whole = found["calibration"]["mean_grade"]
     assert "read as the grade" in notes(found)
     monkeypatch.setattr(
         "uncertainty_metrics._report.reading._large_files._MOST_ROWS", 60
     )
     run("0.csv", "1.csv")
-    assert "Of 100 rows this is a uniform sample of 60" in notes(numbers())
-    assert main(["sketch", "0.csv", "1.csv", "--out", "s.npz"]) == 2
-    assert "a summary counts right and wrong answers" in capsys.readouterr().err
+    streamed = numbers()
+    assert streamed["basis"] == {"rows": 100, "sample": 60}
+    assert streamed["calibration"]["mean_grade"] == pytest.approx(whole)
+    assert main(["sketch", "0.csv", "1.csv", "--out", "s.npz"]) == 0
+    run("s.npz")
+    assert numbers()["calibration"]["mean_grade"] == pytest.approx(whole, abs=1e-3)
+
+
+def test_error_bars_of_a_stream_have_the_variance_of_grades():
+    given = arguments(n=2000)
+    summary = um.Summary()
+    summary.update(**given)
+    streamed = _curve_of(Stream("a", summary), 15)
+    exact = um.reliability_curve(**given, error_bars=0.95)
+    for end in ("lower", "upper"):
+        np.testing.assert_allclose(
+            getattr(streamed.error_bars, end),
+            getattr(exact.error_bars, end),
+            atol=0.004,
+        )
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -323,5 +343,5 @@ def test_few_or_equal_grades_make_a_report():
 
 def test_shares_of_votes_are_not_several_labels():
     shares = np.array([[0.4, 0.6, 0.0], [1.0, 0.0, 0.0]])
-    with pytest.raises(ValueError, match=r"not shares of votes .* correct=labels"):
+    with pytest.raises(ValueError, match="as label_distributions="):
         um.report(shares, [[0.3, 0.7, 0.0], [0.8, 0.1, 0.1]])

@@ -134,6 +134,7 @@ def report(
     variances: ArrayLike | None = None,
     quantiles: ArrayLike | None = None,
     levels: Sequence[float] | None = None,
+    samples: ArrayLike | None = None,
     horizons: ArrayLike | None = None,
     times: ArrayLike | None = None,
     event: ArrayLike | None = None,
@@ -143,6 +144,7 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     multilabel: bool = False,
     audit: Any = None,
     unlabelled: ArrayLike | None = None,
@@ -159,8 +161,8 @@ def report(
     members of an ensemble it shows the same for their mean. For `correct` with
     `confidences` of a language model, an expert or an alarm it shows the same without
     classes, and above which confidence the model may answer alone. For a regression,
-    `means` with `stddevs` or `variances`, or `quantiles` with their `levels`, it says
-    whether the error bars are right.
+    `means` with `stddevs` or `variances`, `quantiles` with their `levels`, or
+    `samples`, it says whether the error bars are right.
     With `groups` it says for whom the model is wrong more often than it says, and with
     `audit` it searches for such groups. With `multilabel` it has a row per label. The
     calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
@@ -193,10 +195,13 @@ def report(
         real numbers [N]; real, shape [N, Q]. The report has the coverage of the central
         intervals, the CRPS and its gain over a constant forecast.
       levels: with `quantiles`, their Q levels in (0, 1), ascending.
-      horizons: with `quantiles`, how far ahead each forecast is, shape [N]: the report
-        also has each horizon by itself.
-      times: instead of labels, of a survival model: time of the event or of the
-        censoring, whichever came first; finite and >= 0, shape [N].
+      samples: instead of `quantiles`, M samples of each forecast, real, shape [N, M].
+      horizons: with `quantiles` or `samples`, how far ahead each forecast is, shape
+        [N]: the report also has each horizon by itself.
+      times: with `quantiles` or `samples`, for which time each forecast is, numbers or
+        dates [N]: without `clusters`, blocks of consecutive times are then clusters. Of
+        a survival model, instead of labels: time of the event or of the censoring,
+        whichever came first; finite and >= 0, shape [N].
       event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
       survival: with `times`, the predicted probability of no event by the time `at`, in
         [0, 1], shape [N].
@@ -214,6 +219,10 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      label_distributions: instead of labels, the shares of the votes for the classes,
+        in [0, 1] with sum 1, shape [..., K]. The grade of a decision is then the share
+        of the votes for its class, and the report is that of grades, with a section on
+        the votes for all classes.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
       audit: features by which to search for groups whose probabilities are wrong
@@ -263,11 +272,13 @@ def report(
         "variances": variances,
         "quantiles": quantiles,
         "levels": levels,
+        "samples": samples,
         "horizons": horizons,
         "times": times,
         "event": event,
         "survival": survival,
         "at": at,
+        "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
     common = sample_weight, classes, groups, clusters, multilabel or None, audit

@@ -61,6 +61,9 @@ def num_clusters(model: Model) -> int | None:
     """Returns the number of clusters; None if the examples are independent."""
     if isinstance(model, Stream):
         return model.summary.num_clusters
+    if isinstance(model, QuantileForecasts) and model.sums is not None:
+        number: int | None = model.sums.num_series
+        return number
     codes = clusters_of(model)
     return None if codes is None else int(codes.max()) + 1
 

@@ -19,6 +19,11 @@ from uncertainty_metrics._report.data._predictions import (
     Spread,
 )
 from uncertainty_metrics._report.data._quantile_rows import checked_levels
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
+from uncertainty_metrics._report.data._time_blocks import (
+    in_blocks_of_time,
+    numbers_of_times,
+)
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -28,6 +33,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
 )
+from uncertainty_metrics._report.reading._votes import decisions_on_votes
 from uncertainty_metrics.numpy import _inputs, _missing
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
@@ -71,6 +77,21 @@ def model_of(
         )
     if multilabel:
         return _multilabel(name, labels, given, weight, classes, groups, clusters)
+    if "label_distributions" in given:
+        return decisions_on_votes(
+            *(name, labels, given, weight, classes),
+            groups=_groups(groups),
+            clusters=_clusters(clusters),
+            features=features,
+        )
+    if {"quantiles", "samples", "levels", "horizons"} & {*names}:
+        if groups is not None or classes is not None or features:
+            raise ValueError(
+                "Forecasts by quantiles or samples take no `classes`, `groups` or "
+                f"`audit`. Received: {listed(names)} and others"
+            )
+        _check_order("labels", labels, clusters, "clusters")
+        return _quantiles(name, labels, given, weight, clusters)
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")
@@ -83,14 +104,6 @@ def model_of(
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
         return _answers(name, labels, given, weight, groups, clusters, features)
-    if {"quantiles", "levels", "horizons"} & {*names}:
-        if groups is not None or classes is not None or features:
-            raise ValueError(
-                "Forecasts by quantiles take no `classes`, `groups` or `audit`. "
-                f"Received: {listed(names)} and others"
-            )
-        _check_order("labels", labels, clusters, "clusters")
-        return _quantiles(name, labels, given, weight, clusters)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -235,32 +248,50 @@ def _quantiles(
     weight: np.ndarray | None,
     clusters: Any,
 ) -> QuantileForecasts:
-    """Returns forecasts by quantiles."""
-    if labels is None or "quantiles" not in given:
+    """Returns forecasts by quantiles or samples."""
+    if labels is None or not {"quantiles", "samples"} & {*given}:
         received = [*(["labels"] if labels is not None else []), *given]
         raise ValueError(
             "Forecasts by quantiles need `labels`, what was observed, `quantiles` and "
-            f"`levels`. Received: {listed(received)}"
+            "`levels`; forecasts by samples need `labels` and `samples`. Received: "
+            f"{listed(received)}"
         )
-    others = set(given) - {"quantiles", "levels", "horizons"}
-    if others:
+    kind = "samples" if "samples" in given else "quantiles"
+    known = {kind, "horizons", "times", *(["levels"] if kind == "quantiles" else [])}
+    if others := {*given} - known:
         raise ValueError(
-            "`quantiles` are given without other predictions. Received: "
+            f"`{kind}` are given without other predictions. Received: "
             f"{listed(sorted(others))}"
         )
-    _check_order("labels", labels, given["quantiles"])
-    if "levels" not in given:
+    _check_order("labels", labels, given[kind])
+    if kind == "quantiles" and "levels" not in given:
         raise _checks.error("levels", "given with `quantiles`", "None")
-    horizons = given.get("horizons")
-    return QuantileForecasts(
-        name,
-        _inputs.as_array("quantiles", _of_frame(given["quantiles"])),
-        checked_levels(given["levels"]),
-        _inputs.as_array("labels", _flat(labels)),
-        weight,
-        None if horizons is None else np.asarray(_of_frame(horizons)),
-        clusters=_clusters(clusters),
-    )
+    forecasts = _inputs.as_array(kind, _of_frame(given[kind]))
+    target = _inputs.as_array("labels", _flat(labels))
+    horizons, times = given.get("horizons"), given.get("times")
+    found: dict[str, Any] = {
+        "sample_weight": weight,
+        "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
+        "times": None if times is None else _times(times, target),
+        "clusters": _clusters(clusters),
+    }
+    if kind == "samples":
+        model = of_samples(name, forecasts, target, **found)
+    else:
+        levels = checked_levels(given["levels"])
+        model = QuantileForecasts(name, forecasts, levels, target, **found)
+    return model if times is None else in_blocks_of_time(model)
+
+
+def _times(times: Any, target: np.ndarray) -> np.ndarray:
+    values = np.asarray(_of_frame(times))
+    _checks.same_shape("times", values.shape, target.shape)
+    found = numbers_of_times(values)
+    if found is None:
+        raise _checks.error(
+            "times", "numbers, dates or text as in ISO 8601, none missing", values.dtype
+        )
+    return found
 
 
 def _answers(
@@ -342,8 +373,11 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
       ValueError: the predictions are of another kind than the first model's.
     """
+    votes = {}
+    if "label_distributions" in given:  # They are labels of both.
+        votes = {"label_distributions": given["label_distributions"]}
     if isinstance(predictions, Mapping):
-        return predictions
+        return {**votes, **predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
@@ -352,7 +386,7 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**given, "survival": predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
-        return {kind: predictions}
+        return {**votes, kind: predictions}
     if not isinstance(predictions, tuple | list) or len(predictions) != 2:
         raise _checks.error(
             "compare",

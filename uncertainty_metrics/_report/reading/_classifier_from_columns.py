@@ -172,11 +172,10 @@ def _check_not_multilabel(labels: np.ndarray, values: np.ndarray) -> None:
     rows, columns = shape
     if np.any(labels % 1) and np.allclose(labels.sum(axis=1), 1):
         raise ValueError(
-            "labels must be of one class each, not shares of votes for classes: pass "
-            "the share of the decided class, correct=labels[np.arange(len(p)), "
-            "p.argmax(axis=1)] with confidences=p.max(axis=1). Received: shape "
-            f"{list(shape)}"
+            "labels must be of one class each: pass shares of votes for classes as "
+            f"label_distributions=. Received: shape {list(shape)}"
         )
+    _checks.not_votes(shape, labels.max(), "predictions")
     raise ValueError(
         "labels with a prediction each must be of one event, shape [N]: for "
         f"{columns} labels of each example (multi-label), pass multilabel=True (for a "

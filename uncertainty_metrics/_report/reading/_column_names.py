@@ -25,8 +25,8 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }
-# Lists and objects of these names hold a number for each class.
-BY_CLASS = ("logits", "probabilities", "probs")
+# Lists and objects of these names hold a number for each class, or for each sample.
+BY_CLASS = ("logits", "probabilities", "probs", "samples")
 _PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
 _NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
 _NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)

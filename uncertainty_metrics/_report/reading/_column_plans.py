@@ -25,7 +25,9 @@ from uncertainty_metrics._report.data._predictions import (
     Regression,
 )
 from uncertainty_metrics._report.data._row_subsets import num_rows, taken
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
+from uncertainty_metrics._report.data._time_blocks import numbers_of_times
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
     IDS,
@@ -53,6 +55,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
     no_columns,
 )
+from uncertainty_metrics._report.reading._long_tables import PivotedTable
 from uncertainty_metrics._report.reading._quantile_columns import (
     QuantileNames,
     hint,
@@ -89,7 +92,7 @@ class Plan:
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
-      quantiles: names of the columns of forecasts by quantiles.
+      quantiles: names of the columns of forecasts by quantiles or samples.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -299,18 +302,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
     if plan.quantiles:
-        size, horizon = len(plan.quantiles.columns), plan.quantiles.horizon
-        return QuantileForecasts(
-            source,
-            numbers[:, :size],
-            plan.quantiles.levels,
-            reals(plan.label, labels),
-            weight,
-            horizons_of(_columns(table, [horizon])[horizon]) if horizon else None,
-            left_out,
-            (plan.quantiles.note(plan.choice.cluster),),
-            _clusters(table, plan.cluster),
-        )
+        return _forecasts(table, plan, plan.quantiles, source, labels, numbers)
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
@@ -351,6 +343,43 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         left_out,
         clusters=_clusters(table, plan.choice.cluster),
     )
+
+
+def _forecasts(
+    table: Table,
+    plan: Plan,
+    names: QuantileNames,
+    source: str,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+) -> QuantileForecasts:
+    """Returns forecasts by quantiles or samples, with the weights after them."""
+    forecasts, target = numbers[:, : len(names.columns)], reals(plan.label, labels)
+    others: dict[str, Any] = {
+        "sample_weight": numbers[:, -1] if plan.weights else None,
+        "left_out": _left_out(table, plan),
+        "notes": (*_notes(table), names.note(plan.choice.cluster)),
+        "clusters": _clusters(table, plan.cluster),
+        **_horizons_and_times(table, names),
+    }
+    if not names.levels:
+        return of_samples(source, forecasts, target, **others)
+    return QuantileForecasts(source, forecasts, names.levels, target, **others)
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    """Returns how a table was made of one with several rows for each forecast."""
+    return (table.note,) if isinstance(table, PivotedTable) else ()
+
+
+def _horizons_and_times(table: Table, names: QuantileNames) -> dict[str, Any]:
+    """Returns how far ahead each row forecasts, and for which time."""
+    time = names.times[0] if names.times else None
+    columns = _columns(table, [name for name in (names.horizon, time) if name])
+    return {
+        "horizons": horizons_of(columns[names.horizon]) if names.horizon else None,
+        "times": numbers_of_times(columns[time]) if time else None,
+    }
 
 
 def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
@@ -471,6 +500,8 @@ def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
+    if isinstance(table, PivotedTable):  # All columns tell the forecasts apart.
+        return table.others
     used = set(plan.used)
     return (*(name for name in table.header if name not in used), *table.others)
 

@@ -1,4 +1,6 @@
-"""Finds the quantiles of forecasts among the columns of a table, by their names."""
+"""Finds the quantiles or samples of forecasts among the columns of a table, by their
+names.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +15,32 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, among, listed
 
 TARGETS = ("target", "targets", "y", "y_true", "actual", "actuals", "observed")
-_SERIES = ("series", "unique_id", "series_id", "item_id")
-_HORIZONS = ("horizon", "horizons", "step", "lead_time")
-_TIMES = ("time", "ds", "timestamp", "date", "cutoff")
-# Columns of a table that has a row for each quantile.
-_LONG = ("quantile_level", "output_type_id")
+SERIES = ("series", "unique_id", "series_id", "item_id")
+HORIZONS = ("horizon", "horizons", "step", "lead_time")
+# The time that is forecast comes first, then the time when the forecast was made.
+TIMES = ("time", "ds", "timestamp", "date", "target_end_date", "cutoff")
 _NUMBER = r"(?P<level>[0-9]*[.]?[0-9]+)"
 _QUANTILE = re.compile(rf"(?:(?P<model>.+)[_-])?(?:q|quantile)[_ -]?{_NUMBER}", re.I)
 _INTERVAL = re.compile(rf"(?P<model>.+)-(?P<side>lo|hi)-{_NUMBER}", re.I)
 _MEDIAN = re.compile(r"(?P<model>.+)-median", re.I)
 _PERCENT = re.compile(rf"p{_NUMBER}", re.I)
 _BARE = re.compile(r"(?P<level>[0-9]*[.][0-9]+)")
+_SAMPLE = re.compile(
+    r"(?:(?P<model>.+)[_-])?samples?[_ -]?(?P<number>[0-9]{1,7})", re.I
+)
 _PROPHET = ("yhat_lower", "yhat_upper")
 
 
 class QuantileNames(NamedTuple):
-    """The columns of forecasts by quantiles.
+    """The columns of forecasts by quantiles or samples.
 
     Attributes:
       target: what was observed.
-      columns: of the quantiles, ascending in level.
-      levels: of the columns.
+      columns: of the quantiles, ascending in level, or of the samples.
+      levels: of the quantiles; empty for samples.
       series: the series of each row, whose rows may depend on each other, or None.
       horizon: how far ahead each row forecasts, or None.
-      times: columns of times, of which the report makes no use.
+      times: columns of times; the first says how rows follow each other.
     """
 
     target: str
@@ -48,10 +52,13 @@ class QuantileNames(NamedTuple):
 
     def note(self, cluster: str | None) -> str:
         """Returns what was read as what, for the reader of the report."""
-        pairs = zip(self.columns, self.levels, strict=True)
+        pairs = zip(self.columns, self.levels, strict=False)
         words = [
             f"`{name}` as the quantile of level {level:g}" for name, level in pairs
         ]
+        if not words:
+            first, last = self.columns[0], self.columns[-1]
+            words = [f"`{first}` to `{last}` as {len(self.columns)} samples"]
         words.append(f"`{self.target}` as what was observed")
         if self.series is not None and cluster is None:
             words.append(
@@ -60,8 +67,10 @@ class QuantileNames(NamedTuple):
         if self.horizon is not None:
             words.append(f"`{self.horizon}` as the horizon")
         if self.times:
-            names = ", ".join(f"`{name}`" for name in self.times)
-            words.append(f"{names} as time, of which the report makes no use")
+            words.append(f"`{self.times[0]}` as the time")
+        if self.times[1:]:
+            names = ", ".join(f"`{name}`" for name in self.times[1:])
+            words.append(f"{names} as another time, of which the report makes no use")
         return f"Read {'; '.join(words)}."
 
 
@@ -69,12 +78,18 @@ class _Found(NamedTuple):
     """Columns of one form, by their levels.
 
     Attributes:
-      levels: of the columns, by their names.
+      levels: of the columns, by their names; of samples, their numbers.
       models: names of the models in the columns; "" where there is none.
+      are_samples: whether the columns are samples.
     """
 
     levels: dict[str, float]
     models: set[str]
+    are_samples: bool = False
+
+    @property
+    def word(self) -> str:
+        return "samples" if self.are_samples else "quantiles"
 
 
 def quantile_names_of(
@@ -82,7 +97,8 @@ def quantile_names_of(
     choice: Choice,
     labels_of: Callable[[str], np.ndarray],
 ) -> QuantileNames | None:
-    """Returns the columns of forecasts by quantiles; None if a table is not of them.
+    """Returns the columns of forecasts by quantiles or samples; None if a table is not
+    of them.
 
     Args:
       header: names of all columns.
@@ -106,16 +122,15 @@ def quantile_names_of(
         if sum(len(form.levels) for form in found) < len(chosen):
             return None
     else:
-        if _may_be_classes(header):
+        if may_be_classes(header):
             return None
         found = _forms(header, choice)
     if not found:
-        _refuse_long(header)
         return None
     if len(found) > 1:
         sets = " or ".join(listed(form.levels) for form in found)
         raise ValueError(
-            f"which columns hold the quantiles: {sets}? Choose with --probabilities"
+            f"which columns hold the forecasts: {sets}? Choose with --probabilities"
         )
     (form,) = found
     has_target = choice.label is not None or among(header, TARGETS)
@@ -123,7 +138,7 @@ def quantile_names_of(
         return None
     if len(form.models) > 1:
         raise ValueError(
-            f"the quantiles are of several models, {listed(sorted(form.models))}: "
+            f"the forecasts are of several models, {listed(sorted(form.models))}: "
             "choose the columns of one with --probabilities, such as --probabilities "
             f"'{min(form.models)}*'"
         )
@@ -134,18 +149,21 @@ def quantile_names_of(
     if spread and choice.probabilities is None:
         raise ValueError(
             f"{listed(spread)} may be a regression, and {listed(form.levels)} "
-            "quantiles: leave out one of them, or choose with --probabilities"
+            f"{form.word}: leave out one of them, or choose with --probabilities"
         )
     ordered = sorted(form.levels, key=lambda name: form.levels[name])
-    _check_levels(ordered, form.levels)
-    series, horizons = among(header, _SERIES), among(header, _HORIZONS)
+    if form.are_samples:
+        _check_numbers(ordered, form.levels)
+    else:
+        _check_levels(ordered, form.levels)
+    series, horizons = among(header, SERIES), among(header, HORIZONS)
     return QuantileNames(
         target,
         ordered,
-        tuple(form.levels[name] for name in ordered),
+        () if form.are_samples else tuple(form.levels[name] for name in ordered),
         _one(series, "the series"),
         _one(horizons, "the horizon"),
-        among(header, _TIMES),
+        [name for known in TIMES for name in among(header, (known,))],
     )
 
 
@@ -161,7 +179,7 @@ def _forms(header: Sequence[str], choice: Choice) -> list[_Found]:
     """Returns the columns of each form that occurs."""
     found = [_by_pattern(header, _QUANTILE, 1), _intervals(header)]
     found += [_prophet(header, choice), _by_pattern(header, _PERCENT, 100)]
-    found.append(_by_pattern(header, _BARE, 1))
+    found += [_by_pattern(header, _BARE, 1), _samples(header)]
     return [form for form in found if form is not None]
 
 
@@ -228,7 +246,17 @@ def _prophet(header: Sequence[str], choice: Choice) -> _Found | None:
     return _Found(dict(zip(names, levels, strict=True)), {""})
 
 
-def _may_be_classes(header: Sequence[str]) -> bool:
+def _samples(header: Sequence[str]) -> _Found | None:
+    """Returns columns of numbered samples; a single one may be something else."""
+    matches = {name: match for name in header if (match := _SAMPLE.fullmatch(name))}
+    if len(matches) < 2:
+        return None
+    numbers = {name: float(match["number"]) for name, match in matches.items()}
+    models = {match["model"] or "" for match in matches.values()}
+    return _Found(numbers, models, are_samples=True)
+
+
+def may_be_classes(header: Sequence[str]) -> bool:
     """Says whether a table has predictions of a classifier, beside which columns such
     as `income_q0.5` are features.
     """
@@ -249,7 +277,7 @@ def _target_of(header: Sequence[str], choice: Choice, form: _Found) -> str:
             "with --label"
         )
     raise ValueError(
-        f"{listed(form.levels)} are quantiles, and one column must hold what was "
+        f"{listed(form.levels)} are {form.word}, and one column must hold what was "
         "observed: call it target, y, actual or observed, or name it with --label. "
         f"Received: {listed(header)}"
     )
@@ -280,19 +308,34 @@ def _check_levels(ordered: Sequence[str], levels: dict[str, float]) -> None:
             )
 
 
+def _check_numbers(ordered: Sequence[str], numbers: dict[str, float]) -> None:
+    """Raises ValueError unless samples are numbered one by one."""
+    for first, second in itertools.pairwise(ordered):
+        if numbers[second] != numbers[first] + 1:
+            raise ValueError(
+                f"samples must be numbered one by one. Received: `{second}` after "
+                f"`{first}`"
+            )
+
+
 def horizons_of(values: Sequence[Any]) -> np.ndarray:
     """Returns the horizons in a column: numbers if all are, or else text, [N].
 
     Raises:
       ValueError: one is missing.
     """
-    texts = ["" if value is None else str(value).strip() for value in values]
-    if not all(texts):
-        raise ValueError(f"the horizon of row {texts.index('')} is missing")
+    words = {
+        value: "" if value is None or value != value else str(value).strip()
+        for value in dict.fromkeys(values)
+    }
+    if not all(words.values()):
+        empty = [not words[value] for value in values]
+        raise ValueError(f"the horizon of row {empty.index(True)} is missing")
     try:
-        return np.array(texts, np.float64)
+        numbers = {value: float(word) for value, word in words.items()}
     except ValueError:
-        return np.array(texts)
+        return np.array([words[value] for value in values])
+    return np.array([numbers[value] for value in values])
 
 
 def hint(header: Sequence[str]) -> str:
@@ -301,11 +344,3 @@ def hint(header: Sequence[str]) -> str:
     if not names:
         return ""
     return f"; {listed(names)} may be quantiles: call that of level 0.1 q0.1 or p10"
-
-
-def _refuse_long(header: Sequence[str]) -> None:
-    if names := among(header, _LONG):
-        raise ValueError(
-            f"`{names[0]}`: the file has a row for each quantile; make a column for "
-            "each of them, such as q0.1 (in pandas with `pivot`)"
-        )

@@ -30,6 +30,8 @@ from uncertainty_metrics._report.sections._model_report import ReportPicture, Se
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
 from uncertainty_metrics._report.sections._quantile_coverage import QuantileCoverage
+from uncertainty_metrics._report.sections._quantile_gain import GainOfQuantiles
+from uncertainty_metrics._report.sections._quantile_pit import PitOfQuantiles
 from uncertainty_metrics._report.sections._quantile_scores import QuantileScoring
 from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
@@ -44,11 +46,13 @@ from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
 from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
+from uncertainty_metrics._report.sections._votes import VotesForClasses
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
     Gain,
     GainOfForecasts,
+    GainOfQuantiles,
     Risk,
     SurvivalRisk,
     Labels,
@@ -59,7 +63,9 @@ SECTIONS: tuple[type[Section], ...] = (
     CalibrationOfGrades,
     CalibrationOfClusters,
     Pit,
+    PitOfQuantiles,
     ScoringRules,
+    VotesForClasses,
     ForecastScores,
     QuantileScoring,
     ByHorizon,

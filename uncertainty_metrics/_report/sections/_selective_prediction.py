@@ -22,6 +22,7 @@ from uncertainty_metrics._report.data._predictions import (
     has_cluster_sums,
     has_grades,
     rows_of,
+    votes_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks
 from uncertainty_metrics._report.data._row_clusters import (
@@ -37,6 +38,7 @@ from uncertainty_metrics._report.sections._blocks import (
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._diagrams import arguments_of, drawn
 from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
 from uncertainty_metrics._report.sections._model_report import (
@@ -261,6 +263,10 @@ class Abstaining(SelectivePrediction):
 def _of_grades(model: Decided) -> Abstaining:
     """Returns the section of answers with grades, whose loss is 1 - grade."""
     risk, coverage, *_ = _OPTIONS.values()
+    words, loss = words_of(model), f"1 - {terms_for(model).grade}"
+    more, fewer = "better grades", "worse grades"
+    if votes_of(model) is not None:
+        more, fewer = "more votes", "fewer votes"
     grades, scores, weights, _ = decisions_of(model)
     scores = _sorted_outcomes.floating(scores)
     groups = _sorted_outcomes.loss_groups(scores, 1 - grades, weights)
@@ -268,32 +274,33 @@ def _of_grades(model: Decided) -> Abstaining:
     values = {
         "aurc": (
             _selective_risks.mean_risk(groups),
-            f"Mean of 1 - grade over coverages; {curve.risks[-1]:.4f} if random.",
+            f"Mean of {loss} over coverages; {curve.risks[-1]:.4f} if random.",
         ),
         "coverage_at_risk": (
             _selective_risks.largest_coverage(groups, risk),
-            f"Share answered if the mean of 1 - grade may be {risk:.0%}.",
+            f"Share {words.done} if the mean of {loss} may be {risk:.0%}.",
         ),
         "risk_at_coverage": (
             _selective_risks.risk_from(groups, coverage),
-            f"Mean of 1 - grade of the most confident {coverage:.0%}.",
+            f"Mean of {loss} of the most confident {coverage:.0%}.",
         ),
     }
-    said, (low, high) = "Surer answers have no clearly better grades.", (0.0, 0.0)
+    said = f"Surer {words.one}s do not clearly have {more}."
+    low = high = 0.0
     if has_cluster_sums(model):
         said = (
-            "Whether surer answers have better grades by more than chance is not "
+            f"Whether surer {words.one}s have {more} by more than chance is not "
             "known, because a summary does not tell which of its examples are of one "
             "cluster."
         )
     else:
         low, high = _slope_by_rank(model)
     if low > 0:
-        said = "Surer answers have better grades."
+        said = f"Surer {words.one}s have {more}."
     elif high < 0:
-        said = "Confidence misleads: surer answers have worse grades."
-    clear, loss = low > 0 or high < 0, "mean of 1 - grade"
-    gain = _gain(curve, coverage, clear, words_of(model), loss)
+        said = f"Confidence misleads: surer {words.one}s have {fewer}."
+    clear = low > 0 or high < 0
+    gain = _gain(curve, coverage, clear, words, f"mean of {loss}")
     return Abstaining(
         f"{said} {gain}",
         metrics(values),

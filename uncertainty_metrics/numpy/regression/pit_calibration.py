@@ -41,7 +41,7 @@ def pit_values(
     return ends, weights
 
 
-def _spread_masses(
+def spread_masses(
     ends: Sequence[np.ndarray],
     cells: Sequence[np.ndarray],
     edges: np.ndarray,
@@ -117,7 +117,7 @@ def pit_histogram(
         counts = np.bincount(cells[0], weights, n_bins)
     else:
         edges = _binning.even_edges(n_bins, ends[0].dtype)
-        counts = _spread_masses(ends, cells, edges, weights)
+        counts = spread_masses(ends, cells, edges, weights)
     return PITHistogram(
         edges=_binning.even_edges(n_bins),
         counts=counts.astype(np.float64),
@@ -171,7 +171,7 @@ def pit_calibration_curve(
         return _levels.curve(ends[0], limits, levels, weights)
     edges = _levels.interval_edges(limits)
     cells = [np.searchsorted(edges[1:-1], values) for values in ends]
-    masses = _spread_masses(ends, cells, edges, weights)
+    masses = spread_masses(ends, cells, edges, weights)
     below, middle, above = np.split(masses, [n_bins, n_bins + 1])
     within = np.cumsum(np.concatenate([middle, below[::-1] + above]))
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
