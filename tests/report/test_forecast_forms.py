@@ -47,7 +47,8 @@ ARRAYS = {
 }
 OUTER, THREE = [0.1, 0.9], [0.1, 0.5, 0.9]
 
-# By name: the ending, the content, the choice; targets, levels or the number of samples.
+# By name: the ending, the content, the choice; the targets, and the levels or the number
+# of samples.
 READ = {
     "wide": ("csv", WIDE, {}, [5, 6], THREE),
     "wide, semicolons": ("csv", WIDE.replace(",", ";"), {}, [5, 6], THREE),
@@ -163,12 +164,16 @@ def test_series_horizons_and_times_are_found():
     assert long.horizons.tolist() == [1, 1]
 
 
+def read_and_built(form):
+    ending, content, choice, _ = REFUSED[form]
+    return report.build(
+        report.read_predictions(written(ending, content), Choice(**choice))
+    )
+
+
 @pytest.mark.parametrize("form", REFUSED)
 def test_other_forms_are_refused_in_one_line(form):
-    ending, content, choice, message = REFUSED[form]
     with pytest.raises(report.ReportError) as caught:
-        report.read_predictions(written(ending, content), Choice(**choice))
-        model = report.read_predictions(f"forecasts.{ending}", Choice(**choice))
-        report.build(model)
+        read_and_built(form)
     (line,) = str(caught.value).splitlines()
-    assert message in line
+    assert REFUSED[form][-1] in line

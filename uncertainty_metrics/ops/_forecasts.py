@@ -99,17 +99,22 @@ def variances(name: str, given: xp.Tensor) -> xp.Tensor:
     return xp.where(given > 0, given * given, xp.zeros_like(given))
 
 
-def check_spreads(name: str, *tensors: xp.Tensor | None) -> None:
+def check_spreads(
+    name: str,
+    means: xp.Tensor,
+    spreads: xp.Tensor,
+    targets: xp.Tensor,
+    weights: xp.Tensor | None,
+) -> None:
     """Raises ValueError for standard deviations in the place of variances, and the
     reverse, if the values of the tensors are known and in the memory of the host.
 
-    Args:
-      name: the argument that holds the spreads.
-      *tensors: means, spreads, targets and weights; None for weights of 1.
+    `name` is the argument that holds the spreads.
     """
-    if all(each is None or _execution.is_for_numpy(each) for each in tensors):
-        arrays = (None if each is None else to_numpy(each) for each in tensors)
-        _stddev_or_variance.check(name, *arrays)
+    tensors = [means, spreads, targets] + ([] if weights is None else [weights])
+    if all(map(_execution.is_for_numpy, tensors)):
+        mean, spread, y, *w = map(to_numpy, tensors)
+        _stddev_or_variance.check(name, mean, spread, y, w[0] if w else None)
 
 
 def checked_forecasts(
