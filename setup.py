@@ -48,6 +48,10 @@ COLABS = [
     *SKLEARN,
 ]
 DOCS = [
+    # The pages are made of the public names, which are imported, and of pictures.
+    *TENSORFLOW,
+    *PLOT,
+    *SKLEARN,
     "latex2mathml>=3.77",
     "mkdocs>=1.6",
     "mkdocs-material>=9.6",

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import fails, run
+from tests.report.reports import run
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.reading import _large_files
@@ -389,8 +389,9 @@ def test_one_of_several_models_is_chosen():
     for name, shift in (("A", 0), ("B", 1)):
         columns[f"{name}-lo-80"] = Q[:, 0] + shift
         columns[f"{name}-hi-80"] = Q[:, 4] + shift
-    assert "of several models, A, B: choose the columns" in refused(columns)
-    found = read(columns, probabilities="B-*")
+    columns["B-lo-60"] = Q[:, 1] + 1
+    assert "A, B, without the same levels: choose the columns" in refused(columns)
+    found = read(columns, probabilities="B-*-80")
     assert "Read `B-lo-80` as the quantile of level 0.1" in " ".join(found["notes"])
 
 
@@ -482,8 +483,3 @@ def test_the_command_writes_the_page():
     text = run("here.csv")
     assert "reliability_diagram.png" in text
     assert "The 95% intervals take the clusters (`unique_id`)" in text
-
-
-def test_two_models_are_not_compared(capsys):
-    written("here.csv", {"y": Y, "q0.1": Q[:, 0], "q0.9": Q[:, 4]})
-    assert "not compared" in fails(capsys, "here.csv", "--compare", "here.csv")

@@ -13,12 +13,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._graded_answers import alike
+from uncertainty_metrics._report.data._models_in_a_file import each_model
 from uncertainty_metrics._report.data._predictions import (
     Model,
+    QuantileForecasts,
     Stream,
     Unlabelled,
     silent,
 )
+from uncertainty_metrics._report.data._series_in_time import with_season
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
 from uncertainty_metrics._report.page._picture_files import draw
@@ -51,9 +54,11 @@ class Report:
         others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, *others = map(shown, alike([model, *others]))
+        model, *others = map(shown, alike(each_model([model, *others])))
         other = others[0] if len(others) == 1 else None
-        several = tuple(others) if len(others) > 1 else ()
+        # Forecasts are compared by one section, however many models there are.
+        are_forecasts = isinstance(model, QuantileForecasts)
+        several = tuple(others) if len(others) > 1 or are_forecasts else ()
         self._models, self._tell = (model, num_bins, other, several), tell
         self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
@@ -137,6 +142,7 @@ def report(
     samples: ArrayLike | None = None,
     horizons: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    season: int | None = None,
     event: ArrayLike | None = None,
     survival: ArrayLike | None = None,
     at: float | None = None,
@@ -202,6 +208,9 @@ def report(
         dates [N]: without `clusters`, blocks of consecutive times are then clusters. Of
         a survival model, instead of labels: time of the event or of the censoring,
         whichever came first; finite and >= 0, shape [N].
+      season: with `quantiles` or `samples` and `times`, the number of times of a
+        season, an integer >= 1: the report also has the skill against the seasonal
+        naive forecast of each series, which `clusters` names, and scaled scores.
       event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
       survival: with `times`, the predicted probability of no event by the time `at`, in
         [0, 1], shape [N].
@@ -232,10 +241,11 @@ def report(
         or `logits`: the report has the shares of the classes there (`LabelShift`).
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
-        `(means, variances)`, or an array like `survival`, or for the same questions
-        `(correct, confidences)`; or a dict of these arguments; or a `Summary` of other
-        examples, for which the report says whether the calibration has changed. For
-        several other models of the same examples the report has the table of `compare`.
+        `(means, variances)`, or an array like `survival`, `quantiles` or `samples`, or
+        for the same questions `(correct, confidences)`; or a dict of these arguments;
+        or a `Summary` of other examples, for which the report says whether the
+        calibration has changed. For several other models of the same examples, or other
+        forecasts of the same rows, the report has the table of `compare`.
       num_bins: number of bins.
       name: name of the model in the report.
 
@@ -296,6 +306,8 @@ def report(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
             *(multilabel, audit),
         )
+    if season is not None:
+        first = with_season(first, _checks.positive_integer("season", season), "season")
     if unlabelled is not None:
         new = Unlabelled("", _inputs.as_array("unlabelled", unlabelled))
         first = with_unlabelled(first, new)

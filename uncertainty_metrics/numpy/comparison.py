@@ -20,6 +20,7 @@ from uncertainty_metrics.numpy import (
     _text_tables,
 )
 from uncertainty_metrics.numpy._compared_metrics import Metric
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["compare"]
 
@@ -250,6 +251,7 @@ def _decimals(rows: tuple[ComparedModel, ...]) -> int:
     return min(max(1 - math.floor(math.log10(half)), 0), 8)
 
 
+@takes_frames
 def compare(
     labels: ArrayLike | None = None,
     predictions: Mapping[str, Any] | None = None,

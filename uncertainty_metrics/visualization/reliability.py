@@ -24,6 +24,7 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import (
     _axes,
@@ -65,6 +66,7 @@ ReliabilityMethod = Literal["bins", "isotonic", "smooth", "spline"]
 METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
+@takes_frames
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,

@@ -20,6 +20,7 @@ from uncertainty_metrics._calibration_spec import (
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _examples, _shares, _text_tables, _wilson
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -210,6 +211,7 @@ def curve_from_statistics(
     )
 
 
+@takes_frames
 def reliability_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -416,7 +418,7 @@ def read(
         PRESETS["expected_calibration_error"],
         max_prob=y_axis == "accuracy" or data.has_confidences,
         binning_scheme=options.binning_scheme,
-        class_conditional=options.class_conditional or data.multilabel,
+        class_conditional=True if data.multilabel else options.class_conditional,
         num_bins=options.num_bins,
         threshold=options.threshold,
         datapoints_per_bin=options.datapoints_per_bin,

@@ -170,10 +170,13 @@ class QuantileForecasts:
       notes: sentences for the reader of the report.
       clusters: which rows depend on each other, as those of a series; None if all are
         independent.
-      times: of each row, numbers that ascend in time, [N], or None.
+      times: of each row, numbers or datetime64 that ascend in time, [N], or None.
       samples: of each forecast, [N, M]; None of forecasts by quantiles.
       sums: the `QuantileSums` over all rows, of which these are a uniform sample; None
         if these are all rows.
+      series: the id of the series of each row, [N], or None.
+      models: the name of the model of each row, [N]; None if all are of one.
+      season: number of times of a season, or None.
     """
 
     source: str
@@ -188,6 +191,9 @@ class QuantileForecasts:
     times: np.ndarray | None = None
     samples: np.ndarray | None = None
     sums: Any = None
+    series: np.ndarray | None = None
+    models: np.ndarray | None = None
+    season: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def quantile_of(level: float, clusters: np.ndarray | None) -> float:
     return quantile_of_clusters(level, int(clusters.max()) + 1)
 
 
-def quantile_of_clusters(level: float, number: int) -> float:
+def quantile_of_clusters(level: float, number: float) -> float:
     """Returns what `quantile_of` does for so many clusters."""
     return float(special.stdtrit(max(number - 1, 1), (1 + level) / 2))
 

@@ -39,7 +39,9 @@ _BY_ROW = (
 def _columns_of(model: Any) -> tuple[str, ...]:
     """Returns the names of the attributes that have a value for each row."""
     # The samples of answers are kept in another form.
-    return (*_BY_ROW, "samples") if isinstance(model, QuantileForecasts) else _BY_ROW
+    if isinstance(model, QuantileForecasts):
+        return (*_BY_ROW, "samples", "series", "models")
+    return _BY_ROW
 
 
 def num_rows(model: Any) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,20 +17,24 @@ from uncertainty_metrics._report.data._predictions import Clusters, QuantileFore
 # Long horizons leave at least so many blocks. With fewer than the second number of
 # blocks intervals would say nothing.
 _LEAST_BLOCKS, _FEWEST_BLOCKS = 10, 5
+BLOCKS_OF_TIME = "blocks of time"
 
 
 def numbers_of_times(values: Sequence[Any] | np.ndarray) -> np.ndarray | None:
-    """Returns times as numbers that ascend in time, float64 [N]; None if they are not
-    all numbers, or all dates as in ISO 8601, such as 2024-05-01 or 2024-05-01 12:00.
+    """Returns times as float64 [N], or datetime64[us] [N] of dates as in ISO 8601, such
+    as 2024-05-01 or 2024-05-01 12:00; None if they are neither all numbers nor dates.
     """
     values = np.asarray(values)
     if values.dtype.kind == "M":
         missing = bool(np.isnat(values).any())
-        return None if missing else values.astype("datetime64[us]").astype(np.float64)
+        return None if missing else values.astype("datetime64[us]")
     try:
         if values.dtype.kind in "OUS":
             found, codes = np.unique(values.astype(str), return_inverse=True)
-            return _of_words(found)[codes]
+            # NumPy warns of other time zones, which it applies.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _of_words(found)[codes]
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
         return None
@@ -42,7 +47,7 @@ def _of_words(words: np.ndarray) -> np.ndarray:
     except ValueError:
         # A time zone is the same for all; with it NumPy warns.
         plain = [word.removesuffix("Z").removesuffix("+00:00") for word in words]
-        numbers = np.array(plain, "datetime64[us]").astype(np.float64)
+        numbers = np.array(plain, "datetime64[us]")
     if not np.all(np.isfinite(numbers)):
         raise ValueError("a time is missing")
     return numbers
@@ -65,6 +70,8 @@ def in_blocks_of_time(model: QuantileForecasts) -> QuantileForecasts:
     with a note on it; those of several series as they are.
     """
     clusters, times = model.clusters, model.times
+    if model.models is not None:  # Its models have the same times.
+        return model
     if clusters is not None and len(set(np.asarray(clusters.values).tolist())) > 1:
         return model
     if clusters is None and times is None:
@@ -76,7 +83,7 @@ def in_blocks_of_time(model: QuantileForecasts) -> QuantileForecasts:
             f" the intervals take {blocks.max() + 1} blocks of consecutive times as "
             "clusters."
         )
-        clusters = Clusters("blocks of time", blocks)
+        clusters = Clusters(BLOCKS_OF_TIME, blocks)
         return dataclasses.replace(model, clusters=clusters, notes=(*model.notes, note))
     rows = (
         f"All rows are of one `{clusters.name}`"
@@ -111,3 +118,21 @@ def blocks_of_time(times: np.ndarray, horizons: np.ndarray | None) -> np.ndarray
         return None
     # The times after the last whole block belong to it.
     return np.minimum(codes // length, number - 1)
+
+
+def lags_of_time(model: QuantileForecasts) -> tuple[np.ndarray, int] | None:
+    """Returns the rows of a single series in the order of time, [N], and how many rows
+    apart they are independent; None of several series, or of too few rows.
+
+    Errors of forecasts h steps ahead depend on each other over less than h steps.
+    """
+    clusters, times = model.clusters, model.times
+    if clusters is None or clusters.name != BLOCKS_OF_TIME or times is None:
+        return None
+    keys = [times] if model.horizons is None else [model.horizons, times]
+    found, codes = np.unique(times, return_inverse=True)
+    steps = block_length(len(found), 1)
+    if model.horizons is not None:
+        steps = len(np.unique(model.horizons))
+    rows = steps * int(np.bincount(codes.reshape(-1)).max())
+    return None if rows > len(times) // _FEWEST_BLOCKS else (np.lexsort(keys), rows)

@@ -10,6 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics.numpy import class_names
 
 # Number of rows that are checked for percent and for logits.
 _CHECKED = 1000
@@ -42,7 +43,7 @@ def classified(
       ValueError: labels and classes do not fit, or probabilities look like percent or
         like logits.
     """
-    labels = _column_names.text_array(labels)
+    labels = class_names.text_array(labels)
     if not _column_names.is_text(values):  # A later check refuses text.
         _check_scale(kind, values)
     labels = _labels_of(labels, kind, values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
     Regression,
 )
-from uncertainty_metrics._report.data._row_subsets import num_rows, taken
+from uncertainty_metrics._report.data._row_subsets import joined, num_rows, taken
 from uncertainty_metrics._report.data._sampled_forecasts import of_samples
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
 from uncertainty_metrics._report.data._time_blocks import numbers_of_times
@@ -69,6 +70,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
+from uncertainty_metrics.numpy import class_names
 
 # The column of lm-evaluation-harness that says how an answer was read from the text.
 _FILTER = "filter"
@@ -120,7 +122,8 @@ class Plan:
         if self.labels:
             return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
         if self.quantiles:
-            return [*self.quantiles.columns, *self.weights]
+            models = self.quantiles.models.values() or [self.quantiles.columns]
+            return [*itertools.chain(*models), *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -140,8 +143,9 @@ class Plan:
         if self.cluster is not None:
             names.append(self.cluster)
         if self.quantiles:
-            horizon = self.quantiles.horizon
-            names += [*([horizon] if horizon else []), *self.quantiles.times]
+            quantiles = self.quantiles
+            columns = (quantiles.series, quantiles.horizon, quantiles.model)
+            names += [*(name for name in columns if name), *quantiles.times]
         return list(dict.fromkeys(names))
 
     @property
@@ -193,7 +197,7 @@ def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
 
 def labels_in(table: Table, name: str) -> np.ndarray:
     """Returns the different labels in a column."""
-    return np.unique(_column_names.text_array(table.read(name, [])[0]))
+    return np.unique(class_names.text_array(table.read(name, [])[0]))
 
 
 def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -354,17 +358,29 @@ def _forecasts(
     numbers: np.ndarray,
 ) -> QuantileForecasts:
     """Returns forecasts by quantiles or samples, with the weights after them."""
-    forecasts, target = numbers[:, : len(names.columns)], reals(plan.label, labels)
+    target, size = reals(plan.label, labels), len(names.columns)
     others: dict[str, Any] = {
         "sample_weight": numbers[:, -1] if plan.weights else None,
         "left_out": _left_out(table, plan),
         "notes": (*_notes(table), names.note(plan.choice.cluster)),
         "clusters": _clusters(table, plan.cluster),
-        **_horizons_and_times(table, names),
+        **_row_keys(table, names),
     }
-    if not names.levels:
-        return of_samples(source, forecasts, target, **others)
-    return QuantileForecasts(source, forecasts, names.levels, target, **others)
+
+    def of_model(index: int) -> QuantileForecasts:
+        forecasts = numbers[:, index * size : (index + 1) * size]
+        if not names.levels:
+            return of_samples(source, forecasts, target, **others)
+        return QuantileForecasts(source, forecasts, names.levels, target, **others)
+
+    if not names.models:
+        return of_model(0)
+    return joined(
+        [
+            dataclasses.replace(of_model(i), models=np.full(len(target), name))
+            for i, name in enumerate(names.models)
+        ]
+    )
 
 
 def _notes(table: Table) -> tuple[str, ...]:
@@ -372,11 +388,16 @@ def _notes(table: Table) -> tuple[str, ...]:
     return (table.note,) if isinstance(table, PivotedTable) else ()
 
 
-def _horizons_and_times(table: Table, names: QuantileNames) -> dict[str, Any]:
-    """Returns how far ahead each row forecasts, and for which time."""
+def _row_keys(table: Table, names: QuantileNames) -> dict[str, Any]:
+    """Returns how far ahead each row forecasts, for which time and series, and which
+    model.
+    """
     time = names.times[0] if names.times else None
-    columns = _columns(table, [name for name in (names.horizon, time) if name])
+    known = (names.series, names.model, names.horizon, time)
+    columns = _columns(table, dict.fromkeys(name for name in known if name))
     return {
+        "series": columns[names.series] if names.series else None,
+        "models": columns[names.model] if names.model else None,
         "horizons": horizons_of(columns[names.horizon]) if names.horizon else None,
         "times": numbers_of_times(columns[time]) if time else None,
     }
@@ -423,7 +444,7 @@ def _multilabel(
     _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
-        _column_names.text_array(column, name)
+        class_names.text_array(column, name)
         for column, name in zip(columns, names.labels, strict=True)
     ]
     for name, column in zip(names.labels, labels, strict=True):

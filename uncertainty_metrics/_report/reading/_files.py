@@ -77,7 +77,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
-from uncertainty_metrics.numpy import _archive
+from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of
@@ -328,7 +328,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         raise ValueError("--filter needs a table with the column `filter`")
 
     def may_be_outcomes(name: str) -> bool:
-        return are_outcomes(_column_names.text_array(archive.read([name])[name]))
+        return are_outcomes(class_names.text_array(archive.read([name])[name]))
 
     if choice.multilabel:
         return _multilabel_of_npz(source, archive, names, choice)
@@ -372,9 +372,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    given = (
-        tuple(_column_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    )
+    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
     return classified(
         source,
         arrays[label],
@@ -403,7 +401,7 @@ def _multilabel_of_npz(
     clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
-    given = _column_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
     return multilabel_of(
         source,
         arrays[label],
@@ -456,6 +454,7 @@ def _quantiles_of_npz(
         "times": numbers_of_times(arrays[times[0]]) if times else None,
         "left_out": tuple(sorted(set(names) - set(wanted))),
         "clusters": Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+        "series": arrays[clusters[0]] if clusters else None,
     }
     if "samples" in forecasts:
         return in_blocks_of_time(
@@ -490,7 +489,7 @@ def _answers_of_npz(
     questions = named(found.questions)
     return answers_of(
         source,
-        (found.correct, _column_names.text_array(arrays[found.correct])),
+        (found.correct, class_names.text_array(arrays[found.correct])),
         named(found.confidence),
         named(found.samples),
         lambda index: f"example {index}",

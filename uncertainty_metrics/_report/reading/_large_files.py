@@ -124,8 +124,8 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, of a regression, forecasts or a
-        model of survival.
+      summary: the sums over them; None without examples, of a regression, forecasts or
+        a model of survival.
       sums: the sums over forecasts by quantiles or samples; else None.
     """
 

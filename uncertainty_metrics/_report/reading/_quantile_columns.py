@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,10 @@ TARGETS = ("target", "targets", "y", "y_true", "actual", "actuals", "observed")
 SERIES = ("series", "unique_id", "series_id", "item_id")
 HORIZONS = ("horizon", "horizons", "step", "lead_time")
 # The time that is forecast comes first, then the time when the forecast was made.
+MODELS = ("model", "model_name", "model_id")
 TIMES = ("time", "ds", "timestamp", "date", "target_end_date", "cutoff")
+# The note on what was read names each of so many quantiles.
+_MOST_WORDS = 5
 _NUMBER = r"(?P<level>[0-9]*[.]?[0-9]+)"
 _QUANTILE = re.compile(rf"(?:(?P<model>.+)[_-])?(?:q|quantile)[_ -]?{_NUMBER}", re.I)
 _INTERVAL = re.compile(rf"(?P<model>.+)-(?P<side>lo|hi)-{_NUMBER}", re.I)
@@ -36,11 +40,14 @@ class QuantileNames(NamedTuple):
 
     Attributes:
       target: what was observed.
-      columns: of the quantiles, ascending in level, or of the samples.
+      columns: of the quantiles, ascending in level, or of the samples; of several
+        models in columns, those of the first.
       levels: of the quantiles; empty for samples.
       series: the series of each row, whose rows may depend on each other, or None.
       horizon: how far ahead each row forecasts, or None.
       times: columns of times; the first says how rows follow each other.
+      model: the model of each row, or None.
+      models: the columns of each model, by its name, if several have columns.
     """
 
     target: str
@@ -49,6 +56,8 @@ class QuantileNames(NamedTuple):
     series: str | None
     horizon: str | None
     times: list[str]
+    model: str | None = None
+    models: Mapping[str, list[str]] = MappingProxyType({})
 
     def note(self, cluster: str | None) -> str:
         """Returns what was read as what, for the reader of the report."""
@@ -56,14 +65,21 @@ class QuantileNames(NamedTuple):
         words = [
             f"`{name}` as the quantile of level {level:g}" for name, level in pairs
         ]
+        first, last = self.columns[0], self.columns[-1]
         if not words:
-            first, last = self.columns[0], self.columns[-1]
             words = [f"`{first}` to `{last}` as {len(self.columns)} samples"]
+        elif len(words) > _MOST_WORDS:
+            levels = ", ".join(f"{level:g}" for level in self.levels)
+            words = [f"`{first}` to `{last}` as the quantiles of levels {levels}"]
+        if self.models:
+            words.append(f"the same columns of {listed([*self.models][1:])}")
         words.append(f"`{self.target}` as what was observed")
         if self.series is not None and cluster is None:
             words.append(
                 f"`{self.series}` as the series, whose rows may depend on each other"
             )
+        if self.model is not None:
+            words.append(f"`{self.model}` as the model")
         if self.horizon is not None:
             words.append(f"`{self.horizon}` as the horizon")
         if self.times:
@@ -79,17 +95,30 @@ class _Found(NamedTuple):
 
     Attributes:
       levels: of the columns, by their names; of samples, their numbers.
-      models: names of the models in the columns; "" where there is none.
+      models: the name of the model of each column; "" where there is none.
       are_samples: whether the columns are samples.
     """
 
     levels: dict[str, float]
-    models: set[str]
+    models: dict[str, str]
     are_samples: bool = False
 
     @property
     def word(self) -> str:
         return "samples" if self.are_samples else "quantiles"
+
+    def each_model(self) -> dict[str, list[str]]:
+        """Returns the columns of each model, ascending in level."""
+        found: dict[str, list[str]] = {name: [] for name in self.models.values()}
+        for name in sorted(self.levels, key=lambda name: self.levels[name]):
+            found[self.models[name]].append(name)
+        return found
+
+    def are_alike(self) -> bool:
+        """Says whether all models have names, and columns of the same levels."""
+        each = self.each_model()
+        levels = {tuple(self.levels[n] for n in names) for names in each.values()}
+        return len(levels) == 1 and "" not in each
 
 
 def quantile_names_of(
@@ -136,11 +165,13 @@ def quantile_names_of(
     has_target = choice.label is not None or among(header, TARGETS)
     if not has_target and among(header, _column_names.LABELS):
         return None
-    if len(form.models) > 1:
+    models = form.each_model()
+    by_rows = _one(among(header, MODELS), "the model")
+    if len(models) > 1 and (by_rows is not None or not form.are_alike()):
         raise ValueError(
-            f"the forecasts are of several models, {listed(sorted(form.models))}: "
-            "choose the columns of one with --probabilities, such as --probabilities "
-            f"'{min(form.models)}*'"
+            f"the forecasts are of several models, {listed(sorted(models))}, without "
+            "the same levels: choose the columns of one with --probabilities, such as "
+            f"--probabilities '{min(models)}*'"
         )
     target = _target_of(header, choice, form)
     if _are_names_of_classes(form, labels_of, target):
@@ -151,11 +182,12 @@ def quantile_names_of(
             f"{listed(spread)} may be a regression, and {listed(form.levels)} "
             f"{form.word}: leave out one of them, or choose with --probabilities"
         )
-    ordered = sorted(form.levels, key=lambda name: form.levels[name])
-    if form.are_samples:
-        _check_numbers(ordered, form.levels)
-    else:
-        _check_levels(ordered, form.levels)
+    for ordered in models.values():
+        if form.are_samples:
+            _check_numbers(ordered, form.levels)
+        else:
+            _check_levels(ordered, form.levels)
+    ordered = next(iter(models.values()))
     series, horizons = among(header, SERIES), among(header, HORIZONS)
     return QuantileNames(
         target,
@@ -164,6 +196,8 @@ def quantile_names_of(
         _one(series, "the series"),
         _one(horizons, "the horizon"),
         [name for known in TIMES for name in among(header, (known,))],
+        by_rows,
+        models if len(models) > 1 else {},
     )
 
 
@@ -205,15 +239,15 @@ def _by_pattern(
                 "0.1 q0.1 or p10"
             )
     levels = {name: round(float(text) / scale, 12) for name, text in texts.items()}
-    models = {match.groupdict().get("model") or "" for match in matches.values()}
-    if models != {""} and len(levels) < 2:  # One column may be a feature.
+    models = {n: m.groupdict().get("model") or "" for n, m in matches.items()}
+    if any(models.values()) and len(levels) < 2:  # One column may be a feature.
         return None
     return _Found(levels, models)
 
 
 def _intervals(header: Sequence[str]) -> _Found | None:
     """Returns the ends of central intervals, as in the tables of Nixtla."""
-    levels, models = {}, set()
+    levels, models = {}, {}
     for name in header:
         if match := _INTERVAL.fullmatch(name):
             side = -1 if match["side"].lower() == "lo" else 1
@@ -223,11 +257,11 @@ def _intervals(header: Sequence[str]) -> _Found | None:
                     f"`{name}`: the level of an interval must be in (0, 100) percent"
                 )
             levels[name] = round((100 + side * percent) / 200, 12)
-            models.add(match["model"])
+            models[name] = match["model"]
     for name in header:
         match = _MEDIAN.fullmatch(name)
-        if match and match["model"] in models:
-            levels[name] = 0.5
+        if match and match["model"] in models.values():
+            levels[name], models[name] = 0.5, match["model"]
     return _Found(levels, models) if levels else None
 
 
@@ -243,7 +277,7 @@ def _prophet(header: Sequence[str], choice: Choice) -> _Found | None:
         )
     half = choice.level / 2
     levels = (round(0.5 - half, 12), round(0.5 + half, 12))
-    return _Found(dict(zip(names, levels, strict=True)), {""})
+    return _Found(dict(zip(names, levels, strict=True)), dict.fromkeys(names, ""))
 
 
 def _samples(header: Sequence[str]) -> _Found | None:
@@ -252,7 +286,7 @@ def _samples(header: Sequence[str]) -> _Found | None:
     if len(matches) < 2:
         return None
     numbers = {name: float(match["number"]) for name, match in matches.items()}
-    models = {match["model"] or "" for match in matches.values()}
+    models = {name: match["model"] or "" for name, match in matches.items()}
     return _Found(numbers, models, are_samples=True)
 
 

@@ -14,9 +14,8 @@ from uncertainty_metrics._report.data._predictions import (
     Kind,
     Votes,
 )
-from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import listed
-from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy import _examples, _inputs, class_names
 
 _KINDS: dict[str, Kind] = {"probabilities": "probabilities", "logits": "logits"}
 _ON_GRADES = (
@@ -70,7 +69,7 @@ def decisions_on_votes(
     kind = _KINDS[names[0]]
     voted, values, found = _aligned(given["label_distributions"], given[kind], kind)
     if classes is not None:
-        found = tuple(_column_names.words(np.asarray(classes).reshape(-1)))
+        found = tuple(class_names.words(np.asarray(classes).reshape(-1)))
     votes: dict[str, Any] = {"label_distributions": voted, kind: values}
     examples = _examples.examples_of(ClassifierData(**votes, sample_weight=weight))
     number = examples.num_classes

@@ -96,6 +96,34 @@ def panels(
     return figure
 
 
+def on_own_scales(
+    height: float, draw_one: Callable[..., Any], models: Mapping[str, Any]
+) -> Any:
+    """Draws a panel for each title, one below the other, each on scales of its own, and
+    one legend for all.
+    """
+    from uncertainty_metrics.visualization import _series
+
+    figure = _figure(height * len(models))
+    for ax, (title, given) in zip(
+        figure.subplots(len(models), squeeze=False)[:, 0], models.items(), strict=True
+    ):
+        draw_one(given, ax=_series.own(ax))
+        ax.set_title(_series.plain(title))
+        locator = ax.xaxis.get_major_locator()
+        dates = _optional.require("matplotlib.dates")
+        if isinstance(locator, dates.DateLocator):
+            locator = dates.AutoDateLocator(maxticks=6)
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        else:
+            ax.locator_params(axis="x", nbins=5)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    _series.legend_below(figure, handles, labels, len(labels))
+    figure.legends[0].set_frame_on(False)
+    return figure
+
+
 def of_outcomes(figure: Any, terms: Terms) -> Any:
     """Returns a figure with the name of the mean outcome, which is no accuracy if there
     are grades or votes.

@@ -20,6 +20,7 @@ from uncertainty_metrics._report.sections._comparison import (
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Basis, Data
 from uncertainty_metrics._report.sections._ensemble import Ensemble
+from uncertainty_metrics._report.sections._fans import Fans
 from uncertainty_metrics._report.sections._forecast_gain import GainOfForecasts
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._gain import Gain
@@ -37,10 +38,12 @@ from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
 from uncertainty_metrics._report.sections._sampled_answers import SampledAnswers
 from uncertainty_metrics._report.sections._scoring_rules import ScoringRules
+from uncertainty_metrics._report.sections._seasonal_skill import SeasonalSkill
 from uncertainty_metrics._report.sections._selective_prediction import (
     Abstaining,
     SelectivePrediction,
 )
+from uncertainty_metrics._report.sections._several_forecasts import SeveralForecasts
 from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
@@ -68,7 +71,9 @@ SECTIONS: tuple[type[Section], ...] = (
     VotesForClasses,
     ForecastScores,
     QuantileScoring,
+    SeasonalSkill,
     ByHorizon,
+    Fans,
     Sharpness,
     Intervals,
     Recalibration,
@@ -85,6 +90,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Comparison,
     ComparisonOfDecisions,
     SeveralModels,
+    SeveralForecasts,
 )
 
 

@@ -153,7 +153,7 @@ def _summed_share(
     return share_from((first.mean, first.size), (second.mean, second.size), level)
 
 
-def _intervals_of(model: QuantileForecasts) -> list[CentralInterval]:
+def intervals_of(model: QuantileForecasts) -> list[CentralInterval]:
     rows = quantiles_of(model)
     if model.sums is not None:
         return summed_intervals(rows, model.sums)
@@ -204,7 +204,7 @@ class QuantileCoverage(Section):
     @classmethod
     def of(cls, report: ModelReport) -> QuantileCoverage:
         model = report.model
-        intervals, levels = _intervals_of(model), quantiles_of(model).levels
+        intervals, levels = intervals_of(model), quantiles_of(model).levels
         below = [
             SharesBelow(float(level), share)
             for level, share in zip(levels, shares_of(model), strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ from uncertainty_metrics._report.data._row_clusters import (
     clusters_of,
     error_of_mean,
     quantile_of,
+    quantile_of_clusters,
 )
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -260,13 +262,19 @@ class Abstaining(SelectivePrediction):
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
 
 
+class DecidingByVotes(Abstaining):
+    """Whether the confidence of decisions tells those with many votes from others."""
+
+    heading = SelectivePrediction.heading
+
+
 def _of_grades(model: Decided) -> Abstaining:
     """Returns the section of answers with grades, whose loss is 1 - grade."""
     risk, coverage, *_ = _OPTIONS.values()
     words, loss = words_of(model), f"1 - {terms_for(model).grade}"
-    more, fewer = "better grades", "worse grades"
+    more, fewer, kind = "better grades", "worse grades", Abstaining
     if votes_of(model) is not None:
-        more, fewer = "more votes", "fewer votes"
+        more, fewer, kind = "more votes", "fewer votes", DecidingByVotes
     grades, scores, weights, _ = decisions_of(model)
     scores = _sorted_outcomes.floating(scores)
     groups = _sorted_outcomes.loss_groups(scores, 1 - grades, weights)
@@ -301,7 +309,7 @@ def _of_grades(model: Decided) -> Abstaining:
         said = f"Confidence misleads: surer {words.one}s have {fewer}."
     clear = low > 0 or high < 0
     gain = _gain(curve, coverage, clear, words, f"mean of {loss}")
-    return Abstaining(
+    return kind(
         f"{said} {gain}",
         metrics(values),
         None,
@@ -314,8 +322,14 @@ def _of_grades(model: Decided) -> Abstaining:
 def _slope_by_rank(model: Decided) -> tuple[float, float]:
     """Returns the ends of the interval of the covariance of grades and the ranks of
     confidences.
+
+    Its standard error is the larger of two. That of the products alone is far too small
+    if few answers have a low confidence, and by chance none of them has a rare grade;
+    that of independent grades and ranks does not know of clusters, and of grades that
+    vary more at some confidences.
     """
-    grades, scores, weights, squares = decisions_of(model).with_small_weights()
+    decisions = decisions_of(model).with_small_weights()
+    grades, scores, weights, squares = decisions
     shares = np.ones(len(grades)) if weights is None else weights
     total = shares.sum()
     shares, clusters = shares / total, clusters_of(model)
@@ -324,14 +338,21 @@ def _slope_by_rank(model: Decided) -> tuple[float, float]:
     _, places = np.unique(scores, return_inverse=True)
     counts = np.bincount(places, numbers)
     ranks = (np.cumsum(counts) - counts / 2)[places] / counts.sum()
-    products = (ranks - shares @ ranks) * (grades - shares @ grades)
-    error = error_of_mean(products, shares, clusters)
-    if squares is not None:
-        about = products - float(shares @ products)
-        error = float(np.sqrt(squares @ about**2)) / float(total)
-    error *= quantile_of(INTERVAL_LEVEL, clusters)
+    ranks, grades = ranks - shares @ ranks, grades - shares @ grades
+    products = ranks * grades
     mean = float(shares @ products)
-    return mean - error, mean + error
+    of_each = decisions.squared_weights / float(total) ** 2
+    size = decisions.sample_size
+    variance = float(shares @ grades**2) * size / max(size - 1, 1)
+    if_independent = math.sqrt(float(of_each @ ranks**2) * variance)
+    if clusters is None:
+        error = math.sqrt(float(of_each @ (products - mean) ** 2))
+        quantile = quantile_of_clusters(INTERVAL_LEVEL, size - 1)
+    else:
+        error = error_of_mean(products, shares, clusters)
+        quantile = quantile_of(INTERVAL_LEVEL, clusters)
+    half = quantile * max(error, if_independent)
+    return mean - half, mean + half
 
 
 def _ranked(

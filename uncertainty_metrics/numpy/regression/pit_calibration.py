@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
@@ -71,6 +72,7 @@ def spread_masses(
     return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
 
 
+@takes_frames
 def pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -125,6 +127,7 @@ def pit_histogram(
     )
 
 
+@takes_frames
 def pit_calibration_curve(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -177,6 +180,7 @@ def pit_calibration_curve(
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
+@takes_frames
 def pit_calibration_error(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts, pit_calibration
 from uncertainty_metrics.numpy.regression.pit import probability_integral_transform
 
@@ -78,6 +79,7 @@ class PITCalibration:
         """PIT values and the map there, [2, J]."""
         return self._require_fitted().copy()
 
+    @takes_frames
     def fit(
         self,
         targets: ArrayLike | None = None,
@@ -147,6 +149,7 @@ class PITCalibration:
         """
         return np.interp(_levels(levels), *self._require_fitted())
 
+    @takes_frames
     def quantile(
         self,
         levels: ArrayLike,
