@@ -47,9 +47,15 @@ ARRAYS = {
 }
 OUTER, THREE = [0.1, 0.9], [0.1, 0.5, 0.9]
 
-# By name: the ending, the content, the choice; the targets, and the levels or the number
-# of samples.
+# By name: the ending, the content, the choice; targets; levels, or number of samples.
 READ = {
+    "two models": (
+        "csv",
+        "y,A-lo-80,A-hi-80,B-lo-80,B-hi-80\n5,3,7,3,7\n",
+        {},
+        [5, 5],
+        OUTER,
+    ),
     "wide": ("csv", WIDE, {}, [5, 6], THREE),
     "wide, semicolons": ("csv", WIDE.replace(",", ";"), {}, [5, 6], THREE),
     "percentiles": (
@@ -105,12 +111,6 @@ REFUSED = {
     "a target missing": ("csv", WIDE.replace("\n6", "\n"), {}, "`y` is missing"),
     "a quantile missing": ("csv", WIDE.replace("4,5,8", "4,,8"), {}, "`q0.5` must"),
     "words": ("csv", WIDE.replace("4,5,8", "4,five,8"), {}, "`q0.5` must"),
-    "two models": (
-        "csv",
-        "y,A-lo-80,A-hi-80,B-lo-80,B-hi-80\n5,3,7,3,7\n",
-        {},
-        "several models, A, B",
-    ),
     "Prophet, no level": ("csv", PROPHET, {}, "need --level"),
     "rows twice": ("csv", LONG + LONG.partition("\n")[2], {}, "several times"),
     "a row missing": ("csv", LONG.replace("B,2024-01-08,1,9,0.1,4\n", ""), {}, "all 2"),
