@@ -19,7 +19,14 @@ from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
 )
 from uncertainty_metrics.numpy.scoring import quantile_scores as np_quantile_scores
-from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, _sizes, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _forecast_scores,
+    _forecasts,
+    _inputs,
+    _sizes,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -53,9 +60,9 @@ def _like_labels(labels: TensorLike, **parameters: TensorLike) -> list[xp.Tensor
 
 @twin(np_forecast_scores.crps_normal_score)
 def crps_normal_score(labels, means, stddevs):
-    return _forecast_scores.normal_scores(
-        *_like_labels(labels, means=means, stddevs=stddevs)
-    )
+    labels, means, stddevs = _like_labels(labels, means=means, stddevs=stddevs)
+    _forecasts.check_spreads("stddevs", means, stddevs, labels, None)
+    return _forecast_scores.normal_scores(labels, means, stddevs)
 
 
 def _samples(

@@ -419,7 +419,7 @@ def _are_forecasts(names: list[str]) -> bool:
     if {"quantiles", "levels"} <= {*names}:
         return True
     others = among(names, _ARRAYS) or _column_names.regression_of(names)
-    return "samples" in names and not others
+    return bool({"quantiles", "samples"} & {*names}) and not others
 
 
 def _quantiles_of_npz(
