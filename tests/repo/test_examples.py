@@ -123,7 +123,7 @@ def imports_of(code):
 
 
 # Data may come from blocks above, which the reader sees; imports are easily forgotten.
-@pytest.mark.parametrize("page", [*PAGES[1:], "docs/gallery.md"])
+@pytest.mark.parametrize("page", [*PAGES, "docs/gallery.md"])
 def test_sections_and_blocks_import_what_they_use(page):
     sections = re.split(r"^(?=## )", (ROOT / page).read_text(), flags=re.MULTILINE)
     known, of_page, complaints = set(), set(), []
