@@ -382,7 +382,7 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": ".arrow, .xlsx, or be - for standard input. Received: '.pkl'",
+    "no.pkl": ".arrow, .xlsx, .eval, or be - for standard input. Received: '.pkl'",
     "folder.csv": "folder.csv: there is no file of predictions",
     "folder.parquet": "folder.parquet: there is no file of predictions",
     "good.npz --out taken": "error: taken: cannot write there",

@@ -18,6 +18,7 @@ SPREADS: dict[str, Spread] = {
     **dict.fromkeys(("std", "stddev", "stddevs"), "stddev"),
 }
 WEIGHTS = "sample_weight"
+_EVERYDAY = ("y_prob", "y_proba", "y_pred_proba", "prediction_proba", "proba")
 # Names of a single column with the predictions of class 1, where there are two classes.
 _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
@@ -26,8 +27,11 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }
 # Lists and objects of these names hold a number for each class.
-BY_CLASS = ("logits", "probabilities", "probs")
-_PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
+BY_CLASS = ("logits", "probabilities", "probs", "probability", *_EVERYDAY)
+_PREFIX = (
+    r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?|y_prob|"
+    r"y_proba|y_pred_proba|prediction_proba)"
+)
 _NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
 _NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
 
