@@ -282,7 +282,7 @@ BAD = {
         [],
         "each of y, Label may hold the labels: choose the column with --label",
     ),
-    "no label": (table("truth", "p"), [], "call it one of label, labels, y, y_true"),
+    "no label": (table("tag", "p"), [], "call it one of label, labels, y, y_true"),
     "no such label": (TWO, ["--label", "truth"], "no column `truth`. Received: label"),
     "no such column": (
         TWO,

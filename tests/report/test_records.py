@@ -239,7 +239,7 @@ BAD = {
     ),
     "NaN": (
         changed(confidence=float("nan")),
-        "line 3: `confidence` must be a number in [0, 1]. Received: nan",
+        "line 3, column `confidence` must be a number. Received: NaN",
     ),
     "infinite": (changed(confidence=float("inf")), "in [0, 1]. Received: inf"),
     "missing": (without("confidence"), "line 3: `confidence` is missing; fill it in"),
@@ -300,7 +300,8 @@ BAD = {
     ),
     "grades under another name": (
         changed(correct=0.7).replace("correct", "rubric_points"),
-        "under another name, type `report FILE --correct rubric_points`. Received: ",
+        "under another name, type `python -m uncertainty_metrics report a.jsonl "
+        "--correct rubric_points`. Received: ",
     ),
     "no confidence": (
         renamed(confidence="sure"),
@@ -382,7 +383,7 @@ BAD_OTHERS = {
     "missing in Arrow": (
         "a.arrow",
         lambda: arrow({**COLUMNS, "confidence": [0.5, None, 0.5, 0.5]}),
-        "row 2: `confidence` must be a number in [0, 1]. Received: nan",
+        "row 2, column `confidence` must be a number. Received: NaN",
     ),
     "correct missing in Arrow": (
         "a.arrow",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -158,7 +159,9 @@ def _hint_of_grades(
     names = [name for name in header if name not in known and are_outcomes(name)]
     if not names:
         return ""
-    commands = " or ".join(f"`report FILE --correct {name}`" for name in names[:4])
+    commands = " or ".join(
+        f"`report FILE --correct {shlex.quote(name)}`" for name in names[:4]
+    )
     return f"; if it is there under another name, type {commands}"
 
 
@@ -214,7 +217,9 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(f"`report FILE --{option} {name}`" for name in found[:4])
+        commands = " or ".join(
+            f"`report FILE --{option} {shlex.quote(name)}`" for name in found[:4]
+        )
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"

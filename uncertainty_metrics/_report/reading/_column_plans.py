@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -73,6 +74,8 @@ _FILTER = "filter"
 _MOST_IDS = 200_000
 # If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
+# Probabilities below 0, or above 1, by at most this are rounded ones.
+_ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -276,13 +279,21 @@ def plan_of(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities. Received: {listed(header)}{hint(header)}"
+            f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
+            f"--probabilities {_example(header, label)}`. Received: {listed(header)}"
+            f"{hint(header)}"
         )
     plan = Plan(choice, label, weights, columns, regression)
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
     if regression:
         refuse_groups([*groups, *choice.searched])
     return plan
+
+
+def _example(header: Sequence[str], label: str) -> str:
+    """Returns a column that a user may name, the last beside the labels."""
+    others = (shlex.quote(name) for name in reversed(header) if name != label)
+    return next(others, "NAME")
 
 
 def model_of_table(source: str, table: Table, plan: Plan) -> Model:
@@ -297,6 +308,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         return _multilabel(source, table, plan, plan.labels)
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
+    if plan.columns or plan.regression:
+        _refuse_nan(table, plan, numbers)
     left_out = _left_out(table, plan)
     if plan.quantiles:
         size, horizon = len(plan.quantiles.columns), plan.quantiles.horizon
@@ -319,6 +332,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.columns:
         names = plan.columns.names
         found = numbers[:, : len(names)]
+        if plan.columns.kind == "probabilities":
+            found = _without_rounding(found)
         if plan.columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
                 f"the columns {listed(names)} have names of labels, but their rows do "
@@ -356,6 +371,9 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
 def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
     choice = plan.choice
     correct, numbers = table.read(names.correct, plan.numbers)
+    _refuse_nan(table, plan, numbers)
+    if names.confidence:
+        numbers[:, 0] = _without_rounding(numbers[:, 0], 100 if choice.percent else 1)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]
@@ -385,6 +403,32 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         return model
     readings = [str(value) for value in columns[plan.filters].tolist()]
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
+
+
+def _refuse_nan(table: Table, plan: Plan, numbers: np.ndarray) -> None:
+    """Raises ExampleError, with the row and the column, for a number that is NaN.
+
+    Rows of weight 0 may hold anything.
+    """
+    bad = np.isnan(numbers)
+    if plan.weights:
+        bad[:, :-1] &= numbers[:, -1:] != 0
+    if np.any(bad):
+        row, column = np.argwhere(bad)[0].tolist()
+        raise ExampleError(
+            f"{table.place(row)}, column `{plan.numbers[column]}` must be a number. "
+            "Received: NaN; leave out examples without a prediction"
+        )
+
+
+def _without_rounding(values: np.ndarray, largest: float = 1) -> np.ndarray:
+    """Returns probabilities in which -1e-9 is 0 and 1.0000001 is 1.
+
+    Numbers that a program computes in float32 and prints may be so.
+    """
+    slack = _ROUNDING * largest
+    near = (values >= -slack) & (values <= largest + slack)
+    return np.where(near, np.clip(values, 0, largest), values)
 
 
 def _multilabel(

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -239,7 +240,9 @@ def errors_of(source: str) -> Iterator[None]:
     except OSError as failed:
         raise ReportError(f"{source}: {failed.strerror or failed}") from None
     except (ImportError, TypeError, ValueError) as wrong:
-        raise ReportError(f"{source}: {wrong}") from None
+        typed = f"`python -m uncertainty_metrics report {shlex.quote(source)}"
+        message = str(wrong).replace("`report FILE", typed)
+        raise ReportError(f"{source}: {message}") from None
 
 
 def is_summary(path: pathlib.Path) -> bool:
