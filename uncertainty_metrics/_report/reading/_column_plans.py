@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -25,8 +26,10 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
     Regression,
 )
-from uncertainty_metrics._report.data._row_subsets import num_rows, taken
+from uncertainty_metrics._report.data._row_subsets import joined, num_rows, taken
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
+from uncertainty_metrics._report.data._time_blocks import numbers_of_times
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
     IDS,
@@ -36,6 +39,10 @@ from uncertainty_metrics._report.reading._answer_columns import (
 from uncertainty_metrics._report.reading._answers_from_columns import (
     answers_of,
     are_outcomes,
+)
+from uncertainty_metrics._report.reading._checked_numbers import (
+    refuse_nan,
+    without_rounding,
 )
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
@@ -54,6 +61,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
     no_columns,
 )
+from uncertainty_metrics._report.reading._long_tables import PivotedTable
 from uncertainty_metrics._report.reading._quantile_columns import (
     QuantileNames,
     hint,
@@ -67,6 +75,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
+from uncertainty_metrics.numpy import class_names
 
 # The column of lm-evaluation-harness that says how an answer was read from the text.
 _FILTER = "filter"
@@ -74,8 +83,6 @@ _FILTER = "filter"
 _MOST_IDS = 200_000
 # If probabilities sum to less than 1 by more than this, there are other classes.
 _OFF = 0.01
-# Probabilities below 0, or above 1, by at most this are rounded ones.
-_ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +99,7 @@ class Plan:
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
-      quantiles: names of the columns of forecasts by quantiles.
+      quantiles: names of the columns of forecasts by quantiles or samples.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -120,7 +127,8 @@ class Plan:
         if self.labels:
             return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
         if self.quantiles:
-            return [*self.quantiles.columns, *self.weights]
+            models = self.quantiles.models.values() or [self.quantiles.columns]
+            return [*itertools.chain(*models), *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -140,8 +148,9 @@ class Plan:
         if self.cluster is not None:
             names.append(self.cluster)
         if self.quantiles:
-            horizon = self.quantiles.horizon
-            names += [*([horizon] if horizon else []), *self.quantiles.times]
+            quantiles = self.quantiles
+            columns = (quantiles.series, quantiles.horizon, quantiles.model)
+            names += [*(name for name in columns if name), *quantiles.times]
         return list(dict.fromkeys(names))
 
     @property
@@ -193,7 +202,7 @@ def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
 
 def labels_in(table: Table, name: str) -> np.ndarray:
     """Returns the different labels in a column."""
-    return np.unique(_column_names.text_array(table.read(name, [])[0]))
+    return np.unique(class_names.text_array(table.read(name, [])[0]))
 
 
 def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -309,21 +318,10 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     if plan.columns or plan.regression:
-        _refuse_nan(table, plan, numbers)
+        refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     left_out = _left_out(table, plan)
     if plan.quantiles:
-        size, horizon = len(plan.quantiles.columns), plan.quantiles.horizon
-        return QuantileForecasts(
-            source,
-            numbers[:, :size],
-            plan.quantiles.levels,
-            reals(plan.label, labels),
-            weight,
-            horizons_of(_columns(table, [horizon])[horizon]) if horizon else None,
-            left_out,
-            (plan.quantiles.note(plan.choice.cluster),),
-            _clusters(table, plan.cluster),
-        )
+        return _forecasts(table, plan, plan.quantiles, source, labels, numbers)
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
@@ -333,7 +331,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         names = plan.columns.names
         found = numbers[:, : len(names)]
         if plan.columns.kind == "probabilities":
-            found = _without_rounding(found)
+            found = without_rounding(found)
         if plan.columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
                 f"the columns {listed(names)} have names of labels, but their rows do "
@@ -368,12 +366,66 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     )
 
 
+def _forecasts(
+    table: Table,
+    plan: Plan,
+    names: QuantileNames,
+    source: str,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+) -> QuantileForecasts:
+    """Returns forecasts by quantiles or samples, with the weights after them."""
+    target, size = reals(plan.label, labels), len(names.columns)
+    others: dict[str, Any] = {
+        "sample_weight": numbers[:, -1] if plan.weights else None,
+        "left_out": _left_out(table, plan),
+        "notes": (*_notes(table), names.note(plan.choice.cluster)),
+        "clusters": _clusters(table, plan.cluster),
+        **_row_keys(table, names),
+    }
+
+    def of_model(index: int) -> QuantileForecasts:
+        forecasts = numbers[:, index * size : (index + 1) * size]
+        if not names.levels:
+            return of_samples(source, forecasts, target, **others)
+        return QuantileForecasts(source, forecasts, names.levels, target, **others)
+
+    if not names.models:
+        return of_model(0)
+    return joined(
+        [
+            dataclasses.replace(of_model(i), models=np.full(len(target), name))
+            for i, name in enumerate(names.models)
+        ]
+    )
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    """Returns how a table was made of one with several rows for each forecast."""
+    return (table.note,) if isinstance(table, PivotedTable) else ()
+
+
+def _row_keys(table: Table, names: QuantileNames) -> dict[str, Any]:
+    """Returns how far ahead each row forecasts, for which time and series, and which
+    model.
+    """
+    time = names.times[0] if names.times else None
+    known = (names.series, names.model, names.horizon, time)
+    columns = _columns(table, dict.fromkeys(name for name in known if name))
+    return {
+        "series": columns[names.series] if names.series else None,
+        "models": columns[names.model] if names.model else None,
+        "horizons": horizons_of(columns[names.horizon]) if names.horizon else None,
+        "times": numbers_of_times(columns[time]) if time else None,
+    }
+
+
 def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
     choice = plan.choice
     correct, numbers = table.read(names.correct, plan.numbers)
-    _refuse_nan(table, plan, numbers)
+    refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     if names.confidence:
-        numbers[:, 0] = _without_rounding(numbers[:, 0], 100 if choice.percent else 1)
+        numbers[:, 0] = without_rounding(numbers[:, 0], 100 if choice.percent else 1)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]
@@ -405,32 +457,6 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
-def _refuse_nan(table: Table, plan: Plan, numbers: np.ndarray) -> None:
-    """Raises ExampleError, with the row and the column, for a number that is NaN.
-
-    Rows of weight 0 may hold anything.
-    """
-    bad = np.isnan(numbers)
-    if plan.weights:
-        bad[:, :-1] &= numbers[:, -1:] != 0
-    if np.any(bad):
-        row, column = np.argwhere(bad)[0].tolist()
-        raise ExampleError(
-            f"{table.place(row)}, column `{plan.numbers[column]}` must be a number. "
-            "Received: NaN; leave out examples without a prediction"
-        )
-
-
-def _without_rounding(values: np.ndarray, largest: float = 1) -> np.ndarray:
-    """Returns probabilities in which -1e-9 is 0 and 1.0000001 is 1.
-
-    Numbers that a program computes in float32 and prints may be so.
-    """
-    slack = _ROUNDING * largest
-    near = (values >= -slack) & (values <= largest + slack)
-    return np.where(near, np.clip(values, 0, largest), values)
-
-
 def _multilabel(
     source: str, table: Table, plan: Plan, names: LabelColumns
 ) -> MultiLabel:
@@ -438,7 +464,7 @@ def _multilabel(
     _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
-        _column_names.text_array(column, name)
+        class_names.text_array(column, name)
         for column, name in zip(columns, names.labels, strict=True)
     ]
     for name, column in zip(names.labels, labels, strict=True):
@@ -515,6 +541,8 @@ def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
+    if isinstance(table, PivotedTable):  # All columns tell the forecasts apart.
+        return table.others
     used = set(plan.used)
     return (*(name for name in table.header if name not in used), *table.others)
 
