@@ -1,9 +1,17 @@
-"""Set-up of the package `uncertainty_metrics`."""
+"""Set-up of the package `uncertainty_metrics`.
 
+Its name on a package index is `uncertainty-metrics-kit`, because `uncertainty_metrics`
+is an older package there. `python -m build` makes the same bytes of the same files.
+"""
+
+import gzip
+import os
 import pathlib
 import re
+import tarfile
 
 from setuptools import find_packages, setup
+from setuptools.command.sdist import sdist
 
 ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(
@@ -40,6 +48,10 @@ COLABS = [
     *SKLEARN,
 ]
 DOCS = [
+    # The pages are made of the public names, which are imported, and of pictures.
+    *TENSORFLOW,
+    *PLOT,
+    *SKLEARN,
     "latex2mathml>=3.77",
     "mkdocs>=1.6",
     "mkdocs-material>=9.6",
@@ -58,6 +70,35 @@ DEV = [
     *SKLEARN,
     "scoringrules>=0.9",
 ]
+# The time of every file in an archive, in seconds: with the time of the build, two
+# builds of the same files would differ. Wheels read it from the environment.
+TIME = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600"))
+os.umask(0o022)  # The modes of files are in a wheel too.
+
+
+class ReproducibleSdist(sdist):
+    """Makes an sdist whose bytes depend only on the names and contents of its files."""
+
+    def make_archive(self, base_name, *_, base_dir, **__):
+        """Returns the path of the archive that it makes of the folder `base_dir`."""
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=TIME) as compressed,
+            tarfile.open(fileobj=compressed, mode="w") as archive,
+        ):
+            for source in sorted(pathlib.Path(base_dir).rglob("*")):
+                archive.add(source, recursive=False, filter=self._without_owner)
+        return path
+
+    @staticmethod
+    def _without_owner(member):
+        mode = 0o755 if member.isdir() else 0o644
+        return member.replace(
+            mtime=TIME, mode=mode, uid=0, gid=0, uname="", gname="", deep=False
+        )
+
+
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 # On a package index, links to files and pictures must lead to the repository.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,7 +106,7 @@ README = re.sub(r"\]\((?!http)(\S+\.png)\)", rf"]({ADDRESS}/raw/main/\1)", READM
 README = re.sub(r"\]\((?!http)", f"]({ADDRESS}/blob/main/", README)
 
 setup(
-    name="uncertainty_metrics",
+    name="uncertainty-metrics-kit",
     version=VERSION,
     description="Calibration metrics for TensorFlow, Keras and NumPy.",
     long_description=README,
@@ -82,8 +123,13 @@ setup(
     zip_safe=False,
     python_requires=">=3.10,<3.14",
     install_requires=["numpy>=1.26", "scipy>=1.12"],
+    cmdclass={"sdist": ReproducibleSdist},
     entry_points={
-        "console_scripts": ["uncertainty-metrics = uncertainty_metrics.__main__:main"]
+        # The second has the name of the distribution, which `uvx` runs.
+        "console_scripts": [
+            "uncertainty-metrics = uncertainty_metrics.__main__:main",
+            "uncertainty-metrics-kit = uncertainty_metrics.__main__:main",
+        ]
     },
     extras_require={
         "jax": JAX,

@@ -301,11 +301,30 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) ->
     return markdown
 
 
-def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
-    """Turns formulas into MathML, and passes the widths of pictures to the style sheet.
+def _labelled(table: re.Match[str]) -> str:
+    """Gives each cell of a table of three or more columns the name of its column.
 
-    Browsers show MathML without a script.
+    A phone shows the cells of a row below each other, where no name can stand above.
     """
+    named = re.findall(r"<th[^>]*>(.*?)</th>", table[0], flags=re.DOTALL)
+    if len(named) < 3:
+        return table[0]
+    names = [html.escape(re.sub(r"<[^>]+>", "", name)) for name in named]
+
+    def row(cells: re.Match[str]) -> str:
+        of_cell = iter(names)
+        return re.sub("<td", lambda _: f'<td data-label="{next(of_cell)}"', cells[0])
+
+    return re.sub(r"<tr>.*?</tr>", row, table[0], flags=re.DOTALL)
+
+
+def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
+    """Turns formulas into MathML, and passes to the style sheet what it cannot know.
+
+    These are the widths of pictures and the columns of cells. Browsers show MathML
+    without a script.
+    """
+    content = re.sub(r"<table>.*?</table>", _labelled, content, flags=re.DOTALL)
 
     def formula(found: re.Match[str]) -> str:
         tag, text = found.groups()

@@ -58,7 +58,7 @@ def install(name: str) -> str:
 import sys
 
 if "google.colab" in sys.modules:
-    !pip install -q "uncertainty_metrics[{extras}] @ git+{REPOSITORY}"
+    !pip install -q "uncertainty-metrics-kit[{extras}] @ git+{REPOSITORY}"
 """
 
 

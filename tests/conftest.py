@@ -18,9 +18,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import numpy as np
 import pytest
 
-# Files that import packages of the extra `test`, which the extra `dev` leaves out.
+# Files that import packages of the extra `test`, which the extra `dev` leaves out, or
+# Polars, which is in the environment of the engines.
 NEEDED = {
+    "engines/test_frames.py": "polars",
     "keras/test_beam.py": "apache_beam",
+    "numpy/test_frames.py": "pandas",
     "numpy/test_information_criteria.py": "arviz",
     "numpy/test_object_detection.py": "pycocotools",
     "repo/test_colabs.py": "nbformat",

@@ -135,6 +135,7 @@ from .numpy.comparison import compare as compare
 
 # Scorers of scikit-learn.
 from .numpy.scorers import make_scorers as make_scorers
+from .numpy.class_names import class_indices as class_indices
 
 # Bayesian calibration error.
 from .tensors.bayesian_calibration import (

@@ -16,6 +16,8 @@ Shape = Sequence["int | None"]
 
 # More bins than this are a mistake, and may not fit in memory.
 MAX_BINS = 10**6
+# Wider arrays of labels than this are masks rather than votes.
+_MOST_ANNOTATORS = 100
 
 SWAPPED = (
     "The arguments seem to be swapped: `labels` come first, then the predictions, "
@@ -318,6 +320,13 @@ def layout(
                 f"np.moveaxis({name}, {axis}, -1)",
                 f"{received} for `{labels_name}` of shape {list(labels)}",
             )
+        if known and len(labels) > 1 and labels[:-1] == predictions[:-1]:
+            raise error(
+                labels_name,
+                f"one number for each example, of shape {list(labels[:-1])}"
+                f"{_hint_of_votes(labels_name, predictions[-1])}",
+                f"shape {list(labels)} for `{name}` of shape {list(predictions)}",
+            )
         similar = len(predictions) - len(labels) in (0, 1) and len(labels) > 0
         if known and similar and labels[0] != predictions[0]:
             received += f", {predictions[0]} rows for {labels[0]} labels"
@@ -338,6 +347,33 @@ def layout(
             verb="have",
         )
     return predictions[-1]
+
+
+def not_votes(labels: Shape, largest: float, name: str) -> None:
+    """Raises ValueError if labels that must be 0 or 1 seem to be votes for classes, of
+    as many annotators as there are classes.
+
+    Args:
+      labels: shape of the labels and of the predictions.
+      largest: the largest label.
+      name: name of the predictions argument, for the message.
+    """
+    size = labels[-1] if len(labels) > 1 else None
+    if size is not None and 1 < largest < size <= _MOST_ANNOTATORS:
+        raise error(
+            "labels",
+            f"0 or 1 where `{name}` has their shape, {list(labels)}"
+            f"{_hint_of_votes('labels', size)}",
+            f"{largest:g}",
+        )
+
+
+def _hint_of_votes(labels_name: str, num_classes: int | None) -> str:
+    return (
+        f". If the last axis of `{labels_name}` holds the votes of annotators, pass "
+        f"label_distributions=({labels_name}[..., None] == np.arange({num_classes}))"
+        f".mean(axis=-2) instead of `{labels_name}`"
+    )
 
 
 def number_of_labels(

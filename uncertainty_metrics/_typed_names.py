@@ -7,6 +7,8 @@ else needs no line.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 # Words for names of the package. Names in a subpackage have its name before a dot.
 _WORDS: dict[tuple[str, ...], str] = {
     ("ece", "ExpectedCalibrationError"): (
@@ -67,6 +69,18 @@ _WORDS: dict[tuple[str, ...], str] = {
     ("regression.pit_histogram",): "pit plot_pit",
 }
 
+# Names for one argument, ours first. A function has at most one of them.
+_ARGUMENTS = (
+    "labels y_true target targets",
+    "probabilities y_prob y_proba y_pred preds proba",
+    "scores y_score",
+    "num_bins n_bins bins nbins",
+    "sample_weight sample_weights weights weight",
+    "num_resamples n_resamples n_boot n_bootstraps",
+    "level confidence_level",
+    "seed random_state",
+)
+
 
 def plain(name: str) -> str:
     """Returns a name without case and underscores."""
@@ -79,10 +93,20 @@ for _ours, _words in _WORDS.items():
         OURS[plain(_word)] = _ours
 
 
+def argument_called(typed: str, parameters: Iterable[str]) -> str | None:
+    """Returns the parameter that has another name than a user typed, or None."""
+    for names in map(str.split, _ARGUMENTS):
+        if typed in names:
+            return next((name for name in parameters if name in names), None)
+    return None
+
+
 def table() -> str:
     """Returns the table "Names in code" of `docs/names.md`."""
     lines = ["| Your words | Name here | Remember |", "|---|---|---|"]
     for ours, words in _WORDS.items():
         cells = ("`" + "`, `".join(names) + "`" for names in (words.split(), ours))
         lines.append(f"| {' | '.join(cells)} | |")
+    for ours_, *typed in map(str.split, _ARGUMENTS):
+        lines.append(f"| `{'`, `'.join(typed)}` | `{ours_}=` | an argument |")
     return "\n".join(lines) + "\n"

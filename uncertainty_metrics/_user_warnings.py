@@ -12,15 +12,15 @@ _BETWEEN = {
 }
 
 
-def warn(message: str) -> None:
-    """Gives a UserWarning at the innermost line outside of this package and of the
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Gives a warning at the innermost line outside of this package and of the
     frameworks, so that Python's default filter shows it once for each line of the user.
     """
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_between(frame.f_globals.get("__name__")):
         frame = frame.f_back
         level += 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _is_between(module: object) -> bool:

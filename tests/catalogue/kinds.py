@@ -92,8 +92,9 @@ class Function(Public):
 
     With arguments that `tests/makers.py` makes of the names of the parameters:
     `tests/numpy/test_catalogue.py` (extreme values, weights, the bootstrap, aliases),
-    `tests/numpy/test_interface.py` and `test_missing.py` (arrays of any kind, missing
-    values), `test_resampling_arguments.py`, `test_shared_work.py`, `test_threads.py`,
+    `tests/numpy/test_interface.py`, `test_missing.py` and `test_frames.py` (arrays of
+    any kind, missing values, data frames), `test_resampling_arguments.py`,
+    `test_shared_work.py`, `test_threads.py`,
     `tests/tensors/test_catalogue.py` (both halves agree, bad options),
     `tests/tensors/test_fuzz.py` (random calls), `tests/keras/test_lowering.py` (no
     dynamic shapes under XLA), `tests/backends/test_functions.py` (JAX and PyTorch).
@@ -232,7 +233,8 @@ class Row(Swept):
     `every_case` are for these Rows alone (weights, order, logits, two classes, corners,
     bad data), as in `tests/tensors/test_catalogue.py` (eager, graphs, XLA, 16 bits,
     gradients). Groups are in `tests/numpy/test_groups.py`, `tests/tensors/` and
-    `tests/keras/test_groups.py`.
+    `tests/keras/test_groups.py`, images in `tests/numpy/test_images.py` and
+    `tests/tensors/test_images.py`.
 
     Attributes:
       array: turns a result into a flat float array, which the tests compare.

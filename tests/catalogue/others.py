@@ -220,6 +220,10 @@ def _of_features(rng, shape):
     return {"features": features, **made}
 
 
+def _classes(rng, shape):
+    return {"labels": rng.integers(0, 3, shape), "classes": (0, 1, 2)}
+
+
 def _answers(rng, shape):
     return {"answers": rng.integers(0, 3, (*shape, 4))}
 
@@ -335,6 +339,7 @@ FUNCTION_ROWS = (
         half="numpy",
         left_out={**NO_INTERVAL, _WEIGHTS: "weights give effective sizes"},
     ),
+    FunctionRow("class_indices", make=_classes, words=("labels",), **_CURVE),
     FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
     FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
     # The references of these functions are in `tests/references.py`.

@@ -65,6 +65,7 @@ def test_repr_in_a_graph_has_no_value():
     assert np_table.startswith(f"{title}\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(LEGACY, reason="update_state of tf_keras returns no tensors")
 def test_repr_does_not_wait_for_the_warning_that_shows_it():
     # TensorFlow shows `repr` of the metric in its warning of repeated traces, while it

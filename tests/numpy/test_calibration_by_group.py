@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -317,3 +318,17 @@ def test_a_calibrated_model_is_rarely_reported(rng):
         findings += len(table.miscalibrated) > 0
     # Five standard errors of a share of 5%.
     assert findings / draws <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / draws)
+
+
+def test_many_attributes_need_the_memory_of_one_partition(rng):
+    n, attributes = 20_000, 12
+    groups = {f"a{k}": rng.integers(0, 3, n) for k in range(attributes)}
+    confidences = rng.random(n)
+    given = {"correct": rng.random(n) < confidences, "confidences": confidences}
+    tracemalloc.start()
+    table = um.calibration_by_group(**given, groups=groups, depth=2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(table) == 3 * attributes + 9 * attributes * (attributes - 1) // 2
+    partitions = attributes * (attributes + 1) // 2
+    assert peak < partitions / 2 * 8 * n  # Not the rows of all partitions, [78, n].

@@ -524,6 +524,7 @@ def test_clusters_give_what_loops_over_them_give(rng):
     assert drift.to_dict()["num_clusters"] == (150, 90)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
 def test_level_holds_with_clusters(rng, correlation, shared):

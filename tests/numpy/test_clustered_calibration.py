@@ -376,6 +376,7 @@ def test_drawn_outcomes_have_the_forecasts_and_the_variance_of_the_data(rng, sha
         assert variance == pytest.approx(in_clusters.design_effect * apart)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draw", [clustered, high])
 def test_the_test_keeps_its_level_for_dependent_examples(rng, draw):
     draws, rejected, without = 120, 0, 0

@@ -193,6 +193,7 @@ def test_an_accuracy_has_the_interval_of_wilson(rng):
         assert (row.lower, row.upper) == pytest.approx(tuple(expected), abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_other_metrics_are_resampled_alike(rng):
     labels, given = models(rng)
     found = um.compare(labels, given, metrics="aurc", num_resamples=4000)
@@ -522,3 +523,17 @@ def test_a_metric_of_two_classes_refuses_three(rng):
         um.compare(labels, given, metrics="auroc")
     with pytest.raises(ValueError, match="`metric` must be one of"):
         um.compare(labels, given, metrics="accuracy").best("ece")
+
+
+def test_quantiles_are_compared_by_their_pinball_loss(rng):
+    y, levels = rng.normal(size=200), [0.1, 0.5, 0.9]
+    right = np.zeros((200, 1)) + stats.norm.ppf(levels)
+    models = {
+        name: {"quantile_predictions": factor * right, "quantiles": levels}
+        for name, factor in (("right", 1.0), ("wide", 3.0))
+    }
+    found = um.compare(y, models)
+    assert found.metrics == ("crps_quantile_score",)
+    losses = [um.pinball_loss(y, f * right, levels).mean(axis=1) * 2 for f in (1, 3)]
+    assert found[1].difference == pytest.approx(np.mean(losses[1] - losses[0]))
+    assert found.may_be_best("crps_quantile_score") == ("right",)

@@ -158,6 +158,7 @@ def test_grades_that_vary_little_make_a_shorter_interval(rng):
     assert widths[0] < widths[1] / 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("statistic", ["gce", "ks", "kuiper", "smece", "atb"])
 def test_the_test_keeps_its_level_and_finds_errors(statistic, rng):
     draws, n = (60, 80)
@@ -624,3 +625,28 @@ def test_calibrators_of_single_labels_say_so(rng):
     for calibrator in (um.VennAbersCalibration(), um.EnsembleTemperatureScaling()):
         with pytest.raises(ValueError, match="`label_distributions` must be None for"):
             calibrator.fit(label_distributions=shares, probabilities=p)
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+@pytest.mark.parametrize("function", [um.ece, um.brier_score, um.report])
+def test_votes_in_columns_are_told_how_to_become_shares(function, classes):
+    rng = np.random.default_rng(0)
+    votes = rng.integers(0, classes, (40, 5))
+    p = rng.dirichlet(np.ones(classes), 40)
+    with pytest.raises(ValueError, match="holds the votes of annotators") as wrong:
+        function(votes, p)
+    _, hint = str(wrong.value).split("pass label_distributions=")
+    call, _ = hint.split(" instead of")
+    shares = eval(call, {"labels": votes, "np": np})
+    each = [um.brier_score(vote, p) for vote in votes.T]
+    assert um.brier_score(label_distributions=shares, probabilities=p) == pytest.approx(
+        np.mean(each)
+    )
+
+
+def test_a_wrong_value_in_a_mask_is_no_vote():
+    labels, p = np.zeros((2, 300), int), np.full((2, 300), 0.5)
+    labels[0, 0] = 255
+    with pytest.raises(ValueError, match=r"in \[0, 2\)"):
+        um.brier_score(labels, p)
+    assert um.brier_score(labels, p, ignore_index=255) == pytest.approx(-0.5)

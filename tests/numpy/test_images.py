@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
+from tests import catalogue
 from uncertainty_metrics.numpy import _image_blocks
 
 VOID = 255
@@ -60,6 +61,20 @@ def test_mean_over_images_is_that_of_single_calls(metric, weighted, rng):
     assert len(held) == 5
     ends = stats.t.interval(0.95, 4, held.mean(), stats.sem(held))
     np.testing.assert_allclose(found[:3], (ends[0], held.mean(), ends[1]), rtol=1e-9)
+
+
+@catalogue.cases_that_take("per_image")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_of_images_are_those_of_the_reference(row, case, weighted, rng):
+    flat = row.data(rng).arguments(weighted)
+    images = {name: x.reshape(4, 10, *x.shape[1:]) for name, x in flat.items()}
+    found = row.find(um)(**images, **case, per_image=True)
+    expected = [
+        row.reference(**{name: x[i] for name, x in images.items()}, **case)
+        for i in range(4)
+    ]
+    np.testing.assert_allclose(found.values, expected, atol=1e-12)
+    assert found.estimate == pytest.approx(np.mean(expected))
 
 
 @each_metric

@@ -93,6 +93,31 @@ def test_pit_values_of_0_and_1():
     np.testing.assert_allclose(only.knots, [[0, 1], [0, 1]])
 
 
+def test_intervals_equal_a_loop_over_their_shares(rng):
+    lower = rng.choice([0.0, 0.2, 0.5], 40)
+    upper = lower + rng.choice([0.1, 0.3, 0.5], 40)
+    weights = rng.integers(0, 4, 40)
+    map = PITCalibration().fit(pit=(lower, upper), sample_weight=weights)
+    points = np.unique([0, *lower[weights > 0], *upper[weights > 0], 1])
+    np.testing.assert_allclose(map.knots[0], points)
+    for knot, below in map.knots.T:
+        shares = np.clip((knot - lower) / (upper - lower), 0, 1)
+        expected = (knot + np.sum(weights * shares)) / (weights.sum() + 1)
+        assert below == pytest.approx(expected)
+
+
+def test_the_map_of_right_quantiles_is_the_identity_up_to_chance(rng):
+    # The middles of the intervals would leave jumps between the levels.
+    levels, n = np.array([0.05, 0.25, 0.5, 0.9]), 20_000
+    quantiles = np.broadcast_to(stats.norm.ppf(levels), (n, 4))
+    pit = um.regression.quantile_pit(quantiles, levels, rng.normal(size=n))
+    map = PITCalibration().fit(pit=pit)
+    np.testing.assert_allclose(map.knots[0], [0, *levels, 1])
+    points = np.linspace(0, 1, 201)
+    noise = 4 * 0.5 / np.sqrt(n)  # The largest, at the median.
+    assert np.all(np.abs(map.transform(points) - points) < noise)
+
+
 def test_configurations_go_through_json(rng):
     map = PITCalibration().fit(pit=rng.uniform(size=20))
     again = PITCalibration.from_config(json.loads(json.dumps(map.get_config())))
@@ -112,7 +137,8 @@ def test_configurations_go_through_json(rng):
         ({"pit": [0.5, 0.6], "sample_weight": [0.5, 0.5]}, "weights of sum 2"),
         ({"pit": [0.5, 0.6], "targets": [1.0, 2.0]}, "`pit` must be given without"),
         ({"targets": [0.0, 1.0], "means": [0.0, 0.0]}, "`stddevs` must be given"),
-        ({"pit": ([0.1, 0.2], [0.3, 0.4])}, "one array of PIT values"),
+        ({"pit": ([0.1], [0.3])}, "at least two examples"),
+        ({"pit": ([0.1, 0.5], [0.3, 0.4])}, "`lower` must be <= `upper`"),
         ({"targets": [0.0], "means": [0.0], "stddevs": [-1.0]}, "`stddevs`"),
     ],
 )

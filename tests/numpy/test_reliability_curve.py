@@ -222,3 +222,55 @@ def test_consistency_band_holds_calibrated_models_only():
         held = curve.counts > 100
         within = (lower <= curve.accuracies) & (curve.accuracies <= upper)
         assert np.all(within[held] == inside)
+
+
+def test_shares_of_votes_are_the_grades_of_decisions():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 200)
+    shares = rng.multinomial(5, p) / 5
+    options = {"error_bars": 0.9, "consistency_band": 0.9, "seed": 0}
+    found = um.reliability_curve(label_distributions=shares, probabilities=p, **options)
+    grades = shares[np.arange(200), p.argmax(axis=1)]
+    expected = um.reliability_curve(
+        correct=grades, confidences=p.max(axis=1), **options
+    )
+    for name in ("accuracies", "sizes"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name))
+    for name in ("error_bars", "consistency_band"):
+        ends = getattr(found, name).lower, getattr(expected, name).lower
+        np.testing.assert_allclose(*ends)
+    of_classes = um.reliability_curve(
+        label_distributions=shares,
+        probabilities=p,
+        y_axis="frequency",
+        class_conditional=True,
+    )
+    for k in range(3):
+        one = um.reliability_curve(correct=shares[:, k], confidences=p[:, k])
+        np.testing.assert_allclose(of_classes.accuracies[k], one.accuracies[0])
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_each_of_several_labels_is_a_group(clustered):
+    rng = np.random.default_rng(0)
+    p = rng.random((120, 3))
+    labels = (rng.random((120, 3)) < p**2).astype(int)
+    options = {"num_bins": 5, "error_bars": 0.9, "consistency_band": 0.9, "seed": 0}
+    clusters = np.arange(120) // 4 if clustered else None
+    of_labels = None if clusters is None else np.repeat(clusters[:, None], 3, axis=1)
+    found = um.reliability_curve(
+        labels, p, multilabel=True, clusters=of_labels, **options
+    )
+    assert found.y_axis == "frequency"
+    assert found.error == pytest.approx(um.sce(labels, p, multilabel=True, num_bins=5))
+    for k in range(3):
+        one = um.reliability_curve(
+            *(labels[:, k], p[:, k]),
+            positive_class=True,
+            clusters=clusters,
+            **options,
+        )
+        for name in ("counts", "accuracies", "sizes"):
+            expected = getattr(one, name)[0]
+            np.testing.assert_allclose(getattr(found, name)[k], expected)
+        np.testing.assert_allclose(found.error_bars.lower[k], one.error_bars.lower[0])

@@ -592,3 +592,45 @@ def test_error_without_matplotlib_names_the_extra(monkeypatch):
     assert um.reliability_curve([0, 1], [0.2, 0.9]).error == pytest.approx(0.15)
     with pytest.raises(ImportError, match=r"needs matplotlib.*`plot`"):
         um.reliability_diagram([0, 1], [0.2, 0.9])
+
+
+def tagged(number):
+    rng = np.random.default_rng(0)
+    p = rng.random((60, number))
+    return (rng.random((60, number)) < p).astype(int), p
+
+
+@pytest.mark.parametrize("method", ["bins", "isotonic"])
+def test_each_label_has_a_panel(method):
+    labels, p = tagged(3)
+    names = ["a", "b", "c"]
+    panels = um.reliability_diagram(
+        labels, p, multilabel=True, method=method, class_names=names, seed=0
+    )
+    assert [panel.get_title()[0] for panel in panels] == names
+    assert panels[0].get_ylabel() == "Observed relative frequency"
+
+
+def test_of_many_labels_those_with_the_largest_errors_are_drawn():
+    labels, p = tagged(14)
+    p[:, [2, 5]] = 0.5  # Their errors are the smallest: a single bin.
+    curve = um.reliability_curve(labels, p, multilabel=True)
+    smallest = np.sort(np.argsort(curve.errors)[:2])
+    panels = um.reliability_diagram(labels, p, multilabel=True)
+    shown = [int(panel.get_title().split()[1]) for panel in panels]
+    assert shown == sorted({*range(14)} - {*smallest.tolist()})
+    title = panels[0].get_figure().get_suptitle()
+    assert title == "The 12 of 14 labels with the largest error"
+    (only,) = um.reliability_diagram(labels, p, multilabel=True, classes=[2])
+    assert only.get_title().startswith("Label 2")
+    with pytest.raises(ValueError, match="`multilabel` must be False for several"):
+        um.reliability_diagram(labels, {"a": p}, multilabel=True)
+
+
+def test_a_diagram_of_votes():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 60)
+    shares = rng.multinomial(3, p) / 3
+    given = {"label_distributions": shares, "num_bins": 5}
+    ax = um.reliability_diagram(**given, probabilities={"a": p, "b": p[:, ::-1]})
+    assert ax.get_ylabel() == "Accuracy"

@@ -61,6 +61,7 @@ def test_the_interval_of_a_mean_is_that_of_sums_of_clusters(rng):
     assert alone.num_clusters is None
 
 
+@pytest.mark.thorough
 def test_the_interval_of_a_mean_holds_the_truth_of_a_series(rng):
     """An autoregressive series: too often missed without blocks."""
     draws, held, alone = 150, 0, 0

@@ -3,8 +3,12 @@
 `scripts/check_wheel.py` installs the wheel too, which takes minutes.
 """
 
+import os
 import pathlib
 import re
+import shutil
+import subprocess
+import sys
 import tarfile
 import zipfile
 
@@ -48,6 +52,42 @@ def test_sdist_holds_the_sources_of_the_wheel(built):
     beside = {"CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "setup.py"}
     assert names >= check_wheel.shipped() | beside
     assert not [name for name in names if name.endswith((".pyc", "__pycache__"))]
+
+
+@pytest.mark.thorough
+def test_builds_of_the_same_files_have_the_same_bytes(built, tmp_path):
+    (tmp_path / "dist").mkdir()
+    umask = os.umask(0o077)  # Nor does another mode of the files change them.
+    try:
+        check_wheel.built(tmp_path / "dist")
+    finally:
+        os.umask(umask)
+    for path in (*built.glob("*.whl"), *built.glob("*.tar.gz")):
+        assert (tmp_path / "dist" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_an_older_package_in_the_same_folder_is_refused(tmp_path):
+    """For pip they are two packages: it installs both into one folder."""
+    package = shutil.copytree(
+        ROOT / "uncertainty_metrics",
+        tmp_path / "uncertainty_metrics",
+        ignore=shutil.ignore_patterns("__pycache__", "data"),
+    )
+    (package / "tensorflow").mkdir()
+    for name, files in {
+        "uncertainty_metrics-0.0.81": ("__init__", "tensorflow/__init__"),
+        "uncertainty_metrics_kit-0.1.0": ("__init__", "_public_names"),
+    }.items():
+        (tmp_path / f"{name}.dist-info").mkdir()
+        records = "".join(f"uncertainty_metrics/{file}.py,,\n" for file in files)
+        (tmp_path / f"{name}.dist-info" / "RECORD").write_text(records)
+    command = [sys.executable, "-c", "import uncertainty_metrics"]
+    environment = {**os.environ, "PYTHONPATH": ""}
+    run = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert "ImportError: The older package `uncertainty_metrics`" in run.stderr
+    assert "Both have uncertainty_metrics/__init__.py. Uninstall both" in run.stderr
 
 
 def test_oldest_versions_are_the_lower_bounds():

@@ -72,3 +72,23 @@ def test_every_typed_name_has_names_here():
         for word in listed.split():
             assert f"`{ours[0]}`" in message(um_np, word), word
     assert max(words.values()) == 1, words.most_common(3)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "ours"),
+    [
+        (um_np.ece, "n_bins", "num_bins"),
+        (um_np.regression.ence, "num_bins", "n_bins"),
+        (um_np.auroc, "y_score", "scores"),
+        (um_np.calibration_loss, "random_state", "seed"),
+        (um.brier_score, "weights", "sample_weight"),
+        (um_np.ece, "colour", ""),
+        (um_np.auroc, "n_bins", ""),
+    ],
+)
+def test_errors_say_our_name_of_an_argument(function, name, ours):
+    with pytest.raises(
+        TypeError, match=f"unexpected keyword argument '{name}'"
+    ) as said:
+        function([0, 1], [0.2, 0.9], **{name: 3})
+    assert str(said.value).endswith(f": here it is called `{ours}`") == bool(ours)

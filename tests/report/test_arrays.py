@@ -483,18 +483,18 @@ def test_classes_in_another_order_are_the_same_examples():
     assert all(len(same) == 1 for same in values.values())
 
 
-class Index(list):
-    def equals(self, other):
-        return self == other
-
-
 def test_one_index_in_two_orders():
-    labels, frame = Series(NAMES[[0, 1, 2]]), Frame(np.eye(3), NAMES)
-    labels.index, frame.index = Index([0, 1, 2]), Index([2, 0, 1])
-    with pytest.raises(ValueError, match="the same index in two orders; pass"):
+    pd = pytest.importorskip("pandas")
+    labels = pd.Series(NAMES[[0, 1, 2]])
+    frame = pd.DataFrame(np.eye(3), [2, 0, 1], NAMES)
+    said = r"the same index in two orders; pass `probabilities.loc\[labels.index\]`"
+    with pytest.raises(ValueError, match=said):
         um.report(labels, frame)
+    frame.index = [0, 1, 2]
+    with pytest.raises(ValueError, match=r"`labels` and `groups\['a'\]` must be in"):
+        um.report(labels, frame, groups={"a": pd.Series([*"xyz"], [2, 0, 1])})
     for index in ([0, 1, 2], [7, 8, 9]):  # The same, or unrelated.
-        frame.index = Index(index)
+        frame.index = index
         assert um.report(labels, frame).to_dict()["calibration"]["accuracy"] == 1
 
 

@@ -108,6 +108,7 @@ def test_weighted_clusters_have_a_test(rng):
     assert metric(found, "calibration_error") == pytest.approx([*expected])
 
 
+@pytest.mark.thorough
 def test_a_calibrated_model_is_rarely_called_miscalibrated(rng):
     found, gaps, draws = 0, 0, 200
     for _ in range(draws):

@@ -8,6 +8,13 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run, tiles, write_csv
 from uncertainty_metrics.__main__ import main
+from uncertainty_metrics._report.data._predictions import (
+    Clusters,
+    Confidences,
+    Stream,
+)
+from uncertainty_metrics._report.sections._calibration import _curve_of
+from uncertainty_metrics._report.sections._selective_prediction import _slope_by_rank
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -269,7 +276,7 @@ def test_several_models_with_grades_are_compared():
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_files_of_grades_are_read_part_by_part(capsys, monkeypatch):
+def test_files_of_grades_are_read_part_by_part(monkeypatch):
     given = arguments(n=100)
     for i, part in enumerate((slice(0, 2), slice(2, 100))):
         grades = np.round(given["correct"]) if i == 0 else given["correct"]
@@ -278,14 +285,32 @@ def test_files_of_grades_are_read_part_by_part(capsys, monkeypatch):
     run("0.csv", "1.csv")
     found = numbers()
     assert found["data"]["examples"] == 100
+    whole = found["calibration"]["mean_grade"]
     assert "read as the grade" in notes(found)
     monkeypatch.setattr(
         "uncertainty_metrics._report.reading._large_files._MOST_ROWS", 60
     )
     run("0.csv", "1.csv")
-    assert "Of 100 rows this is a uniform sample of 60" in notes(numbers())
-    assert main(["sketch", "0.csv", "1.csv", "--out", "s.npz"]) == 2
-    assert "a summary counts right and wrong answers" in capsys.readouterr().err
+    streamed = numbers()
+    assert streamed["basis"] == {"rows": 100, "sample": 60}
+    assert streamed["calibration"]["mean_grade"] == pytest.approx(whole)
+    assert main(["sketch", "0.csv", "1.csv", "--out", "s.npz"]) == 0
+    run("s.npz")
+    assert numbers()["calibration"]["mean_grade"] == pytest.approx(whole, abs=1e-3)
+
+
+def test_error_bars_of_a_stream_have_the_variance_of_grades():
+    given = arguments(n=2000)
+    summary = um.Summary()
+    summary.update(**given)
+    streamed = _curve_of(Stream("a", summary), 15)
+    exact = um.reliability_curve(**given, error_bars=0.95)
+    for end in ("lower", "upper"):
+        np.testing.assert_allclose(
+            getattr(streamed.error_bars, end),
+            getattr(exact.error_bars, end),
+            atol=0.004,
+        )
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -323,5 +348,44 @@ def test_few_or_equal_grades_make_a_report():
 
 def test_shares_of_votes_are_not_several_labels():
     shares = np.array([[0.4, 0.6, 0.0], [1.0, 0.0, 0.0]])
-    with pytest.raises(ValueError, match=r"not shares of votes .* correct=labels"):
+    with pytest.raises(ValueError, match="as label_distributions="):
         um.report(shares, [[0.3, 0.7, 0.0], [0.8, 0.1, 0.1]])
+
+
+def unrelated(rng, kind):
+    """Returns answers whose grades do not depend on their confidences."""
+    if kind == "few unsure answers, rare grades":
+        grades = np.where(rng.random(300) < 0.97, 1.0, rng.random(300))
+        confidences = rng.choice([0.5, 0.9], 300, p=[0.1, 0.9])
+        return Confidences("a", grades, confidences, are_graded=True)
+    if kind == "tied, high grades":
+        grades = np.where(rng.random(100) < 0.85, 1.0, rng.random(100))
+        confidences = rng.choice([0.5, 0.8, 0.9, 1.0], 100, p=[0.1, 0.2, 0.3, 0.4])
+        return Confidences("a", grades, confidences, are_graded=True)
+    if kind == "clusters":
+        confidences = np.repeat(np.round(rng.random(40), 1), 5)
+        grades = rng.binomial(5, np.repeat(rng.beta(2, 1, 40), 5)) / 5
+        clusters = Clusters("", np.repeat(np.arange(40), 5))
+        return Confidences("a", grades, confidences, clusters=clusters, are_graded=True)
+    # The grades vary more where confidences are far from 1/2.
+    confidences = rng.random(100)
+    grades = 0.5 + 0.9 * (confidences - 0.5) * rng.choice([-1, 1], 100)
+    return Confidences("a", grades, confidences, are_graded=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "few unsure answers, rare grades",
+        "tied, high grades",
+        "clusters",
+        "unequal variances",
+    ],
+)
+def test_surer_answers_have_better_grades_by_chance_in_5_percent(kind, rng):
+    found = 0
+    for _ in range(1500):
+        low, high = _slope_by_rank(unrelated(rng, kind))
+        found += low > 0 or high < 0
+    assert found / 1500 < 0.05 + 4 * (0.05 * 0.95 / 1500) ** 0.5

@@ -22,7 +22,7 @@ from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data import _suspicious_rows
 from uncertainty_metrics._report.data._predictions import Confidences
 from uncertainty_metrics._report.data._risks import risks_of
-from uncertainty_metrics._report.sections import _comparison, _risk, _survival
+from uncertainty_metrics._report.sections import _comparison_words, _risk, _survival
 from uncertainty_metrics._report.sections._posterior import Posterior
 from uncertainty_metrics._report.sections._recalibration import Recalibration
 
@@ -89,7 +89,7 @@ def test_the_better_calibrated_of_two_calibrated_models_is_not_named():
 
 def test_each_test_of_two_models_is_told():
     p_values = {"first": 0.3, "second": 0.001}
-    assert _comparison._verdict_of_two(p_values).startswith(
+    assert _comparison_words.verdict_of_two(p_values).startswith(
         "By the test of its calibration error, the first model may be calibrated (p = "
         "0.300) and the second model is miscalibrated (p ≤ 0.001)."
     )

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import fails, run
+from tests.report.reports import run
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.reading import _large_files
@@ -55,6 +55,11 @@ def refused(columns, **choice):
         read(columns, **choice)
     (line,) = str(caught.value).splitlines()
     return line
+
+
+def tile(found, title):
+    """Returns the finding with this title in the numbers of a report."""
+    return next(each for each in found["tiles"] if each["title"] == title)
 
 
 # Numbers, by loops.
@@ -182,7 +187,7 @@ def test_too_narrow_and_right_intervals_are_told_apart():
     for factor in (1.0, 2.0, 0.5):
         y, quantiles = forecasts(1000, seed=3, factor=factor, levels=levels)
         found = um.report(y, quantiles=quantiles, levels=levels).to_dict()
-        tiles[factor] = found["tiles"][0]["value"]
+        tiles[factor] = tile(found, "Coverage")["value"]
     assert tiles == {
         1.0: "May be right",
         2.0: "Intervals too narrow",
@@ -196,7 +201,7 @@ def test_right_quantiles_of_counts_are_not_condemned():
     rates = rng.uniform(0.5, 3, 5000)
     quantiles = stats.poisson.ppf(LEVELS, rates[:, None])
     found = um.report(rng.poisson(rates), quantiles=quantiles, levels=LEVELS).to_dict()
-    assert found["tiles"][0]["value"] == "May be right"
+    assert tile(found, "Coverage")["value"] == "May be right"
     assert found["calibration"]["intervals"][0]["coverage"]["share"] > 0.88
 
 
@@ -224,6 +229,86 @@ def test_crossing_quantiles_are_counted_and_named():
     assert crossing == {"rows": 8, "share": 0.04, "levels": [0.5, 0.75], "most": 7}
     text = " ".join(found.summary().split())
     assert "cross in 8 rows (4.00%): most often, in 7, that of level 0.5" in text
+
+
+def test_the_pit_of_right_quantiles_looks_uniform():
+    # Of a target that is interpolated between few quantiles it would not.
+    levels, n = np.arange(1, 10) / 10, 4000
+    y, quantiles = forecasts(n, levels=levels)
+    found = um.report(y, quantiles=quantiles, levels=levels, num_bins=15)
+    pit = found.to_dict()["pit"]
+    bars = np.array(pit["histogram"]["density"])
+    assert np.all(np.abs(bars - 1) < 4.5 * np.sqrt(15 / n))
+    assert pit["verdict"].startswith(
+        "The PIT values of calibrated forecasts are uniform. These may be"
+    )
+    # One target at each place, weight 3 as three rows.
+    cells = (y[:, None] > quantiles).sum(axis=1)
+    middles = (cells + 0.5) / 10
+    assert pit["metrics"]["mean"]["value"] == pytest.approx(middles.mean())
+    variance = middles.var() + 0.1**2 / 12
+    assert pit["metrics"]["variance"]["value"] == pytest.approx(variance)
+    weights = np.random.default_rng(2).integers(0, 3, n)
+    repeated, weighted = (
+        um.report(**given, levels=levels).to_dict()["pit"]["histogram"]["density"]
+        for given in (
+            {
+                "labels": np.repeat(y, weights),
+                "quantiles": np.repeat(quantiles, weights, axis=0),
+            },
+            {"labels": y, "quantiles": quantiles, "sample_weight": weights},
+        )
+    )
+    np.testing.assert_allclose(weighted, repeated)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda y, q: (y + 1, q), "The forecasts tend to be too low."),
+        (lambda y, q: (y - 1, q), "The forecasts tend to be too high."),
+        (lambda y, q: (y, q.mean(1, keepdims=True) * 0.6 + q * 0.4), "too narrow."),
+        (lambda y, q: (y, q.mean(1, keepdims=True) * -1 + q * 2), "too wide."),
+    ],
+)
+def test_the_pit_says_what_is_wrong(change, words):
+    y, quantiles = change(*forecasts(1000))
+    found = um.report(y, quantiles=quantiles, levels=LEVELS).to_dict()
+    assert words in found["pit"]["verdict"]
+
+
+def test_steps_minimize_the_pinball_loss_and_gain_what_is_known():
+    y, quantiles = forecasts(300, factor=2.0)
+    found = um.report(y, quantiles=quantiles, levels=LEVELS).to_dict()
+    found = found["calibration_loss"]
+    widths = quantiles[:, 4] - quantiles[:, 0]
+    for k, level in enumerate(LEVELS):
+        step = found["steps"][f"{level:g}"]
+        losses = [
+            np.mean(um.pinball_loss(y, quantiles[:, k] + each * widths, level))
+            for each in (step, *((y - quantiles[:, k]) / widths))
+        ]
+        assert losses[0] == pytest.approx(min(losses))
+    # The quantiles are of half the true spread, which is known here.
+    means = quantiles[:, 2]
+    right = means[:, None] + 2 * (quantiles - means[:, None])
+    scores = [um.crps_quantile_score(y, q, LEVELS) for q in (quantiles, right)]
+    assert found["crps"]["loss"] == pytest.approx(scores[0].mean())
+    possible = scores[0].mean() - scores[1].mean()
+    assert 0.8 * possible < found["crps"]["gain"]["estimate"] < 1.1 * possible
+    assert found["crps"]["underconfident"] == 0
+
+
+def test_right_quantiles_gain_nothing_on_average():
+    gains, below = [], 0
+    for seed in range(60):
+        y, quantiles = forecasts(200, seed=seed)
+        found = um.report(y, quantiles=quantiles, levels=LEVELS).to_dict()
+        gain = found["calibration_loss"]["crps"]["gain"]
+        gains.append(gain["estimate"])
+        below += gain["low"] <= 0
+    assert np.mean(gains) < 0
+    assert below >= 56
 
 
 def test_levels_without_pairs_have_no_intervals():
@@ -273,7 +358,7 @@ def test_columns_are_read_in_any_order(shape):
     notes = " ".join(found["notes"])
     assert f"Read `{names[0]}` as the quantile of level 0.1; " in notes
     assert "`y` as what was observed; `unique_id` as the series" in notes
-    assert "`step` as the horizon; `ds` as time" in notes
+    assert "`step` as the horizon; `ds` as the time" in notes
     assert "Left out, because the names are not known: other." in notes
 
 
@@ -304,8 +389,9 @@ def test_one_of_several_models_is_chosen():
     for name, shift in (("A", 0), ("B", 1)):
         columns[f"{name}-lo-80"] = Q[:, 0] + shift
         columns[f"{name}-hi-80"] = Q[:, 4] + shift
-    assert "of several models, A, B: choose the columns" in refused(columns)
-    found = read(columns, probabilities="B-*")
+    columns["B-lo-60"] = Q[:, 1] + 1
+    assert "A, B, without the same levels: choose the columns" in refused(columns)
+    found = read(columns, probabilities="B-*-80")
     assert "Read `B-lo-80` as the quantile of level 0.1" in " ".join(found["notes"])
 
 
@@ -323,7 +409,6 @@ REFUSED = {
         "mean, std may be a regression",
     ),
     "whole numbers": ({"y": Y, "q10": Y, "q90": Y}, "call that of level 0.1 q0.1"),
-    "a row for each": ({"y": Y, "quantile_level": Y, "predicted": Y}, "`pivot`"),
     "descending": ({"y": Y, "q0.1": Q[:, 4], "q0.9": Q[:, 0]}, "must ascend"),
     "text": ({"y": ID, "q0.1": Y, "q0.9": Y}, "must hold numbers"),
     "a target missing": ({"y": [*Y[:3], "", *Y[4:]], "q0.5": Y}, "`y` is missing"),
@@ -398,8 +483,3 @@ def test_the_command_writes_the_page():
     text = run("here.csv")
     assert "reliability_diagram.png" in text
     assert "The 95% intervals take the clusters (`unique_id`)" in text
-
-
-def test_two_models_are_not_compared(capsys):
-    written("here.csv", {"y": Y, "q0.1": Q[:, 0], "q0.9": Q[:, 4]})
-    assert "not compared" in fails(capsys, "here.csv", "--compare", "here.csv")

@@ -268,7 +268,7 @@ def test_missing_labels_raise(room):
     for missing in ({}, {"labels_true": None}):
         with pytest.raises(ValueError, match=r"Either `labels_true` with .* must"):
             room.bayesian_expected_calibration_error(5, **data, **missing)
-    with pytest.raises(ValueError, match=r"`labels_true` must be .*np\.unique"):
+    with pytest.raises(ValueError, match=r"`labels_true` must be .*um\.class_indices"):
         room.bayesian_expected_calibration_error(5, **data, labels_true=["cat"])
 
 

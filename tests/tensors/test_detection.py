@@ -111,7 +111,7 @@ BAD_SHAPES = (
     (([0, 1], [[0.1, 0.9], [0.2, 0.8]]), "`scores` must be of the shape"),
     (([], []), "`labels` must hold at least one example"),
     (([[0], [1, 1]], [0.1, 0.2]), "`labels` must be a rectangular"),
-    ((["a", "b"], [0.1, 0.2]), r"`labels` must be .*np\.unique"),
+    ((["a", "b"], [0.1, 0.2]), r"`labels` must be .*um\.class_indices"),
 )
 
 

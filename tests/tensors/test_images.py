@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import catalogue
 
 VOID = 255
 SCORES = ("brier_score", "negative_log_likelihood")
@@ -31,6 +32,16 @@ def test_mean_over_images_equals_numpy(name, compiled, rng):
     if compiled:
         function = tf.function(function)
     found = function(tf.constant(labels), tf.constant(p))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@catalogue.cases_that_take("per_image")
+def test_each_case_equals_numpy(row, case, rng):
+    labels, p = masks(rng)
+    options = {**case, "ignore_index": VOID, "per_image": True}
+    expected = row.find(um_np)(labels, p, **options)
+    found = row.find(um)(labels, p, **options)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 

@@ -38,6 +38,9 @@ Answers with confidences have the same sections, without classes, and also
 
   calibration_of_grades only for answers with grades: could chance explain the error?
                         It takes the place of `bayesian_ece`
+  votes                 only for a classifier with votes for classes instead of labels,
+                        whose decisions are answers with grades: the scores of all
+                        classes
   sampled_answers       only for questions with several sampled answers: does their
                         agreement tell right answers from wrong ones?
 

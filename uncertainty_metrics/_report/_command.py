@@ -24,6 +24,7 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     visible,
 )
+from uncertainty_metrics._report.data._series_in_time import with_season
 from uncertainty_metrics._report.page import _target_paths
 from uncertainty_metrics._report.page._picture_files import SHIPPED_REMARK
 from uncertainty_metrics._report.page._writing import write_files
@@ -103,6 +104,15 @@ def _level(text: str) -> float:
             f"must be between 0 and 1, such as 0.8. Received: {text!r}"
         )
     return level
+
+
+def _season(text: str) -> int:
+    season = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    if season < 1:
+        raise argparse.ArgumentTypeError(
+            f"must be an integer of at least 1. Received: {text!r}"
+        )
+    return season
 
 
 def _path(text: str) -> str:
@@ -244,6 +254,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LEVEL",
         help="for forecasts of Prophet, the level of the interval from yhat_lower to "
         "yhat_upper: 0.8 unless Prophet was told another interval_width",
+    )
+    parser.add_argument(
+        "--season",
+        type=_season,
+        metavar="TIMES",
+        help="for forecasts by quantiles or samples of series in time, the number of "
+        "times of a season, such as 7 of days or 12 of months: reports the skill "
+        "against the seasonal naive forecast, and scaled scores",
     )
     parser.add_argument(
         "--compare",
@@ -526,6 +544,8 @@ def _run(arguments: argparse.Namespace, tell: _Progress) -> str:
             raise ReportError("--unlabelled needs one FILE with labels")
         new = read_unlabelled(arguments.unlabelled, arguments.files[0], choice)
         model = with_unlabelled(model, new)
+    if arguments.season is not None:
+        model = with_season(model, arguments.season, "--season")
     others = [_read([file], choice, tell) for file in arguments.compare]
     report = Report(model, arguments.num_bins, others, tell)
     written = report.save(arguments.out)

@@ -10,9 +10,18 @@ import numpy as np
 
 from uncertainty_metrics._report import _command
 from uncertainty_metrics._report.data._matched_rows import matched
-from uncertainty_metrics._report.data._predictions import Model, ReportError
+from uncertainty_metrics._report.data._models_in_a_file import each_model
+from uncertainty_metrics._report.data._predictions import (
+    Model,
+    QuantileForecasts,
+    ReportError,
+)
 from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._files import errors_of, read_predictions
+from uncertainty_metrics._report.sections._quantile_coverage import intervals_of
+from uncertainty_metrics._report.sections._several_forecasts import coverage_table
+from uncertainty_metrics._report.sections._several_models import in_order_of_time
+from uncertainty_metrics.numpy import _text_tables
 
 
 def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +84,6 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
     """Returns the table of the comparison, and where it was written."""
     import uncertainty_metrics.numpy as um
 
-    if len(arguments.files) < 2:
-        raise ReportError("compare needs at least two files, one for each model")
     columns = {name for name in (arguments.id, arguments.cluster) if name is not None}
     choice = Choice(
         label=arguments.label,
@@ -87,27 +94,52 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
         groups=tuple(sorted(columns)),
     )
     read = [read_predictions(file, choice, tell) for file in arguments.files]
+    names = _names(arguments.files)
+    parts = each_model(read)
+    if len(parts) != len(read):  # A file of several models names them.
+        read, names = parts, [model.source for model in parts]
+    if len(read) < 2:
+        raise ReportError(
+            "compare needs at least two files, one for each model, or a file of "
+            "forecasts with a column `model`"
+        )
     ids = None
     if arguments.id is not None:
         ids = [_column(model, arguments.id) for model in read]
     hint = "Name the column that tells the rows apart with --id"
-    models = matched(read, _names(arguments.files), ids, hint)
-    clusters = None
+    models = matched(read, names, ids, hint)
+    clusters, block = None, arguments.block
     if arguments.cluster is not None:
         clusters = _column(read[0], arguments.cluster)
+    elif block is None and isinstance(read[0], QuantileForecasts):
+        models, clusters, block = in_order_of_time(read[0], models)
     with errors_of(", ".join(map(str, arguments.files))):
         found = um.compare(
             predictions=models,
             metrics=arguments.metric,
             clusters=clusters,
-            block=arguments.block,
+            block=block,
         )
+    text = f"{found}\n{_coverage(dict(zip(names, read, strict=True)))}"
     if arguments.latex is None:
-        return f"{found}\n"
+        return text
     with errors_of(arguments.latex):
         path = pathlib.Path(arguments.latex)
         path.write_text(found.to_latex() + "\n", encoding="utf-8")
-    return f"{found}\nThe table is in {arguments.latex}.\n"
+    return f"{text}The table is in {arguments.latex}.\n"
+
+
+def _coverage(models: dict[str, Model]) -> str:
+    """Returns the coverage of the central intervals of forecasts as a text."""
+    coverage = {
+        name: intervals_of(model)
+        for name, model in models.items()
+        if isinstance(model, QuantileForecasts)
+    }
+    if not any(coverage.values()):
+        return ""
+    table = coverage_table(coverage)
+    return f"\n{table.caption}\n{_text_tables.table(*table._shown())}\n"
 
 
 def _names(files: list[str]) -> list[str]:

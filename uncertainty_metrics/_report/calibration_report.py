@@ -13,12 +13,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._report.data._graded_answers import alike
+from uncertainty_metrics._report.data._models_in_a_file import each_model
 from uncertainty_metrics._report.data._predictions import (
     Model,
+    QuantileForecasts,
     Stream,
     Unlabelled,
     silent,
 )
+from uncertainty_metrics._report.data._series_in_time import with_season
 from uncertainty_metrics._report.page import _verdict, _writing
 from uncertainty_metrics._report.page._document import chapters
 from uncertainty_metrics._report.page._picture_files import draw
@@ -51,9 +54,11 @@ class Report:
         others: Sequence[Model] = (),
         tell: Callable[[str], None] = silent,
     ):
-        model, *others = map(shown, alike([model, *others]))
+        model, *others = map(shown, alike(each_model([model, *others])))
         other = others[0] if len(others) == 1 else None
-        several = tuple(others) if len(others) > 1 else ()
+        # Forecasts are compared by one section, however many models there are.
+        are_forecasts = isinstance(model, QuantileForecasts)
+        several = tuple(others) if len(others) > 1 or are_forecasts else ()
         self._models, self._tell = (model, num_bins, other, several), tell
         self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
@@ -134,8 +139,10 @@ def report(
     variances: ArrayLike | None = None,
     quantiles: ArrayLike | None = None,
     levels: Sequence[float] | None = None,
+    samples: ArrayLike | None = None,
     horizons: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    season: int | None = None,
     event: ArrayLike | None = None,
     survival: ArrayLike | None = None,
     at: float | None = None,
@@ -143,6 +150,7 @@ def report(
     classes: Sequence[Any] | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     multilabel: bool = False,
     audit: Any = None,
     unlabelled: ArrayLike | None = None,
@@ -159,8 +167,8 @@ def report(
     members of an ensemble it shows the same for their mean. For `correct` with
     `confidences` of a language model, an expert or an alarm it shows the same without
     classes, and above which confidence the model may answer alone. For a regression,
-    `means` with `stddevs` or `variances`, or `quantiles` with their `levels`, it says
-    whether the error bars are right.
+    `means` with `stddevs` or `variances`, `quantiles` with their `levels`, or
+    `samples`, it says whether the error bars are right.
     With `groups` it says for whom the model is wrong more often than it says, and with
     `audit` it searches for such groups. With `multilabel` it has a row per label. The
     calibration of two classes is judged by P(class 1), not by the decisions. P(class 1)
@@ -193,10 +201,16 @@ def report(
         real numbers [N]; real, shape [N, Q]. The report has the coverage of the central
         intervals, the CRPS and its gain over a constant forecast.
       levels: with `quantiles`, their Q levels in (0, 1), ascending.
-      horizons: with `quantiles`, how far ahead each forecast is, shape [N]: the report
-        also has each horizon by itself.
-      times: instead of labels, of a survival model: time of the event or of the
-        censoring, whichever came first; finite and >= 0, shape [N].
+      samples: instead of `quantiles`, M samples of each forecast, real, shape [N, M].
+      horizons: with `quantiles` or `samples`, how far ahead each forecast is, shape
+        [N]: the report also has each horizon by itself.
+      times: with `quantiles` or `samples`, for which time each forecast is, numbers or
+        dates [N]: without `clusters`, blocks of consecutive times are then clusters. Of
+        a survival model, instead of labels: time of the event or of the censoring,
+        whichever came first; finite and >= 0, shape [N].
+      season: with `quantiles` or `samples` and `times`, the number of times of a
+        season, an integer >= 1: the report also has the skill against the seasonal
+        naive forecast of each series, which `clusters` names, and scaled scores.
       event: with `times`, 1 for an event at that time, 0 for a censoring, shape [N].
       survival: with `times`, the predicted probability of no event by the time `at`, in
         [0, 1], shape [N].
@@ -214,6 +228,10 @@ def report(
         Examples of one cluster may depend on each other in any way: intervals and tests
         then take whole clusters, and cross-validation keeps a cluster in one fold.
         Without them, all are for independent examples.
+      label_distributions: instead of labels, the shares of the votes for the classes,
+        in [0, 1] with sum 1, shape [..., K]. The grade of a decision is then the share
+        of the votes for its class, and the report is that of grades, with a section on
+        the votes for all classes.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
       audit: features by which to search for groups whose probabilities are wrong
@@ -223,10 +241,11 @@ def report(
         or `logits`: the report has the shares of the classes there (`LabelShift`).
       compare: a dict from the name of another model to its predictions for the same
         labels: an array like `probabilities` or `logits`, or `(means, stddevs)` or
-        `(means, variances)`, or an array like `survival`, or for the same questions
-        `(correct, confidences)`; or a dict of these arguments; or a `Summary` of other
-        examples, for which the report says whether the calibration has changed. For
-        several other models of the same examples the report has the table of `compare`.
+        `(means, variances)`, or an array like `survival`, `quantiles` or `samples`, or
+        for the same questions `(correct, confidences)`; or a dict of these arguments;
+        or a `Summary` of other examples, for which the report says whether the
+        calibration has changed. For several other models of the same examples, or other
+        forecasts of the same rows, the report has the table of `compare`.
       num_bins: number of bins.
       name: name of the model in the report.
 
@@ -263,11 +282,13 @@ def report(
         "variances": variances,
         "quantiles": quantiles,
         "levels": levels,
+        "samples": samples,
         "horizons": horizons,
         "times": times,
         "event": event,
         "survival": survival,
         "at": at,
+        "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
     common = sample_weight, classes, groups, clusters, multilabel or None, audit
@@ -285,6 +306,8 @@ def report(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
             *(multilabel, audit),
         )
+    if season is not None:
+        first = with_season(first, _checks.positive_integer("season", season), "season")
     if unlabelled is not None:
         new = Unlabelled("", _inputs.as_array("unlabelled", unlabelled))
         first = with_unlabelled(first, new)

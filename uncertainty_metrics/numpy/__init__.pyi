@@ -265,8 +265,9 @@ from .calibration.bins.sample_sizes import (
 # Comparisons.
 from .comparison import compare as compare
 
-# Scorers of scikit-learn.
+# Scorers of scikit-learn, and labels that are names.
 from .scorers import make_scorers as make_scorers
+from .class_names import class_indices as class_indices
 
 # Plots.
 from ..visualization.selective import (

@@ -73,7 +73,8 @@ def codes_of_batch(
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if _missing.is_masked(clusters):
-        raise _missing_id("a masked entry")
+        _, masked = _missing.read_words("clusters", clusters)
+        raise _missing_id("a masked entry", int(np.argmax(masked)))
     ids = np.asarray(clusters, object if _is_list_of_text(clusters) else None)
     aligned = _checks.aligned_shape("clusters", ids.shape, shape)
     ids = np.broadcast_to(ids.reshape(aligned), shape)
@@ -81,7 +82,7 @@ def codes_of_batch(
         ids = ids.reshape(-1)
     else:
         ids = ids[counted.reshape(shape)]
-    return Clusters(*_codes(ids))
+    return Clusters(*_codes(ids, counted))
 
 
 def warn_of_few(number: int, if_few: str = _IF_FEW) -> None:
@@ -159,12 +160,14 @@ def _is_list_of_text(values: Any) -> bool:
     )
 
 
-def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
-    """Returns the code of each id [N], and the number of distinct ids."""
+def _codes(ids: np.ndarray, counted: np.ndarray | None) -> tuple[np.ndarray, int]:
+    """Returns the code of each id [N], and the number of distinct ids. `counted` are
+    the examples among all that have these ids, for messages.
+    """
     kind = ids.dtype.kind
     if kind == "f":
         if np.any(np.isnan(ids)):
-            raise _missing_id("NaN")
+            raise _missing_id("NaN", int(np.argmax(np.isnan(ids))), counted)
         whole = (ids == np.floor(ids)) & (np.abs(ids) < 2**53)
         if not np.all(whole):
             received = ids[np.argmin(whole)]
@@ -174,12 +177,12 @@ def _codes(ids: np.ndarray) -> tuple[np.ndarray, int]:
         return _codes_of_integers(ids)
     if kind in "mM":
         if np.any(np.isnat(ids)):
-            raise _missing_id("NaT")
+            raise _missing_id("NaT", int(np.argmax(np.isnat(ids))), counted)
         return _codes_of_integers(ids.astype(np.int64))
     if kind == "b":
         return _codes_of_integers(ids.astype(np.uint8))
     if kind in "OUT":
-        return _codes_of_objects(ids.tolist())
+        return _codes_of_objects(ids.tolist(), counted)
     raise _wrong_type(str(ids.dtype))
 
 
@@ -212,7 +215,9 @@ def _codes_of_integers(ids: np.ndarray) -> tuple[np.ndarray, int]:
     return codes, len(distinct)
 
 
-def _codes_of_objects(ids: list[Any]) -> tuple[np.ndarray, int]:
+def _codes_of_objects(
+    ids: list[Any], counted: np.ndarray | None
+) -> tuple[np.ndarray, int]:
     """Returns the code of each id in the order of their first examples, by a dict: the
     checks look at distinct ids only.
     """
@@ -224,7 +229,8 @@ def _codes_of_objects(ids: list[Any]) -> tuple[np.ndarray, int]:
     kinds = set(map(type, code_of))
     for value in code_of if kinds - {str} else ():
         if _missing.is_missing(value):
-            raise _missing_id(repr(value))
+            first = next(i for i, known in enumerate(ids) if known is value)
+            raise _missing_id(repr(value), first, counted)
     kinds = {str if issubclass(kind, str) else kind for kind in kinds}
     integers = (bool, int, np.bool_, np.integer)
     if len(kinds - {str}) > 0 and not all(issubclass(k, integers) for k in kinds):
@@ -232,8 +238,13 @@ def _codes_of_objects(ids: list[Any]) -> tuple[np.ndarray, int]:
     return codes, len(code_of)
 
 
-def _missing_id(received: str) -> ValueError:
-    return _checks.error("clusters", "an id for each example", received, verb="hold")
+def _missing_id(
+    received: str, index: int, counted: np.ndarray | None = None
+) -> ValueError:
+    if counted is not None:
+        index = int(np.flatnonzero(counted)[index])
+    place = f"{received} at [{index}]"
+    return _checks.error("clusters", "an id for each example", place, verb="hold")
 
 
 def _wrong_type(received: str) -> TypeError:

@@ -352,6 +352,8 @@ def examples(
         )
 
     _check_not_swapped(labels, all_predictions, name)
+    if num_classes is None and not multilabel and labels.dtype.kind in "iuf":
+        _checks.not_votes(shape, np.max(labels, initial=0), name)
     classes = num_classes or 2
     labels = _inputs.integer_labels("labels", labels, classes, among)
     if labels_predicted is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from typing import Any, NamedTuple
 
@@ -51,11 +52,17 @@ class Place(NamedTuple):
 
 def refuse_text(name: str) -> None:
     """Raises the error for text; for labels it says how to encode them as integers."""
-    labels = ("labels", "labels_predicted", "labels_true", "y_true", "groups")
-    if name not in labels:
+    if name == "groups":
+        encoded = "np.unique(groups, return_inverse=True)[1]"
+        raise _checks.error(name, f"numbers; encode groups as `{encoded}` does", "text")
+    if name not in ("labels", "labels_predicted", "labels_true", "y_true"):
         raise TypeError(f"`{name}` must hold numbers. Received: text")
-    encoded = f"np.unique({name}, return_inverse=True)[1]"
-    raise _checks.error(name, f"numbers; encode classes as `{encoded}` does", "text")
+    encoded = f"`um.class_indices({name}, classes)`"
+    raise _checks.error(
+        name,
+        f"numbers; pass {encoded}, with the classes in the order of the columns",
+        "text",
+    )
 
 
 def as_array(name: str, value: Any) -> np.ndarray:
@@ -104,9 +111,36 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
         refuse_text(name)
     if all(isinstance(value, _NUMBERS) for value in values):
         array = np.array(values).reshape(array.shape)
+    elif all(isinstance(value, decimal.Decimal) for value in values):
+        array = array.astype(np.float64)
+    elif values and all(map(_is_list, values)) and array.size == len(array):
+        return as_array(name, _stacked(name, values))
     if array.dtype == object:  # Integers may be too large for NumPy.
         raise _checks.error(name, "a rectangular array of numbers", "objects")
     return array
+
+
+def _is_list(value: Any) -> bool:
+    """Says if an entry of a column is itself a list, an array or a column."""
+    return isinstance(value, list | tuple | np.ndarray) or hasattr(value, "to_numpy")
+
+
+def _stacked(name: str, rows: list[Any]) -> np.ndarray:
+    """Returns a column of lists [N] as an array [N, K].
+
+    Raises:
+      ValueError: the lists have different shapes.
+    """
+    arrays = [np.asarray(row) for row in rows]
+    for i, row in enumerate(arrays):
+        if row.shape != arrays[0].shape:
+            raise _checks.error(
+                name,
+                f"a list of shape {list(arrays[0].shape)} in each row",
+                f"shape {list(row.shape)} at [{i}]",
+                verb="hold",
+            )
+    return np.stack(arrays)
 
 
 def is_floating(array: np.ndarray) -> bool:

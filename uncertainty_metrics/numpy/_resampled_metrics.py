@@ -20,7 +20,7 @@ from uncertainty_metrics import _arguments, _checks, _results
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
-from uncertainty_metrics.numpy import _examples, _inputs, regression
+from uncertainty_metrics.numpy import _examples, _frames, _inputs, regression
 from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
@@ -430,6 +430,8 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
       TypeError: the metric is not callable, or it raises it.
     """
     metric, data = _function(metric, data)
+    if _frames.has_frames((), data):
+        data = _frames.read_data(data)
     group_names = None
     if (
         data.get("groups") is not None

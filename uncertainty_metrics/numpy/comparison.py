@@ -20,6 +20,7 @@ from uncertainty_metrics.numpy import (
     _text_tables,
 )
 from uncertainty_metrics.numpy._compared_metrics import Metric
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["compare"]
 
@@ -250,6 +251,7 @@ def _decimals(rows: tuple[ComparedModel, ...]) -> int:
     return min(max(1 - math.floor(math.log10(half)), 0), 8)
 
 
+@takes_frames
 def compare(
     labels: ArrayLike | None = None,
     predictions: Mapping[str, Any] | None = None,
@@ -293,13 +295,15 @@ def compare(
         examples: probabilities, shape [..., K], or P(class 1) of two classes; with
         `correct`, confidences, shape [...]. Or, for each model, a mapping from the
         names of the metrics' arguments to arrays: `{"logits": z}`, `{"means": m,
-        "stddevs": s}`, `{"predictive_samples": x}`, or `{"correct": c, "confidences":
+        "stddevs": s}`, `{"predictive_samples": x}`, `{"quantile_predictions": q,
+        "quantiles": levels}`, or `{"correct": c, "confidences":
         p}` for models that give different answers.
       metrics: names of metrics of the package, or the functions; options are bound by
         `functools.partial`. A mapping gives them other names. By default, for classes
         `negative_log_likelihood`, `brier_score`, `accuracy` (of one column P(class 1)
         `auroc`, of grades `aurc`) and `debiased_calibration_error`;
-        `crps_normal_score` for means, and `crps_score` for samples.
+        `crps_normal_score` for means, `crps_score` for samples, and
+        `crps_quantile_score` for quantiles.
       correct: instead of labels, right (1), wrong (0) or a grade between, shape [...],
         the same answers for all models. Of grades y, scores are those of the
         distribution (1 - y, y), and selective prediction has the losses 1 - y; what
@@ -461,6 +465,8 @@ def _default_metrics(model: Mapping[str, Any]) -> tuple[str, ...]:
         return ("crps_normal_score",)
     if "predictive_samples" in model:
         return ("crps_score",)
+    if "quantile_predictions" in model:
+        return ("crps_quantile_score",)
     scores = "negative_log_likelihood", "brier_score"
     if "correct" in model:
         ranks = "aurc" if _compared_metrics.has_grades(model) else "auroc"

@@ -6,7 +6,6 @@ variation of a metric over resamples estimates its variation over new data.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
@@ -17,6 +16,7 @@ from uncertainty_metrics import _checks, _user_warnings, _without_warnings
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval, GroupValues
 from uncertainty_metrics.numpy import _inputs, _resampled_metrics, _resamples
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -98,18 +98,16 @@ def _interval(
             f"undefined for {num_undefined} of {num_resamples}",
         )
     if num_undefined > 0:
-        warnings.warn(
+        _user_warnings.warn(
             f"The metric is undefined for {num_undefined} of {num_resamples} "
-            "resamples, which are left out.",
-            stacklevel=3,
+            "resamples, which are left out."
         )
     slack = _resamples.TIE * np.abs(np.where(finite, estimate, 0.0))
     if np.any((lower > estimate + slack) | (upper < estimate - slack)):
-        warnings.warn(
+        _user_warnings.warn(
             "The estimate is not in its interval: its bias is larger than its spread, "
             "as for the calibration error of a well calibrated model. No bootstrap can "
-            "correct this: use an estimate with less bias, such as a debiased one.",
-            stacklevel=3,
+            "correct this: use an estimate with less bias, such as a debiased one."
         )
     interval = ConfidenceInterval(
         *(_like(metric.estimate, iter(row)) for row in (lower, estimate, upper))
@@ -145,6 +143,7 @@ def _difference(
     )
 
 
+@takes_frames
 def bootstrap(
     metric: Callable[..., Any],
     *arguments: Any,
@@ -250,6 +249,7 @@ def bootstrap(
     return _interval(prepared, dependence, *options)
 
 
+@takes_frames
 def bootstrap_difference(
     metric: Callable[..., Any],
     first: Mapping[str, Any],

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, ParamSpec
 
 from uncertainty_metrics import _arguments, _checks
+from uncertainty_metrics.numpy import _frames
 from uncertainty_metrics.ops import (
     IS_JAX,
     _execution,
@@ -69,7 +70,9 @@ def twin(
         else:
             compute = _with_data(arithmetic, declaration, data)
 
-        def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if _frames.has_frames(args, kwargs):
+                args, kwargs = _frames.read_frames(declaration, args, kwargs)
             if kwargs.get("clusters") is not None:
                 raise _only_for_numpy(declaration.__name__)
             with _execution.on_device_of(*args, *kwargs.values()):

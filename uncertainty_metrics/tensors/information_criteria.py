@@ -211,9 +211,7 @@ def _by_variance(logp, criterion):
     if _execution.is_eager() and xp.reduce_all(right):
         limit = np_information_criteria.MAX_VARIANCE
         variance = to_numpy(_variance(logp))
-        np_information_criteria.warn_of(
-            "The variance of logp", variance, limit, stacklevel=6
-        )
+        np_information_criteria.warn_of("The variance of logp", variance, limit)
     return result, right
 
 
@@ -247,7 +245,7 @@ def psis_loo(logp, reff):
     )
     if _execution.is_eager() and xp.reduce_all(right):
         limit = np_psis.max_pareto_k(m)
-        np_information_criteria.warn_of("Pareto k", to_numpy(k), limit, stacklevel=5)
+        np_information_criteria.warn_of("Pareto k", to_numpy(k), limit)
     all_right = xp.reduce_all(right, axis=0)
     value = PsisLoo(*_mean_and_sem(estimates), k)
     return value, PsisLoo(all_right, all_right, right)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series
@@ -31,6 +32,7 @@ _NOBODY = {"color": "0.3", "linewidth": 0.8, "label": "Treat none"}
 _MARGIN, _BELOW = 0.05, 0.15
 
 
+@takes_frames
 def decision_curve_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -142,6 +144,7 @@ def decision_curve_diagram(
     return ax
 
 
+@takes_frames
 def murphy_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -225,6 +228,7 @@ def murphy_diagram(
     return ax
 
 
+@takes_frames
 def miscalibration_cost_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,

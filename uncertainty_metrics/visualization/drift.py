@@ -9,6 +9,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _wilson
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.watching import calibration_drift as drifts
 from uncertainty_metrics.visualization import _axes, _series
 
@@ -18,6 +19,7 @@ _CHANGED = {"color": "#cc3311", "alpha": 0.1, "linewidth": 0, "zorder": 0.4}
 _DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
 
 
+@takes_frames
 def drift_diagram(
     first: drifts.Period,
     second: drifts.Period,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import member_calibration
 from uncertainty_metrics.numpy.selective import detection
 from uncertainty_metrics.visualization import _series
@@ -28,6 +29,7 @@ _POINT = 150
 _MIN_GAP = 0.05
 
 
+@takes_frames
 def ensemble_calibration_diagram(
     labels: ArrayLike,
     logits: ArrayLike | None = None,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts
 from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
@@ -46,6 +47,7 @@ _MAX_Z = 6.0
 _NUM_Z_BINS = 40
 
 
+@takes_frames
 def reliability_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -283,6 +285,7 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
     return [given[name] for name in names]
 
 
+@takes_frames
 def uncertainty_error_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -374,6 +377,7 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> str:
     return f"Correlation = {np.corrcoef(x, y)[0, 1]:.3f}"
 
 
+@takes_frames
 def create_calibration_report(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -464,6 +468,7 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     _series.finish(ax, False, "z-scores")
 
 
+@takes_frames
 def pit_diagram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import _ranked_decisions, _sorted_outcomes
 from uncertainty_metrics.visualization import _selective_axes, _series
 
@@ -101,6 +102,7 @@ def _unlabelled(
         raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
 
 
+@takes_frames
 def rejection_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -199,6 +201,7 @@ def _rejection_curve(data: _RejectionData) -> RejectionCurve:
     )
 
 
+@takes_frames
 def rejection_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,

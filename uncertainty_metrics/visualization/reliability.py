@@ -24,6 +24,7 @@ from uncertainty_metrics._calibration_spec import (
     YAxis,
 )
 from uncertainty_metrics._results import AnyBinStatistics
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.visualization import (
     _axes,
@@ -57,12 +58,15 @@ __all__ = [
 
 # With more classes than this, the panels of a figure are too small to read.
 MAX_PANELS = 20
+# Of more labels, those with the largest errors are drawn.
+_MOST_LABELS = 12
 _MAX_COLUMNS = 5
 
 ReliabilityMethod = Literal["bins", "isotonic", "smooth", "spline"]
 METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
+@takes_frames
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -88,6 +92,8 @@ def reliability_diagram(
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
     clusters: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    label_distributions: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    multilabel: bool = False,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -165,21 +171,26 @@ def reliability_diagram(
         decision. None means False, with a warning for one column
         (conventions.md#two-classes). True makes `y_axis` "frequency".
       method: "bins", "isotonic", "smooth" or "spline".
-      classes: Only for `class_conditional`: the classes to draw, at most 20; by default
+      classes: Only for a panel per class: the classes to draw, at most 20; by default
         all of them.
-      class_names: Only for `class_conditional`: the names of all K classes, for the
+      class_names: Only for a panel per class: the names of all K classes, for the
         titles.
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+        Each label has a panel then, and of more than 12 labels the 12 with the largest
+        error are drawn. `classes` and `class_names` are those of the labels.
       title: title of the diagram, or of the figure made for the grid of panels.
-      ax: matplotlib Axes to draw in; with `class_conditional`, an array with Axes for
+      ax: matplotlib Axes to draw in; for several panels, an array with Axes for
         each panel. By default a new pyplot figure, which is not shown and has a
         legend; in Axes of your own, `ax.legend()` adds a legend.
 
     Returns:
-      The matplotlib Axes; with `class_conditional`, an array of Axes in the order of
-      the classes, of shape [panels] or the shape of `ax`.
+      The matplotlib Axes; with `class_conditional` or `multilabel`, an array of Axes in
+      the order of the classes or labels, of shape [panels] or the shape of `ax`.
 
     Raises:
       ImportError: matplotlib is not installed.
@@ -216,6 +227,8 @@ def reliability_diagram(
         correct=correct,
         confidences=confidences,
         clusters=clusters,
+        label_distributions=label_distributions,
+        multilabel=multilabel,
     )
     options = CurveOptions(
         num_bins=num_bins,
@@ -231,9 +244,15 @@ def reliability_diagram(
     )
     curves = _series.each_model(lambda one: _computed(method, one, options), data)
     if list(curves) == [""]:
+        if multilabel:
+            return _draw_labels(curves[""], classes, class_names, title, ax)
         return _draw(curves[""], classes, class_names, title, None, ax)
-    if class_conditional:
-        raise _checks.error("class_conditional", "False for several models", True)
+    for name, value in (
+        ("class_conditional", class_conditional),
+        ("multilabel", multilabel),
+    ):
+        if value:
+            raise _checks.error(name, "False for several models", True)
     _check_no_grid(classes, class_names)
     return _draw_models(cast(dict[str, Curve], curves), title, None, ax)
 
@@ -423,7 +442,34 @@ def _check_no_grid(
 ) -> None:
     for name, value in (("classes", classes), ("class_names", class_names)):
         if value is not None:
-            raise _checks.error(name, "None unless class_conditional=True", repr(value))
+            raise _checks.error(
+                name,
+                "None unless class_conditional=True or multilabel=True",
+                repr(value),
+            )
+
+
+def _draw_labels(
+    curve: Curve | list[ScoreCurve],
+    labels: Sequence[int] | None,
+    names: Sequence[str] | None,
+    title: str | None,
+    ax: Any,
+) -> np.ndarray:
+    """Draws one panel per label; of many labels those with the largest errors."""
+    if isinstance(curve, ScoreCurve):
+        curve = [curve]
+    errors = [each.error for each in curve] if isinstance(curve, list) else curve.errors
+    number = len(errors)
+    if names is None:
+        names = [f"Label {k}" for k in range(number)]
+    if labels is None and number > _MOST_LABELS:
+        worst = np.argsort(-np.asarray(errors), kind="stable")[:_MOST_LABELS]
+        labels = np.sort(worst).tolist()
+        if ax is None:
+            chosen = f"the {_MOST_LABELS} of {number} labels with the largest error"
+            title = f"{title}: {chosen}" if title else chosen.capitalize()
+    return _draw_grid(curve, labels, names, title, ax)
 
 
 def _draw_grid(

@@ -20,6 +20,7 @@ from uncertainty_metrics._calibration_spec import (
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _examples, _shares, _text_tables, _wilson
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
@@ -71,9 +72,9 @@ class CurveOptions:
 class ReliabilityCurve(_tables.Table):
     """The numbers of a reliability diagram: one row per group of scores.
 
-    There is one group, or one per class. Means of an empty bin are NaN, so that plots
-    draw nothing there. It prints as a table with a row for each bin; `to_dict`,
-    `to_frame`, `to_markdown` and `to_latex` return the table in these forms.
+    There is one group, or one per class or label. Means of an empty bin are NaN, so
+    that plots draw nothing there. It prints as a table with a row for each bin;
+    `to_dict`, `to_frame`, `to_markdown` and `to_latex` return the table in these forms.
 
     Attributes:
       y_axis: "accuracy" or "frequency": the meaning of `accuracies`.
@@ -210,6 +211,7 @@ def curve_from_statistics(
     )
 
 
+@takes_frames
 def reliability_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -232,6 +234,8 @@ def reliability_curve(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -245,6 +249,8 @@ def reliability_curve(
       "frequency"  False, K = 2 (**)  p_1, label == 1                       ece (*)
       "frequency"  False, K > 2       p_k, label == k, all pairs pooled     gce
       "frequency"  True               p_k, label == k, by class k           sce
+
+    With `multilabel=True` it is the last row, with a group for every label.
 
     (*) with `positive_class=True`. (**) `positive_class=True` chooses this row, too.
 
@@ -285,9 +291,13 @@ def reliability_curve(
       correct: right (1), wrong (0) or a grade between, [...] (conventions.md#answers).
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+        Every label is then a group with bins of its own.
 
     Returns:
-      A `ReliabilityCurve` with one group, or one per class.
+      A `ReliabilityCurve` with one group, or one per class or label.
 
     Raises:
       ValueError: an argument is not as described.
@@ -318,6 +328,8 @@ def reliability_curve(
             correct=correct,
             confidences=confidences,
             clusters=clusters,
+            label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         CurveOptions(
             num_bins=num_bins,
@@ -399,11 +411,14 @@ def read(
     """Returns the examples, the options of the bins, and the meaning of the y-axis."""
     y_axis = options.y_axis
     _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
+    _checks.boolean("multilabel", data.multilabel)
+    if data.multilabel:
+        y_axis = "frequency"
     spec = dataclasses.replace(
         PRESETS["expected_calibration_error"],
         max_prob=y_axis == "accuracy" or data.has_confidences,
         binning_scheme=options.binning_scheme,
-        class_conditional=options.class_conditional,
+        class_conditional=True if data.multilabel else options.class_conditional,
         num_bins=options.num_bins,
         threshold=options.threshold,
         datapoints_per_bin=options.datapoints_per_bin,

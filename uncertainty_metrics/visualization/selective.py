@@ -18,6 +18,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
     _selective_risks,
@@ -58,6 +59,7 @@ class AccuracyConfidenceCurve(NamedTuple):
     shares: np.ndarray
 
 
+@takes_frames
 def accuracy_confidence_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -159,6 +161,7 @@ def _reached(
     return thresholds, np.searchsorted(-distinct, -compared, side="right")
 
 
+@takes_frames
 def risk_coverage_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -324,6 +327,7 @@ def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
         ax.annotate(text, point, fontsize="small", color=color, **place)
 
 
+@takes_frames
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,

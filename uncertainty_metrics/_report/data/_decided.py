@@ -28,6 +28,7 @@ from uncertainty_metrics._report.data._predictions import (
     is_of_answers,
     remembered,
     rows_of,
+    votes_of,
 )
 from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
@@ -57,6 +58,7 @@ class Words(NamedTuple):
 _OF_DECISIONS = Words("decision", "decide", "deciding", "decided", "labels")
 _OF_ANSWERS = Words("answer", "answer", "answering", "answered", "outcomes")
 _OF_GRADES = _OF_ANSWERS._replace(outcomes="grades")
+_OF_VOTES = _OF_DECISIONS._replace(outcomes="shares of votes")
 
 
 class Decisions(NamedTuple):
@@ -296,6 +298,8 @@ def _mean_weights(
 
 def words_of(model: Decided) -> Words:
     """Returns the words of a report for the decisions of a model."""
+    if votes_of(model) is not None:
+        return _OF_VOTES
     if has_grades(model):
         return _OF_GRADES
     return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS

@@ -12,6 +12,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
     Predictions,
+    QuantileForecasts,
     Regression,
     ReportError,
 )
@@ -86,7 +87,8 @@ def _are_in_order(first: Model, other: Model) -> bool:
 def _arguments(model: Model, order: np.ndarray | None) -> dict[str, Any]:
     """Returns the arguments of a model by name, its rows in this order."""
     file = model.source
-    if not isinstance(model, Predictions | Confidences | Regression):
+    known = Predictions | Confidences | Regression | QuantileForecasts
+    if not isinstance(model, known) or getattr(model, "sums", None) is not None:
         raise ReportError(f"{file}: compare needs rows of predictions in one file")
     if model.sample_weight is not None:
         raise ReportError(f"{file}: compare takes no weights")
@@ -96,12 +98,20 @@ def _arguments(model: Model, order: np.ndarray | None) -> dict[str, Any]:
         given = {"labels": model.labels, model.kind: model.values}
     elif isinstance(model, Confidences):
         given = {"correct": model.correct, "confidences": model.confidences}
+    elif isinstance(model, QuantileForecasts):
+        given = {"labels": model.target}
+        if model.samples is None:
+            given["quantile_predictions"] = model.quantiles
+        else:
+            given["predictive_samples"] = model.samples
     else:
         spread = model.values if model.kind == "stddev" else np.sqrt(model.values)
         given = {"labels": model.target, "means": model.mean, "stddevs": spread}
-    if order is None:
-        return given
-    return {name: np.asarray(values)[order] for name, values in given.items()}
+    if order is not None:
+        given = {name: np.asarray(values)[order] for name, values in given.items()}
+    if isinstance(model, QuantileForecasts) and model.samples is None:
+        given["quantiles"] = np.array(model.levels)
+    return given
 
 
 def _order(
@@ -119,8 +129,14 @@ def _order(
     first_file, file = first.source, other.source
     if type(first) is not type(other):
         raise ReportError(f"{file} holds another kind of predictions than {first_file}")
+    of_forecasts = None
+    if isinstance(first, QuantileForecasts) and isinstance(other, QuantileForecasts):
+        _check_levels(first, other)
+        of_forecasts = _ids_of_forecasts(first, other)
     if ids is not None:
         one, two = (column.tolist() for column in ids)
+    elif of_forecasts is not None:
+        one, two = of_forecasts
     elif (
         isinstance(first, Confidences)
         and isinstance(other, Confidences)
@@ -151,6 +167,38 @@ def _order(
     ):
         raise ReportError(f"{file} has other labels than {first_file} for the same ids")
     return order
+
+
+def _check_levels(first: QuantileForecasts, other: QuantileForecasts) -> None:
+    """Raises ReportError unless both are of samples, or of the same quantiles."""
+    kinds = [
+        "samples"
+        if model.samples is not None
+        else f"quantiles of levels {', '.join(f'{level:g}' for level in model.levels)}"
+        for model in (first, other)
+    ]
+    if kinds[0] != kinds[1]:
+        raise ReportError(
+            "forecasts are compared by samples, or by quantiles of the same levels. "
+            f"Received: {kinds[0]} in {first.source}, and {kinds[1]} in {other.source}"
+        )
+
+
+def _ids_of_forecasts(
+    first: QuantileForecasts, other: QuantileForecasts
+) -> tuple[list[Any], list[Any]] | None:
+    """Returns series, time and horizon of each row of both, as far as both have them;
+    None if they do not tell the rows apart.
+    """
+    columns = [
+        [np.asarray(getattr(model, name)).tolist() for model in (first, other)]
+        for name in ("series", "times", "horizons")
+        if getattr(first, name) is not None and getattr(other, name) is not None
+    ]
+    if not columns:
+        return None
+    one, two = (list(zip(*each, strict=True)) for each in zip(*columns, strict=True))
+    return (one, two) if len({*one}) == len(one) else None
 
 
 def _outcomes(model: Model) -> np.ndarray:

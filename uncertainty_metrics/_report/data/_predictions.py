@@ -157,11 +157,11 @@ class Regression:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class QuantileForecasts:
-    """The targets and the predicted quantiles of forecasts in a file.
+    """The targets of forecasts in a file, and their predicted quantiles or samples.
 
     Attributes:
       source: name of the file.
-      quantiles: predicted quantiles, [N, Q].
+      quantiles: predicted quantiles, or those of the samples, [N, Q].
       levels: of the quantiles, in (0, 1) and ascending, Q of them.
       target: the observed values, [N].
       sample_weight: [N], or None.
@@ -170,6 +170,13 @@ class QuantileForecasts:
       notes: sentences for the reader of the report.
       clusters: which rows depend on each other, as those of a series; None if all are
         independent.
+      times: of each row, numbers or datetime64 that ascend in time, [N], or None.
+      samples: of each forecast, [N, M]; None of forecasts by quantiles.
+      sums: the `QuantileSums` over all rows, of which these are a uniform sample; None
+        if these are all rows.
+      series: the id of the series of each row, [N], or None.
+      models: the name of the model of each row, [N]; None if all are of one.
+      season: number of times of a season, or None.
     """
 
     source: str
@@ -181,6 +188,12 @@ class QuantileForecasts:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     clusters: Clusters | None = None
+    times: np.ndarray | None = None
+    samples: np.ndarray | None = None
+    sums: Any = None
+    series: np.ndarray | None = None
+    models: np.ndarray | None = None
+    season: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -245,6 +258,22 @@ class Questions(NamedTuple):
     values: list[Any]
 
 
+class Votes(NamedTuple):
+    """Votes for classes, and the forecasts of a classifier.
+
+    Attributes:
+      shares: share of the votes for each class, float64 [N, K].
+      kind: "probabilities" or "logits".
+      values: the forecasts, [N, K].
+      classes: names of the classes; empty if they are the numbers from 0.
+    """
+
+    shares: np.ndarray
+    kind: Kind
+    values: np.ndarray
+    classes: tuple[str, ...]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Confidences:
     """The answers in a file: how sure each was, and whether it was right.
@@ -265,6 +294,8 @@ class Confidences:
       are_graded: whether `correct` holds grades, which may be between 0 and 1.
       features: of the answers, each [N], by name: the report searches for groups by
         them.
+      votes: if the answers are decisions of a classifier of which votes tell the truth,
+        these votes. The grade of a decision is its share of them.
     """
 
     source: str
@@ -279,6 +310,7 @@ class Confidences:
     clusters: Clusters | None = None
     are_graded: bool = False
     features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    votes: Votes | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -343,6 +375,12 @@ def has_grades(model: Model) -> bool:
         return model.summary.decisions._has_grades
     rows = model.sample if isinstance(model, Stream) else model
     return isinstance(rows, Confidences) and rows.are_graded
+
+
+def votes_of(model: Model) -> Votes | None:
+    """Returns the votes for classes that tell the truth; None if there are none."""
+    rows = model.sample if isinstance(model, Stream) else model
+    return rows.votes if isinstance(rows, Confidences) else None
 
 
 def has_cluster_sums(model: Any) -> bool:

@@ -1,8 +1,7 @@
-"""The rows of forecasts by quantiles, checked."""
+"""The rows of forecasts by quantiles or samples, checked."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from typing import NamedTuple
 
@@ -11,10 +10,11 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import QuantileForecasts, remembered
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.regression.coverage_of_quantiles import central_pairs
 
 
 class QuantileRows(NamedTuple):
-    """The rows of positive weight of forecasts by quantiles.
+    """The rows of positive weight of forecasts by quantiles or samples.
 
     Attributes:
       target: the observed values, float64 [n].
@@ -22,6 +22,7 @@ class QuantileRows(NamedTuple):
       levels: ascending, in (0, 1), [Q].
       weights: at most 1, [n], or None.
       horizons: [n], or None.
+      samples: float64 [n, M]; None of forecasts by quantiles.
     """
 
     target: np.ndarray
@@ -29,18 +30,17 @@ class QuantileRows(NamedTuple):
     levels: np.ndarray
     weights: np.ndarray | None
     horizons: np.ndarray | None
+    samples: np.ndarray | None = None
 
     @property
     def pairs(self) -> list[tuple[float, int, int]]:
         """The central intervals: the level of each, and the positions of its two
         quantiles; the widest first.
         """
-        found = []
-        for low, level in enumerate(self.levels):
-            high = np.flatnonzero(np.isclose(self.levels, 1 - level, rtol=0, atol=1e-9))
-            if len(high) and high[0] > low:
-                found.append((round(float(1 - 2 * level), 9), low, int(high[0])))
-        return found
+        return [
+            (round(float(self.levels[high] - self.levels[low]), 9), low, high)
+            for low, high in reversed(central_pairs(self.levels.tolist()))
+        ]
 
 
 def checked_levels(levels: object) -> tuple[float, ...]:
@@ -54,18 +54,6 @@ def checked_levels(levels: object) -> tuple[float, ...]:
                 "levels", "ascending, as the columns of quantiles", f"{low}, {high}"
             )
     return found
-
-
-def without_single_series(model: QuantileForecasts) -> QuantileForecasts:
-    """Returns forecasts of a single series without clusters, and with a note on it."""
-    if model.clusters is None or len(set(np.asarray(model.clusters.values))) > 1:
-        return model
-    note = (
-        f"All rows are of one `{model.clusters.name}`: the intervals take the rows as "
-        "independent, and are too short where rows that follow each other are alike. "
-        "Name a column of blocks of time as clusters to correct this."
-    )
-    return dataclasses.replace(model, clusters=None, notes=(*model.notes, note))
 
 
 @remembered
@@ -92,6 +80,9 @@ def quantiles_of(model: QuantileForecasts) -> QuantileRows:
     if not np.any(counted):
         raise ValueError("there must be at least one example whose weight is not 0")
     target = _inputs.finite("target", target[counted]).astype(np.float64)
+    samples = model.samples
+    if samples is not None:  # Their quantiles are finite where they are.
+        samples = _inputs.finite("samples", samples[counted]).astype(np.float64)
     quantiles = _inputs.finite("quantiles", quantiles[counted]).astype(np.float64)
     if len(levels) > 1 and np.all(quantiles[:, 0] > quantiles[:, -1]):
         raise ValueError(
@@ -110,4 +101,5 @@ def quantiles_of(model: QuantileForecasts) -> QuantileRows:
         np.array(levels),
         None if weights is None else weights / weights.max(),
         horizons,
+        samples,
     )

@@ -61,6 +61,9 @@ def num_clusters(model: Model) -> int | None:
     """Returns the number of clusters; None if the examples are independent."""
     if isinstance(model, Stream):
         return model.summary.num_clusters
+    if isinstance(model, QuantileForecasts) and model.sums is not None:
+        number: int | None = model.sums.num_series
+        return number
     codes = clusters_of(model)
     return None if codes is None else int(codes.max()) + 1
 
@@ -109,7 +112,7 @@ def quantile_of(level: float, clusters: np.ndarray | None) -> float:
     return quantile_of_clusters(level, int(clusters.max()) + 1)
 
 
-def quantile_of_clusters(level: float, number: int) -> float:
+def quantile_of_clusters(level: float, number: float) -> float:
     """Returns what `quantile_of` does for so many clusters."""
     return float(special.stdtrit(max(number - 1, 1), (1 + level) / 2))
 

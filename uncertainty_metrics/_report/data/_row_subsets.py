@@ -36,16 +36,24 @@ _BY_ROW = (
 )
 
 
+def _columns_of(model: Any) -> tuple[str, ...]:
+    """Returns the names of the attributes that have a value for each row."""
+    # The samples of answers are kept in another form.
+    if isinstance(model, QuantileForecasts):
+        return (*_BY_ROW, "samples", "series", "models")
+    return _BY_ROW
+
+
 def num_rows(model: Any) -> int:
     """Returns the number of rows: of examples, along the first axis."""
-    names = ("correct", "values", "times", "labels", "target")
+    names = ("correct", "target", "values", "times", "labels")
     return len(next(getattr(model, name) for name in names if hasattr(model, name)))
 
 
 def taken(model: RowModel, rows: Any) -> RowModel:
     """Returns the rows of a model that a slice or an array of integers chooses."""
     changed: dict[str, Any] = {}
-    for name in _BY_ROW:
+    for name in _columns_of(model):
         values = getattr(model, name, None)
         if values is not None:
             # Weights may have one value for many rows.
@@ -59,6 +67,9 @@ def taken(model: RowModel, rows: Any) -> RowModel:
         column, ids = model.clusters
         changed["clusters"] = Clusters(column, _column(ids)[rows])
     if isinstance(model, Confidences):
+        if model.votes is not None:
+            shares, forecasts = model.votes.shares[rows], model.votes.values[rows]
+            changed["votes"] = model.votes._replace(shares=shares, values=forecasts)
         if model.samples is not None:
             fields = (values[rows] for values in model.samples)
             changed["samples"] = SampledAgreement(*fields)
@@ -82,7 +93,7 @@ def joined(models: Sequence[RowModel]) -> RowModel:
     """Returns one model with the rows of all, and else the attributes of the first."""
     first = models[0]
     changed: dict[str, Any] = {}
-    for name in _BY_ROW:
+    for name in _columns_of(first):
         parts = [getattr(model, name, None) for model in models]
         if any(part is not None for part in parts):
             ones = (np.ones(num_rows(model)) for model in models)
@@ -116,6 +127,12 @@ def joined(models: Sequence[RowModel]) -> RowModel:
         else:  # A part without them has a note that says why.
             notes = (note for each in answers for note in each.notes)
             changed |= {"samples": None, "notes": tuple(dict.fromkeys(notes))}
+        votes = [each.votes for each in answers if each.votes is not None]
+        if votes:
+            changed["votes"] = votes[0]._replace(
+                shares=np.concatenate([each.shares for each in votes]),
+                values=np.concatenate([each.values for each in votes]),
+            )
         questions = [each.questions for each in answers if each.questions]
         if questions:
             values = [value for asked in questions for value in asked.values]

@@ -27,6 +27,8 @@ def num_examples(model: Model) -> int:
     """Returns the number of examples, of any weight."""
     if isinstance(model, Stream):
         return int(model.summary.num_examples)
+    if isinstance(model, QuantileForecasts) and model.sums is not None:
+        return int(model.sums.rows)
     if isinstance(model, Survival):
         return int(np.size(model.times))
     if isinstance(model, Regression | QuantileForecasts):
@@ -51,6 +53,8 @@ def effective_examples(model: Model) -> float:
             return float(len(forecasts.errors))
         return _wilson.effective_size(forecasts.weights / forecasts.weights.max())
     if isinstance(model, QuantileForecasts):
+        if model.sums is not None:
+            return float(model.sums.effective_rows)
         rows = quantiles_of(model)
         if rows.weights is None:
             return float(len(rows.target))

@@ -19,6 +19,11 @@ from uncertainty_metrics._report.data._predictions import (
     Spread,
 )
 from uncertainty_metrics._report.data._quantile_rows import checked_levels
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
+from uncertainty_metrics._report.data._time_blocks import (
+    in_blocks_of_time,
+    numbers_of_times,
+)
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -28,7 +33,8 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
     survival_of_arguments,
 )
-from uncertainty_metrics.numpy import _inputs, _missing
+from uncertainty_metrics._report.reading._votes import decisions_on_votes
+from uncertainty_metrics.numpy import _frames, _inputs, _missing, class_names
 
 _SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
 
@@ -60,6 +66,8 @@ def model_of(
     Raises:
       ValueError, TypeError: an argument is not as described.
     """
+    others = {"sample_weight": sample_weight, "groups": groups, "clusters": clusters}
+    _frames.check_order({"labels": labels, **given, **others, "audit": audit})
     weight = None
     if sample_weight is not None:
         weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
@@ -71,6 +79,20 @@ def model_of(
         )
     if multilabel:
         return _multilabel(name, labels, given, weight, classes, groups, clusters)
+    if "label_distributions" in given:
+        return decisions_on_votes(
+            *(name, labels, given, weight, classes),
+            groups=_groups(groups),
+            clusters=_clusters(clusters),
+            features=features,
+        )
+    if {"quantiles", "samples", "levels", "horizons"} & {*names}:
+        if groups is not None or classes is not None or features:
+            raise ValueError(
+                "Forecasts by quantiles or samples take no `classes`, `groups` or "
+                f"`audit`. Received: {listed(names)} and others"
+            )
+        return _quantiles(name, labels, given, weight, clusters)
     if {*ARGUMENTS} & {*names}:
         if clusters is not None:
             raise _checks.error("clusters", "None for a survival model", "clusters")
@@ -83,14 +105,6 @@ def model_of(
         return survival_of_arguments(name, arrays, weight)
     if {"correct", "confidences", "answers"} & {*names}:
         return _answers(name, labels, given, weight, groups, clusters, features)
-    if {"quantiles", "levels", "horizons"} & {*names}:
-        if groups is not None or classes is not None or features:
-            raise ValueError(
-                "Forecasts by quantiles take no `classes`, `groups` or `audit`. "
-                f"Received: {listed(names)} and others"
-            )
-        _check_order("labels", labels, clusters, "clusters")
-        return _quantiles(name, labels, given, weight, clusters)
     if labels is None:
         raise ValueError(
             "Either `labels` with predictions, or `correct` with `confidences` must be "
@@ -104,7 +118,6 @@ def model_of(
         )
         if groups is not None:
             raise _checks.error("groups", "None for a regression", "groups")
-        _check_order("labels", labels, clusters, "clusters")
         return Regression(
             name, mean, kind, spread, target, weight, clusters=_clusters(clusters)
         )
@@ -115,18 +128,15 @@ def model_of(
             f"{listed(names)}"
         )
     kind_: Kind = "logits" if names == ["logits"] else "probabilities"
-    _check_order("labels", labels, given[kind_])
-    _check_groups_order("labels", labels, groups)
-    _check_order("labels", labels, clusters, "clusters")
     labels = _labels("labels", labels)
     values = _inputs.as_array(kind_, _of_frame(given[kind_]))
     notes: list[str] = []
     found: tuple[str, ...] = ()
     if classes is not None:
-        found = tuple(_column_names.words(np.asarray(_of_frame(classes)).reshape(-1)))
+        found = tuple(class_names.words(np.asarray(_of_frame(classes)).reshape(-1)))
     elif values.ndim == 2 and values.shape[1] > 1 and hasattr(given[kind_], "columns"):
         columns = [str(column) for column in given[kind_].columns]
-        order, found = _by_columns(labels, columns)
+        order, found = class_names.by_columns(labels, columns)
         values = values[:, order]
     elif _column_names.is_text(labels) and values.ndim > labels.ndim:
         found = tuple(np.unique(labels).tolist())
@@ -156,11 +166,7 @@ def _features(groups: Any, audit: Any) -> dict[str, Any]:
     """Returns the features of the examples by name: those given, or the attributes."""
     if audit is None or audit is False:
         return {}
-    if (
-        audit is not True
-        and not isinstance(audit, Mapping)
-        and not hasattr(audit, "columns")
-    ):
+    if audit is not True and _frames.columns_by_name(audit) is None:
         raise _checks.error(
             "audit",
             "True, or a mapping (or data frame) from names to values",
@@ -173,9 +179,10 @@ def _features(groups: Any, audit: Any) -> dict[str, Any]:
             "given with `groups`, or be the features by which to search",
             "True without groups",
         )
-    if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
+    named = _frames.columns_by_name(columns)
+    if named is None:
         return _groups(columns)
-    return {str(name): _of_frame(columns[name]) for name in columns}
+    return {name: _of_frame(column) for name, column in named.items()}
 
 
 def _multilabel(
@@ -197,8 +204,6 @@ def _multilabel(
             f"no groups. Received: {listed(received)}"
         )
     ((key, values),) = given.items()
-    _check_order("labels", labels, values)
-    _check_order("labels", labels, clusters, "clusters")
     columns = [
         [str(column) for column in frame.columns] if hasattr(frame, "columns") else []
         for frame in (labels, values)
@@ -216,7 +221,7 @@ def _multilabel(
         values = values[:, [columns[1].index(column) for column in columns[0]]]
     names: Sequence[str] = columns[0] or columns[1]
     if classes is not None:
-        names = _column_names.words(np.asarray(_of_frame(classes)).reshape(-1))
+        names = class_names.words(np.asarray(_of_frame(classes)).reshape(-1))
     return multilabel_of(
         name,
         labels,
@@ -235,32 +240,50 @@ def _quantiles(
     weight: np.ndarray | None,
     clusters: Any,
 ) -> QuantileForecasts:
-    """Returns forecasts by quantiles."""
-    if labels is None or "quantiles" not in given:
+    """Returns forecasts by quantiles or samples."""
+    if labels is None or not {"quantiles", "samples"} & {*given}:
         received = [*(["labels"] if labels is not None else []), *given]
         raise ValueError(
             "Forecasts by quantiles need `labels`, what was observed, `quantiles` and "
-            f"`levels`. Received: {listed(received)}"
+            "`levels`; forecasts by samples need `labels` and `samples`. Received: "
+            f"{listed(received)}"
         )
-    others = set(given) - {"quantiles", "levels", "horizons"}
-    if others:
+    kind = "samples" if "samples" in given else "quantiles"
+    known = {kind, "horizons", "times", *(["levels"] if kind == "quantiles" else [])}
+    if others := {*given} - known:
         raise ValueError(
-            "`quantiles` are given without other predictions. Received: "
+            f"`{kind}` are given without other predictions. Received: "
             f"{listed(sorted(others))}"
         )
-    _check_order("labels", labels, given["quantiles"])
-    if "levels" not in given:
+    if kind == "quantiles" and "levels" not in given:
         raise _checks.error("levels", "given with `quantiles`", "None")
-    horizons = given.get("horizons")
-    return QuantileForecasts(
-        name,
-        _inputs.as_array("quantiles", _of_frame(given["quantiles"])),
-        checked_levels(given["levels"]),
-        _inputs.as_array("labels", _flat(labels)),
-        weight,
-        None if horizons is None else np.asarray(_of_frame(horizons)),
-        clusters=_clusters(clusters),
-    )
+    forecasts = _inputs.as_array(kind, _of_frame(given[kind]))
+    target = _inputs.as_array("labels", _flat(labels))
+    horizons, times = given.get("horizons"), given.get("times")
+    found: dict[str, Any] = {
+        "sample_weight": weight,
+        "horizons": None if horizons is None else np.asarray(_of_frame(horizons)),
+        "times": None if times is None else _times(times, target),
+        "clusters": _clusters(clusters),
+        "series": None if clusters is None else np.asarray(_of_frame(clusters)),
+    }
+    if kind == "samples":
+        model = of_samples(name, forecasts, target, **found)
+    else:
+        levels = checked_levels(given["levels"])
+        model = QuantileForecasts(name, forecasts, levels, target, **found)
+    return model if times is None else in_blocks_of_time(model)
+
+
+def _times(times: Any, target: np.ndarray) -> np.ndarray:
+    values = np.asarray(_of_frame(times))
+    _checks.same_shape("times", values.shape, target.shape)
+    found = numbers_of_times(values)
+    if found is None:
+        raise _checks.error(
+            "times", "numbers, dates or text as in ISO 8601, none missing", values.dtype
+        )
+    return found
 
 
 def _answers(
@@ -284,13 +307,10 @@ def _answers(
             f"without `labels`. Received: {listed(names)}"
         )
     correct = _labels("correct", given["correct"])
-    _check_groups_order("correct", given["correct"], groups)
-    _check_order("correct", given["correct"], clusters, "clusters")
     confidences = samples = None
     if "confidences" in given:
         values = _inputs.as_array("confidences", _of_frame(given["confidences"]))
         confidences = "confidences", values
-        _check_order("correct", given["correct"], given["confidences"])
     if "answers" in given:
         samples = "answers", list(_of_frame(given["answers"]))
     return answers_of(
@@ -321,8 +341,9 @@ def _groups(groups: Any) -> dict[str, Any]:
     """
     if groups is None:
         return {}
-    if isinstance(groups, Mapping) or hasattr(groups, "columns"):
-        return {str(name): _group_values(groups[name]) for name in groups}
+    named = _frames.columns_by_name(groups)
+    if named is not None:
+        return {name: _group_values(column) for name, column in named.items()}
     return {str(getattr(groups, "name", None) or "group"): _group_values(groups)}
 
 
@@ -342,17 +363,27 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
       ValueError: the predictions are of another kind than the first model's.
     """
+    votes = {}
+    if "label_distributions" in given:  # They are labels of both.
+        votes = {"label_distributions": given["label_distributions"]}
     if isinstance(predictions, Mapping):
-        return predictions
+        shared: tuple[str, ...] = ()
+        if "quantiles" in predictions or "samples" in predictions:
+            levels = ("levels",) if "quantiles" in predictions else ()
+            shared = (*levels, "horizons", "times")
+        return {**votes, **{k: given[k] for k in shared if k in given}, **predictions}
     if "correct" in given:
         pair = isinstance(predictions, tuple) and len(predictions) == 2
         correct, confidences = predictions if pair else (given["correct"], predictions)
         return {"correct": correct, "confidences": confidences}
     if "survival" in given:
         return {**given, "survival": predictions}
+    for kind in ("quantiles", "samples"):
+        if kind in given:
+            return {**given, kind: predictions}
     if "means" not in given:
         kind = "logits" if "logits" in given else "probabilities"
-        return {kind: predictions}
+        return {**votes, kind: predictions}
     if not isinstance(predictions, tuple | list) or len(predictions) != 2:
         raise _checks.error(
             "compare",
@@ -367,32 +398,6 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _of_frame(value: Any) -> Any:
     """Returns a data frame or series as an array, and any other value as it is."""
     return value.to_numpy() if hasattr(value, "to_numpy") else value
-
-
-def _check_groups_order(name: str, labels: Any, groups: Any) -> None:
-    """Raises ValueError if pandas groups have the labels' index in another order."""
-    columns = groups.values() if isinstance(groups, dict) else [groups]
-    for column in columns:
-        _check_order(name, labels, column, "groups")
-
-
-def _check_order(
-    name: str, labels: Any, predictions: Any, others: str = "predictions"
-) -> None:
-    """Raises ValueError if two pandas objects have the same index in two orders."""
-    first: Any
-    second: Any
-    first, second = (getattr(each, "index", None) for each in (labels, predictions))
-    if not (hasattr(first, "equals") and hasattr(second, "equals")):  # No pandas.
-        return
-    if first.equals(second) or len(first) != len(second):
-        return
-    if set(first) == set(second):
-        raise ValueError(
-            f"`{name}` and the {others} must be in the same order. Received: the same "
-            f"index in two orders; pass `{name}.loc[{others}.index]`, or arrays "
-            "(`.to_numpy()`) if the order is right and the index is wrong"
-        )
 
 
 def _flat(value: Any) -> Any:
@@ -410,29 +415,7 @@ def _labels(name: str, labels: Any) -> np.ndarray:
         array, _ = _missing.read_words(name, _of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
         return _inputs.as_array(name, labels)
-    array = _column_names.text_array(array, name)
+    array = class_names.text_array(array, name)
     if array.ndim == 2 and array.shape[1] == 1 and _column_names.is_text(array):
         array = array[:, 0]
     return array if _column_names.is_text(array) else _inputs.as_array(name, array)
-
-
-def _by_columns(
-    labels: np.ndarray, columns: list[str]
-) -> tuple[list[int], tuple[str, ...]]:
-    """Returns the order of the columns of a data frame, and names of the classes."""
-    keys = _column_names.keys_of(columns)
-    occurring = set(_column_names.texts(np.unique(labels)))
-    if not _column_names.is_text(labels):
-        numbers = [str(k) for k in range(len(columns))]
-        for found in (columns, keys):
-            if sorted(found) == sorted(numbers):
-                return [found.index(k) for k in numbers], ()
-    for found in (columns, keys):
-        if len(set(found)) == len(found) and occurring <= set(found):
-            return [*range(len(found))], tuple(found)
-    if _column_names.is_text(labels):
-        raise ValueError(
-            f"labels, {listed(sorted(occurring))}, must be among the columns of the "
-            f"predictions. Received: {listed(columns)}"
-        )
-    return [*range(len(columns))], tuple(columns)

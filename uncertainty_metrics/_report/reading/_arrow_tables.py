@@ -197,9 +197,24 @@ def _parquet_batches(file: IO[bytes]) -> tuple[Any, _Read]:
     reader = _parquet_file(file)
 
     def read(rows: int, names: Sequence[str]) -> Iterator[Any]:
-        return iter(reader.iter_batches(batch_size=rows, columns=list(names)))
+        # One call for all row groups would keep the whole file in memory.
+        for groups in _row_groups(reader.metadata, rows):
+            yield from reader.iter_batches(rows, groups, list(names))
 
     return reader.schema_arrow, read
+
+
+def _row_groups(metadata: Any, rows: int) -> Iterator[list[int]]:
+    """Yields the numbers of row groups that have at least so many rows together."""
+    groups, size = [], 0
+    for i in range(metadata.num_row_groups):
+        groups.append(i)
+        size += metadata.row_group(i).num_rows
+        if size >= rows:
+            yield groups
+            groups, size = [], 0
+    if groups:
+        yield groups
 
 
 def _parquet_file(file: IO[bytes]) -> Any:

@@ -10,6 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics.numpy import class_names
 
 # Number of rows that are checked for percent and for logits.
 _CHECKED = 1000
@@ -42,7 +43,7 @@ def classified(
       ValueError: labels and classes do not fit, or probabilities look like percent or
         like logits.
     """
-    labels = _column_names.text_array(labels)
+    labels = class_names.text_array(labels)
     if not _column_names.is_text(values):  # A later check refuses text.
         _check_scale(kind, values)
     labels = _labels_of(labels, kind, values)
@@ -172,11 +173,10 @@ def _check_not_multilabel(labels: np.ndarray, values: np.ndarray) -> None:
     rows, columns = shape
     if np.any(labels % 1) and np.allclose(labels.sum(axis=1), 1):
         raise ValueError(
-            "labels must be of one class each, not shares of votes for classes: pass "
-            "the share of the decided class, correct=labels[np.arange(len(p)), "
-            "p.argmax(axis=1)] with confidences=p.max(axis=1). Received: shape "
-            f"{list(shape)}"
+            "labels must be of one class each: pass shares of votes for classes as "
+            f"label_distributions=. Received: shape {list(shape)}"
         )
+    _checks.not_votes(shape, labels.max(), "predictions")
     raise ValueError(
         "labels with a prediction each must be of one event, shape [N]: for "
         f"{columns} labels of each example (multi-label), pass multilabel=True (for a "

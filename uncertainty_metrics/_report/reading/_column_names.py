@@ -10,6 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Kind, Spread
+from uncertainty_metrics.numpy.class_names import (
+    NAMED,
+    NUMBERED,
+    encoded,
+    is_text,
+    keys_of,
+    listed,
+    spelled,
+    texts,
+)
 
 LABELS = ("label", "labels", "y", "y_true", "target", "targets", "class")
 MEANS = ("mean", "means")
@@ -25,11 +35,8 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
 }
-# Lists and objects of these names hold a number for each class.
-BY_CLASS = ("logits", "probabilities", "probs")
-_PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
-_NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
-_NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
+# Lists and objects of these names hold a number for each class, or for each sample.
+BY_CLASS = ("logits", "probabilities", "probs", "samples")
 
 
 class Choice(NamedTuple):
@@ -107,13 +114,6 @@ class Columns(NamedTuple):
     classes: tuple[str, ...] = ()
     alone: bool = False
     guessed: bool = False
-
-
-def listed(names: Iterable[str]) -> str:
-    """Returns a text with the first ten names and the number of the others."""
-    names = [name or "(a column without a name)" for name in names]
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"{', '.join(names[:10]) or 'none'}{more}"
 
 
 def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -202,7 +202,7 @@ def columns_of(
         return _chosen(others, choice, values or list)
     styles: dict[str, list[str]] = {}
     for name in others:
-        if match := _NUMBERED.fullmatch(name):
+        if match := NUMBERED.fullmatch(name):
             styles.setdefault((match["prefix"] or "").lower(), []).append(name)
     alone = among(others, _ALONE)
     # Columns 0, 1, ... are predictions, too, as in a table whose columns have no names.
@@ -226,12 +226,6 @@ def _kind(names: Iterable[str]) -> Kind:
         if all(n.lower().startswith("logit") for n in names)
         else "probabilities"
     )
-
-
-def keys_of(names: Iterable[str]) -> list[str]:
-    """Returns the class that each column names."""
-    matches = (_NUMBERED.fullmatch(name) or _NAMED.fullmatch(name) for name in names)
-    return [match["key"] if match else "" for match in matches]
 
 
 def _numbered(
@@ -307,7 +301,7 @@ def _chosen(
         return _numbered(found, choice, values)
     occurring = set(values())
     for names in (keys, found):
-        if set(_spelled(occurring, names)) <= set(names):
+        if set(spelled(occurring, names)) <= set(names):
             return Columns(_kind(found), found, tuple(names))
     return Columns(_kind(found), found)
 
@@ -318,7 +312,7 @@ def _by_class(
     """Returns columns that have the names of the classes, perhaps after a prefix."""
     styles: dict[str, dict[str, str]] = {}
     for name in others:
-        match = _NAMED.fullmatch(name)
+        match = NAMED.fullmatch(name)
         prefix = (match["prefix"] or "").lower() if match else ""
         if match and prefix:
             styles.setdefault(prefix, {})[match["key"]] = name
@@ -329,13 +323,13 @@ def _by_class(
     found = {
         prefix: by_key
         for prefix, by_key in styles.items()
-        if all(key in by_key for key in _spelled(wanted, by_key))
+        if all(key in by_key for key in spelled(wanted, by_key))
     }
     if len(wanted) < 2 or not found:
         return None
     if len(found) > 1:
         shown = " or ".join(
-            listed(by_key[key] for key in _spelled(wanted, by_key))
+            listed(by_key[key] for key in spelled(wanted, by_key))
             for by_key in found.values()
         )
         raise ValueError(
@@ -344,7 +338,7 @@ def _by_class(
     prefix, by_key = found.popitem()
     # Every column with the prefix is a class, even if no label names this class.
     is_open = prefix and not choice.classes
-    keys = list(by_key) if is_open else _spelled(wanted, by_key)
+    keys = list(by_key) if is_open else spelled(wanted, by_key)
     names = [by_key[key] for key in keys]
     if not prefix:
         guessed = not choice.classes
@@ -352,94 +346,7 @@ def _by_class(
     return Columns(_kind(names), names, tuple(keys))
 
 
-def _spelled(labels: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Returns labels in the spelling of the names, such as true for True."""
-    labels = list(labels)
-    if not set(labels) <= {"True", "False"}:
-        return labels
-    by_lower = {name.lower(): name for name in names}
-    return [by_lower.get(label.lower(), label) for label in labels]
-
-
 # Labels.
-
-
-def texts(labels: np.ndarray) -> list[str]:
-    """Returns labels as text: whole numbers without a point."""
-    if labels.dtype.kind == "f":
-        return [f"{x:.0f}" if x == np.floor(x) else str(x) for x in labels.tolist()]
-    return [str(label) for label in labels.tolist()]
-
-
-def words(names: np.ndarray) -> list[str]:
-    """Returns names of classes, which may be bytes or numbers, as text."""
-    return texts(np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names)
-
-
-def text_array(labels: np.ndarray, name: str = "labels") -> np.ndarray:
-    """Returns labels as an array of numbers, text or booleans.
-
-    Objects become the type that they are, bytes become text, and text becomes boolean
-    if it is only `true` and `false`.
-
-    Args:
-      labels: numbers, text, bytes, booleans or objects of one of these types.
-      name: the name of the labels in messages.
-
-    Raises:
-      ValueError: the objects have several types.
-    """
-    if labels.dtype == object and labels.size:
-        kinds = {isinstance(label, str) for label in labels.flat}
-        plain = np.array(labels.tolist())
-        if len(kinds) > 1 or plain.dtype == object:
-            raise ValueError(
-                f"{name} must be all numbers, all text or all booleans. Received: "
-                "missing ones, or several types"
-            )
-        labels = plain
-    if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
-    if labels.dtype.kind == "U" and labels.size:
-        values, inverse = np.unique(labels, return_inverse=True)
-        lower = [value.lower() for value in values.tolist()]
-        if set(lower) <= {"true", "false"}:
-            return (np.array(lower) == "true")[inverse].reshape(labels.shape)
-    return labels
-
-
-def is_text(labels: np.ndarray) -> bool:
-    return labels.dtype.kind == "U"
-
-
-def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Returns the number of the class of each label.
-
-    A label is the name of its class, or the number of its class.
-
-    Raises:
-      ValueError: a label is none of the classes.
-    """
-    if len(set(classes)) < len(classes):
-        raise ValueError(f"two classes have the same name. Received: {listed(classes)}")
-    values, inverse = np.unique(labels, return_inverse=True)
-    keys = texts(values)
-    if labels.dtype.kind == "b":
-        keys = _spelled(keys, classes)
-    numbers = {name: k for k, name in enumerate(classes)}
-    unknown = [key for key in keys if key not in numbers]
-    # If all names of classes are numbers, a label is such a name, not a position.
-    are_words = not all(name.isdecimal() for name in classes)
-    if len(unknown) == len(keys) and not is_text(labels) and are_words:
-        whole = (values == np.floor(values)) & (values >= 0) & (values < len(classes))
-        if np.all(whole):
-            return labels.astype(np.int64)
-    if unknown:
-        raise ValueError(
-            f"each label must be one of the classes {listed(classes)}. Received: "
-            f"{listed(unknown)}"
-        )
-    return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
 
 
 def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
@@ -450,7 +357,7 @@ def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
     """
     names = list(classes)
     if labels.dtype.kind == "b":
-        (positive,) = _spelled([positive.title()], names)
+        (positive,) = spelled([positive.title()], names)
     if positive not in names:
         raise ValueError(
             f"the positive class `{positive}` must be one of the classes. Received: "

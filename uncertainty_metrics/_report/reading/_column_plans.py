@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,8 +25,10 @@ from uncertainty_metrics._report.data._predictions import (
     Questions,
     Regression,
 )
-from uncertainty_metrics._report.data._row_subsets import num_rows, taken
+from uncertainty_metrics._report.data._row_subsets import joined, num_rows, taken
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
 from uncertainty_metrics._report.data._suspicious_rows import note_on_repeats
+from uncertainty_metrics._report.data._time_blocks import numbers_of_times
 from uncertainty_metrics._report.reading import _column_names, _csv_tables
 from uncertainty_metrics._report.reading._answer_columns import (
     IDS,
@@ -53,6 +56,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
     no_columns,
 )
+from uncertainty_metrics._report.reading._long_tables import PivotedTable
 from uncertainty_metrics._report.reading._quantile_columns import (
     QuantileNames,
     hint,
@@ -66,6 +70,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
+from uncertainty_metrics.numpy import class_names
 
 # The column of lm-evaluation-harness that says how an answer was read from the text.
 _FILTER = "filter"
@@ -89,7 +94,7 @@ class Plan:
       answers: names of the columns of answers.
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
-      quantiles: names of the columns of forecasts by quantiles.
+      quantiles: names of the columns of forecasts by quantiles or samples.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -117,7 +122,8 @@ class Plan:
         if self.labels:
             return [*self.labels.labels[1:], *self.labels.forecasts, *self.weights]
         if self.quantiles:
-            return [*self.quantiles.columns, *self.weights]
+            models = self.quantiles.models.values() or [self.quantiles.columns]
+            return [*itertools.chain(*models), *self.weights]
         if self.survival:
             return [self.survival.times, self.survival.forecast, *self.weights]
         assert self.answers is not None
@@ -137,8 +143,9 @@ class Plan:
         if self.cluster is not None:
             names.append(self.cluster)
         if self.quantiles:
-            horizon = self.quantiles.horizon
-            names += [*([horizon] if horizon else []), *self.quantiles.times]
+            quantiles = self.quantiles
+            columns = (quantiles.series, quantiles.horizon, quantiles.model)
+            names += [*(name for name in columns if name), *quantiles.times]
         return list(dict.fromkeys(names))
 
     @property
@@ -190,7 +197,7 @@ def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
 
 def labels_in(table: Table, name: str) -> np.ndarray:
     """Returns the different labels in a column."""
-    return np.unique(_column_names.text_array(table.read(name, [])[0]))
+    return np.unique(class_names.text_array(table.read(name, [])[0]))
 
 
 def all_labels(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -299,18 +306,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     weight = numbers[:, -1] if plan.weights else None
     left_out = _left_out(table, plan)
     if plan.quantiles:
-        size, horizon = len(plan.quantiles.columns), plan.quantiles.horizon
-        return QuantileForecasts(
-            source,
-            numbers[:, :size],
-            plan.quantiles.levels,
-            reals(plan.label, labels),
-            weight,
-            horizons_of(_columns(table, [horizon])[horizon]) if horizon else None,
-            left_out,
-            (plan.quantiles.note(plan.choice.cluster),),
-            _clusters(table, plan.cluster),
-        )
+        return _forecasts(table, plan, plan.quantiles, source, labels, numbers)
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
@@ -351,6 +347,60 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         left_out,
         clusters=_clusters(table, plan.choice.cluster),
     )
+
+
+def _forecasts(
+    table: Table,
+    plan: Plan,
+    names: QuantileNames,
+    source: str,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+) -> QuantileForecasts:
+    """Returns forecasts by quantiles or samples, with the weights after them."""
+    target, size = reals(plan.label, labels), len(names.columns)
+    others: dict[str, Any] = {
+        "sample_weight": numbers[:, -1] if plan.weights else None,
+        "left_out": _left_out(table, plan),
+        "notes": (*_notes(table), names.note(plan.choice.cluster)),
+        "clusters": _clusters(table, plan.cluster),
+        **_row_keys(table, names),
+    }
+
+    def of_model(index: int) -> QuantileForecasts:
+        forecasts = numbers[:, index * size : (index + 1) * size]
+        if not names.levels:
+            return of_samples(source, forecasts, target, **others)
+        return QuantileForecasts(source, forecasts, names.levels, target, **others)
+
+    if not names.models:
+        return of_model(0)
+    return joined(
+        [
+            dataclasses.replace(of_model(i), models=np.full(len(target), name))
+            for i, name in enumerate(names.models)
+        ]
+    )
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    """Returns how a table was made of one with several rows for each forecast."""
+    return (table.note,) if isinstance(table, PivotedTable) else ()
+
+
+def _row_keys(table: Table, names: QuantileNames) -> dict[str, Any]:
+    """Returns how far ahead each row forecasts, for which time and series, and which
+    model.
+    """
+    time = names.times[0] if names.times else None
+    known = (names.series, names.model, names.horizon, time)
+    columns = _columns(table, dict.fromkeys(name for name in known if name))
+    return {
+        "series": columns[names.series] if names.series else None,
+        "models": columns[names.model] if names.model else None,
+        "horizons": horizons_of(columns[names.horizon]) if names.horizon else None,
+        "times": numbers_of_times(columns[time]) if time else None,
+    }
 
 
 def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
@@ -394,7 +444,7 @@ def _multilabel(
     _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
-        _column_names.text_array(column, name)
+        class_names.text_array(column, name)
         for column, name in zip(columns, names.labels, strict=True)
     ]
     for name, column in zip(names.labels, labels, strict=True):
@@ -471,6 +521,8 @@ def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _left_out(table: Table, plan: Plan) -> tuple[str, ...]:
+    if isinstance(table, PivotedTable):  # All columns tell the forecasts apart.
+        return table.others
     used = set(plan.used)
     return (*(name for name in table.header if name not in used), *table.others)
 

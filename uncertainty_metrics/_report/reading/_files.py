@@ -9,7 +9,7 @@ import pathlib
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     silent,
 )
-from uncertainty_metrics._report.data._quantile_rows import (
-    checked_levels,
-    without_single_series,
-)
+from uncertainty_metrics._report.data._quantile_rows import checked_levels
 from uncertainty_metrics._report.data._row_subsets import num_rows
+from uncertainty_metrics._report.data._sampled_forecasts import of_samples
+from uncertainty_metrics._report.data._time_blocks import (
+    in_blocks_of_time,
+    numbers_of_times,
+)
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import AnswerNames, names_of
 from uncertainty_metrics._report.reading._answers_from_columns import (
@@ -64,13 +66,18 @@ from uncertainty_metrics._report.reading._label_columns import (
     check_choice,
     multilabel_of,
 )
+from uncertainty_metrics._report.reading._long_tables import in_rows_of_forecasts
 from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
-from uncertainty_metrics._report.reading._quantile_columns import TARGETS
+from uncertainty_metrics._report.reading._quantile_columns import (
+    SERIES,
+    TARGETS,
+    TIMES,
+)
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
-from uncertainty_metrics.numpy import _archive
+from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of
@@ -139,6 +146,25 @@ For a regression the arrays or columns, all of one shape, are
                     the predicted variance or standard deviation, > 0
   target            (or label, y, ...) the observed value
   sample_weight     optional
+
+For forecasts by quantiles or samples the columns are
+
+  q0.1, q0.5, ...   (or quantile_0.1, p10, 0.1, NAME_q0.1, NAME-lo-90 with NAME-hi-90)
+                    the predicted quantiles, whose names say the level; or yhat_lower
+                    and yhat_upper with --level
+  sample_0, ...     instead of quantiles, samples of each forecast
+  target            (or y, actual, observed) the observed value
+  series            (or unique_id, item_id) optional: rows of one may depend on each
+                    other
+  horizon           (or step, lead_time) optional: how far ahead the forecast is
+  time              (or ds, timestamp, date, cutoff) optional: of a single series, says
+                    which rows follow each other
+  sample_weight     optional
+
+or, with a row for each quantile or sample, `quantile_level` (or quantile, tau, alpha)
+or `sample_id`, and `value` (or prediction, forecast, predicted); all other columns tell
+the forecasts apart. In .npz they are `quantiles` [N, Q] and `levels` [Q], or `samples`
+[N, M], which in Parquet and JSON is a column of lists.
 
 For a survival model, with --horizon, the columns or arrays are
 
@@ -280,11 +306,11 @@ def _read(
 ) -> Model:
     if kind == "npz":
         return read_npz(source, file, choice)
-    table = TABLES[kind](file, tell)
+    table = in_rows_of_forecasts(TABLES[kind](file, tell), choice)
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
     if isinstance(model, QuantileForecasts):
-        return without_single_series(model)
+        return in_blocks_of_time(model)
     return with_note_on_ids(model, table, plan)
 
 
@@ -302,7 +328,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         raise ValueError("--filter needs a table with the column `filter`")
 
     def may_be_outcomes(name: str) -> bool:
-        return are_outcomes(_column_names.text_array(archive.read([name])[name]))
+        return are_outcomes(class_names.text_array(archive.read([name])[name]))
 
     if choice.multilabel:
         return _multilabel_of_npz(source, archive, names, choice)
@@ -315,7 +341,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
-    if choice.probabilities is None and {"quantiles", "levels"} <= {*names}:
+    if choice.probabilities is None and _are_forecasts(names):
         return _quantiles_of_npz(source, archive, names, choice)
     label = _column_names.label_of(names, choice, "array")
     regression = None if choice.probabilities else _column_names.regression_of(names)
@@ -346,9 +372,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    given = (
-        tuple(_column_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    )
+    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
     return classified(
         source,
         arrays[label],
@@ -377,7 +401,7 @@ def _multilabel_of_npz(
     clusters = [] if choice.cluster is None else [choice.cluster]
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
-    given = _column_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
     return multilabel_of(
         source,
         arrays[label],
@@ -390,35 +414,56 @@ def _multilabel_of_npz(
     )
 
 
+def _are_forecasts(names: list[str]) -> bool:
+    """Says whether an archive has quantiles or samples, and no other predictions."""
+    if {"quantiles", "levels"} <= {*names}:
+        return True
+    others = among(names, _ARRAYS) or _column_names.regression_of(names)
+    return "samples" in names and not others
+
+
 def _quantiles_of_npz(
     source: str, archive: _archive.Archive, names: list[str], choice: Choice
 ) -> Model:
-    """Returns forecasts from the arrays quantiles [N, Q], levels [Q] and target."""
+    """Returns forecasts from the arrays quantiles [N, Q] and levels [Q], or samples
+    [N, M], and target.
+    """
     refuse_groups([*choice.groups, *choice.searched])
+    forecasts = [name for name in ("quantiles", "levels", "samples") if name in names]
+    if forecasts not in (["quantiles", "levels"], ["samples"]):
+        raise ValueError(
+            "forecasts are the arrays `quantiles` [N, Q] and `levels` [Q], or "
+            f"`samples` [N, M]. Received: {listed(forecasts)}"
+        )
     found = among(names, TARGETS) if choice.label is None else [choice.label]
     if len(found) != 1:
         raise ValueError(
-            "the arrays `quantiles` and `levels` need one array of what was observed: "
-            f"call it target, or name it with --label. Received: {listed(names)}"
+            f"the arrays {listed(forecasts)} need one array of what was observed: call "
+            f"it target, or name it with --label. Received: {listed(names)}"
         )
     label, weights = existing(found[0], names, "array"), weights_in(names)
     horizons = among(names, ("horizon", "horizons"))[:1]
-    clusters = [choice.cluster] if choice.cluster else among(names, ("series",))[:1]
-    wanted = dict.fromkeys(
-        [label, "quantiles", "levels", *weights, *horizons, *clusters]
-    )
+    times = among(names, TIMES)[:1]
+    clusters = [choice.cluster] if choice.cluster else among(names, SERIES)[:1]
+    wanted = dict.fromkeys([label, *forecasts, *weights, *horizons, *times, *clusters])
     arrays = archive.read(wanted)
-    model = QuantileForecasts(
-        source,
-        arrays["quantiles"],
-        checked_levels(arrays["levels"]),
-        reals(label, arrays[label]),
-        arrays[weights[0]] if weights else None,
-        arrays[horizons[0]] if horizons else None,
-        tuple(sorted(set(names) - set(wanted))),
-        clusters=Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+    target = reals(label, arrays[label])
+    others: dict[str, Any] = {
+        "sample_weight": arrays[weights[0]] if weights else None,
+        "horizons": arrays[horizons[0]] if horizons else None,
+        "times": numbers_of_times(arrays[times[0]]) if times else None,
+        "left_out": tuple(sorted(set(names) - set(wanted))),
+        "clusters": Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+        "series": arrays[clusters[0]] if clusters else None,
+    }
+    if "samples" in forecasts:
+        return in_blocks_of_time(
+            of_samples(source, arrays["samples"], target, **others)
+        )
+    levels = checked_levels(arrays["levels"])
+    return in_blocks_of_time(
+        QuantileForecasts(source, arrays["quantiles"], levels, target, **others)
     )
-    return without_single_series(model)
 
 
 def _clusters_in(arrays: Mapping[str, np.ndarray], choice: Choice) -> Clusters | None:
@@ -444,7 +489,7 @@ def _answers_of_npz(
     questions = named(found.questions)
     return answers_of(
         source,
-        (found.correct, _column_names.text_array(arrays[found.correct])),
+        (found.correct, class_names.text_array(arrays[found.correct])),
         named(found.confidence),
         named(found.samples),
         lambda index: f"example {index}",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import glob
+import io
 import itertools
 import os
 import pathlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data import _row_subsets
+from uncertainty_metrics._report.data._bad_rows import first_bad_row
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._label_scores import label_examples
 from uncertainty_metrics._report.data._normal_forecasts import forecasts_of
@@ -29,13 +30,14 @@ from uncertainty_metrics._report.data._predictions import (
     ReportError,
     Stream,
     Survival,
-    has_grades,
     silent,
 )
-from uncertainty_metrics._report.data._quantile_rows import (
-    quantiles_of,
-    without_single_series,
+from uncertainty_metrics._report.data._quantile_sums import (
+    MOST_SERIES,
+    QuantileSums,
+    sums_of_rows,
 )
+from uncertainty_metrics._report.data._time_blocks import in_blocks_of_time
 from uncertainty_metrics._report.reading import _file_parts, _files
 from uncertainty_metrics._report.reading._answers_from_columns import check_percent
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -49,6 +51,11 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._long_tables import (
+    in_rows_of_forecasts,
+    long_names_of,
+)
+from uncertainty_metrics._report.reading._reading_progress import Progress
 from uncertainty_metrics.numpy import _threads
 from uncertainty_metrics.numpy.summaries.summary import Summary, summary_of
 
@@ -56,7 +63,9 @@ Item = TypeVar("Item")
 
 # Rows of the sample: as many, or fewer where these have so many numbers together.
 _MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
-_SEED = 0  # Every report draws alike.
+# Every report draws alike. Data that a user simulates may come from the generator of a
+# small seed, and a sample by the same numbers would not be uniform.
+_SEED = 2_718_281_828
 # A single file is read part by part from so many rows, or bytes, on.
 _LARGE_ROWS, _LARGE_BYTES = 5_000_000, 2**29
 
@@ -78,7 +87,8 @@ class _Sample:
     def add(self, model: Any) -> None:
         size = _row_subsets.num_rows(model)
         if not self.rows and size:
-            width = np.size(getattr(model, "values", 0)) // size + 1
+            name = "samples" if isinstance(model, QuantileForecasts) else "values"
+            width = np.size(getattr(model, name, 0)) // size + 1
             self._most = min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // width))
         self.rows += size
         keys = self._generator.random(size)
@@ -114,13 +124,15 @@ class _Part(NamedTuple):
     Attributes:
       model: the predictions.
       has_examples: whether there are any of positive weight.
-      summary: the sums over them; None without examples, of grades, a regression or a
-        model of survival.
+      summary: the sums over them; None without examples, of a regression, forecasts or
+        a model of survival.
+      sums: the sums over forecasts by quantiles or samples; else None.
     """
 
     model: Any
     has_examples: bool
     summary: Summary | None
+    sums: QuantileSums | None = None
 
 
 def _summed(model: Model) -> _Part:
@@ -140,11 +152,8 @@ def _summed(model: Model) -> _Part:
     if isinstance(model, MultiLabel):
         label_examples(model)
     if isinstance(model, QuantileForecasts):
-        quantiles_of(model)
-    if isinstance(model, Regression | QuantileForecasts | Survival | MultiLabel):
-        return _Part(model, True, None)
-    if has_grades(model):
-        examples_of(model)  # Checks them.
+        return _Part(model, True, None, sums_of_rows(model))
+    if isinstance(model, Regression | Survival | MultiLabel):
         return _Part(model, True, None)
     summary = summary_of(examples_of(model), isinstance(model, Confidences))
     return _Part(model, True, summary)
@@ -162,7 +171,7 @@ class Accumulator:
         self._left_out: dict[str, None] = {}
         self._sample = _Sample()
         self._summary: Summary | None = None
-        self._has_grades = False
+        self._sums: QuantileSums | None = None
 
     @property
     def rows(self) -> int:
@@ -182,18 +191,23 @@ class Accumulator:
         self._left_out |= dict.fromkeys(model.left_out)
         if not part.has_examples:
             return
-        self._has_grades |= has_grades(model)
         if part.summary is not None:
             if self._summary is None:
                 classes = getattr(model, "classes", ())
                 self._summary = Summary(class_names=classes)
             self._summary.add_batch(part.summary, getattr(model, "kind", "correct"))
+        if part.sums is not None:
+            if self._sums is None:
+                self._sums = part.sums
+            else:
+                self._sums.add(part.sums)
         self._sample.add(model)
 
     def result(self) -> Model:
         """Returns the rows if all of them fit into the sample, or else a `Stream`.
 
-        Of a regression and of answers with grades it is the sample, which says so.
+        Of a regression it is the sample, which says so; of forecasts by quantiles it is
+        the sample with sums over all rows.
 
         Raises:
           ReportError: there was no part.
@@ -208,17 +222,37 @@ class Accumulator:
             self._sample.model(), source=self._source, left_out=left_out
         )
         if isinstance(sample, QuantileForecasts):
-            sample = without_single_series(sample)
+            sample = in_blocks_of_time(sample)
         if self._sample.is_whole:
             return sample
         size = _row_subsets.num_rows(sample)
         note = f"Of {self.rows:,} rows this is a uniform sample of {size:,}."
         if isinstance(sample, Regression | Survival | MultiLabel):
             return dataclasses.replace(sample, notes=(note,))
-        if has_grades(sample) or isinstance(sample, QuantileForecasts):
-            return dataclasses.replace(sample, notes=(*sample.notes, note))
+        if isinstance(sample, QuantileForecasts):
+            return self._forecasts(sample, note)
         assert self._summary is not None
         return Stream(self._source, self._summary, sample, left_out)
+
+    def _forecasts(self, sample: QuantileForecasts, note: str) -> QuantileForecasts:
+        """Returns the sample of forecasts with the sums over all rows, if these know
+        which rows depend on each other.
+        """
+        sums = self._sums
+        assert sums is not None
+        if (sums.num_series is None) == (sample.clusters is None):
+            note = (
+                f"Coverage, scores and the numbers of each horizon are of all "
+                f"{sums.rows:,} rows; the constant forecast, the skill and all other "
+                f"sections are of a uniform sample of {len(sample.target):,}."
+            )
+            if sums.are_groups:
+                note += (
+                    f" There are more than {MOST_SERIES:,} series, which the intervals "
+                    f"take in {sums.num_series:,} groups."
+                )
+            sample = dataclasses.replace(sample, sums=sums)
+        return dataclasses.replace(sample, notes=(*sample.notes, note))
 
     def summary(self) -> Summary:
         """Returns the sums over all rows.
@@ -226,11 +260,6 @@ class Accumulator:
         Raises:
           ReportError: there are none.
         """
-        if self._has_grades:
-            raise ReportError(
-                f"{self._source}: a summary counts right and wrong answers, and these "
-                "have grades: make the report of the files themselves"
-            )
         if self._summary is None or not self._summary.num_examples:
             raise ReportError(
                 f"{self._source}: a summary needs a classifier, or answers with "
@@ -312,7 +341,7 @@ def read_stream(
     """
     accumulator = Accumulator(_source_of_all(paths))
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
-    progress = _Progress(sum(sizes), tell)
+    progress = Progress(sum(sizes), tell)
     before = dict(zip(paths, itertools.accumulate([0, *sizes]), strict=False))
     choice = choice or Choice()
     pieces = _pieces(paths, choice, tell)
@@ -354,6 +383,7 @@ def _pieces(
       ReportError: a file cannot be read.
     """
     plan: Plan | None = None
+    is_long = False
     for path in paths:
         name = _files.source_of(path)
         with _files.errors_of(name):
@@ -367,10 +397,33 @@ def _pieces(
                     first = next(_file_parts.parts(kind, file), None)
                     if first is None:
                         continue  # There are no examples in this file.
+                    is_long = long_names_of(first.header, choice) is not None
+                    if is_long:
+                        first = _whole_table(path, file, kind, choice)
                     plan = _plan(first, name, paths, choice, tell)
-                for table in _file_parts.parts(kind, file, plan.used):
+                tables: Iterator[Table] = _file_parts.parts(kind, file, plan.used)
+                if is_long:
+                    tables = iter([_whole_table(path, file, kind, choice)])
+                for table in tables:
                     read = functools.partial(_model_of_table, name, table, plan)
                     yield _Piece(path, read, table.place, file.tell())
+
+
+def _whole_table(
+    path: pathlib.Path, file: IO[bytes], kind: str, choice: Choice
+) -> Table:
+    """Returns a row for each forecast of a file with a row for each quantile, whose
+    forecasts may have rows anywhere in the file.
+    """
+    if is_large(path):
+        raise ValueError(
+            "the file has a row for each quantile or sample of a forecast, and is too "
+            "large for them to be put together: make a column for each, such as q0.1 "
+            "(in pandas with `pivot`), or several files"
+        )
+    file.seek(0)
+    table = _files.TABLES[kind](io.BytesIO(file.read()), silent)
+    return in_rows_of_forecasts(table, choice)
 
 
 def _read_npz(path: pathlib.Path, choice: Choice) -> Model:
@@ -393,7 +446,7 @@ def _read_piece(piece: _Piece) -> tuple[_Piece, _Part]:
         try:
             return piece, _summed(model)
         except ValueError as wrong:
-            row = _bad_row(model)
+            row = first_bad_row(model)
             where = "" if row is None else f"{piece.place(row)}: "
             raise ValueError(f"{where}{wrong}") from None
 
@@ -474,65 +527,6 @@ def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
         raise
     except ValueError as wrong:
         raise ValueError(f"from {table.place(0)} on: {wrong}") from None
-
-
-def _bad_row(model: Any) -> int | None:
-    """Returns the first row that is refused by itself; None if there is none."""
-    low, high = 0, _row_subsets.num_rows(model)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_bad(_row_subsets.taken(model, slice(low, middle))):
-            high = middle
-        else:
-            low = middle
-    return low if _is_bad(_row_subsets.taken(model, slice(low, high))) else None
-
-
-def _is_bad(model: Any) -> bool:
-    if isinstance(model, Survival):
-        return False  # It is checked as a whole.
-    check: Callable[[Any], Any] = examples_of
-    if isinstance(model, Regression):
-        check = forecasts_of
-    elif isinstance(model, QuantileForecasts):
-        check = quantiles_of
-    elif isinstance(model, MultiLabel):
-        check = label_examples
-    try:
-        check(model)
-    except ValueError:
-        return True
-    return False
-
-
-class _Progress:
-    """Says which share of the bytes of the files is read.
-
-    Args:
-      size: number of bytes of all files.
-      tell: takes the text.
-    """
-
-    def __init__(self, size: int, tell: Callable[[str], None]):
-        self._size, self._tell = max(size, 1), tell
-        self._start = time.monotonic()
-
-    def at(self, place: int, rows: int) -> None:
-        """Says that this number of bytes, and of rows, is read."""
-        share = min(place / self._size, 1.0)
-        seconds = time.monotonic() - self._start
-        left = ""
-        if 0 < share < 1:
-            rest = seconds * (1 - share) / share
-            left = (
-                f", {rest:.0f} s left" if rest < 100 else f", {rest / 60:.0f} min left"
-            )
-        self._tell(f"{_bar(share)} read {rows:,} rows{left}")
-
-
-def _bar(share: float) -> str:
-    filled = round(20 * share)
-    return f"[{'#' * filled}{'.' * (20 - filled)}] {share:4.0%}"
 
 
 def of_batches(source: str, batches: Iterable[Model]) -> Model:

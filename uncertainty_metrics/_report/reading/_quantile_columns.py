@@ -1,10 +1,13 @@
-"""Finds the quantiles of forecasts among the columns of a table, by their names."""
+"""Finds the quantiles or samples of forecasts among the columns of a table, by their
+names.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,30 +16,38 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, among, listed
 
 TARGETS = ("target", "targets", "y", "y_true", "actual", "actuals", "observed")
-_SERIES = ("series", "unique_id", "series_id", "item_id")
-_HORIZONS = ("horizon", "horizons", "step", "lead_time")
-_TIMES = ("time", "ds", "timestamp", "date", "cutoff")
-# Columns of a table that has a row for each quantile.
-_LONG = ("quantile_level", "output_type_id")
+SERIES = ("series", "unique_id", "series_id", "item_id")
+HORIZONS = ("horizon", "horizons", "step", "lead_time")
+# The time that is forecast comes first, then the time when the forecast was made.
+MODELS = ("model", "model_name", "model_id")
+TIMES = ("time", "ds", "timestamp", "date", "target_end_date", "cutoff")
+# The note on what was read names each of so many quantiles.
+_MOST_WORDS = 5
 _NUMBER = r"(?P<level>[0-9]*[.]?[0-9]+)"
 _QUANTILE = re.compile(rf"(?:(?P<model>.+)[_-])?(?:q|quantile)[_ -]?{_NUMBER}", re.I)
 _INTERVAL = re.compile(rf"(?P<model>.+)-(?P<side>lo|hi)-{_NUMBER}", re.I)
 _MEDIAN = re.compile(r"(?P<model>.+)-median", re.I)
 _PERCENT = re.compile(rf"p{_NUMBER}", re.I)
 _BARE = re.compile(r"(?P<level>[0-9]*[.][0-9]+)")
+_SAMPLE = re.compile(
+    r"(?:(?P<model>.+)[_-])?samples?[_ -]?(?P<number>[0-9]{1,7})", re.I
+)
 _PROPHET = ("yhat_lower", "yhat_upper")
 
 
 class QuantileNames(NamedTuple):
-    """The columns of forecasts by quantiles.
+    """The columns of forecasts by quantiles or samples.
 
     Attributes:
       target: what was observed.
-      columns: of the quantiles, ascending in level.
-      levels: of the columns.
+      columns: of the quantiles, ascending in level, or of the samples; of several
+        models in columns, those of the first.
+      levels: of the quantiles; empty for samples.
       series: the series of each row, whose rows may depend on each other, or None.
       horizon: how far ahead each row forecasts, or None.
-      times: columns of times, of which the report makes no use.
+      times: columns of times; the first says how rows follow each other.
+      model: the model of each row, or None.
+      models: the columns of each model, by its name, if several have columns.
     """
 
     target: str
@@ -45,23 +56,37 @@ class QuantileNames(NamedTuple):
     series: str | None
     horizon: str | None
     times: list[str]
+    model: str | None = None
+    models: Mapping[str, list[str]] = MappingProxyType({})
 
     def note(self, cluster: str | None) -> str:
         """Returns what was read as what, for the reader of the report."""
-        pairs = zip(self.columns, self.levels, strict=True)
+        pairs = zip(self.columns, self.levels, strict=False)
         words = [
             f"`{name}` as the quantile of level {level:g}" for name, level in pairs
         ]
+        first, last = self.columns[0], self.columns[-1]
+        if not words:
+            words = [f"`{first}` to `{last}` as {len(self.columns)} samples"]
+        elif len(words) > _MOST_WORDS:
+            levels = ", ".join(f"{level:g}" for level in self.levels)
+            words = [f"`{first}` to `{last}` as the quantiles of levels {levels}"]
+        if self.models:
+            words.append(f"the same columns of {listed([*self.models][1:])}")
         words.append(f"`{self.target}` as what was observed")
         if self.series is not None and cluster is None:
             words.append(
                 f"`{self.series}` as the series, whose rows may depend on each other"
             )
+        if self.model is not None:
+            words.append(f"`{self.model}` as the model")
         if self.horizon is not None:
             words.append(f"`{self.horizon}` as the horizon")
         if self.times:
-            names = ", ".join(f"`{name}`" for name in self.times)
-            words.append(f"{names} as time, of which the report makes no use")
+            words.append(f"`{self.times[0]}` as the time")
+        if self.times[1:]:
+            names = ", ".join(f"`{name}`" for name in self.times[1:])
+            words.append(f"{names} as another time, of which the report makes no use")
         return f"Read {'; '.join(words)}."
 
 
@@ -69,12 +94,31 @@ class _Found(NamedTuple):
     """Columns of one form, by their levels.
 
     Attributes:
-      levels: of the columns, by their names.
-      models: names of the models in the columns; "" where there is none.
+      levels: of the columns, by their names; of samples, their numbers.
+      models: the name of the model of each column; "" where there is none.
+      are_samples: whether the columns are samples.
     """
 
     levels: dict[str, float]
-    models: set[str]
+    models: dict[str, str]
+    are_samples: bool = False
+
+    @property
+    def word(self) -> str:
+        return "samples" if self.are_samples else "quantiles"
+
+    def each_model(self) -> dict[str, list[str]]:
+        """Returns the columns of each model, ascending in level."""
+        found: dict[str, list[str]] = {name: [] for name in self.models.values()}
+        for name in sorted(self.levels, key=lambda name: self.levels[name]):
+            found[self.models[name]].append(name)
+        return found
+
+    def are_alike(self) -> bool:
+        """Says whether all models have names, and columns of the same levels."""
+        each = self.each_model()
+        levels = {tuple(self.levels[n] for n in names) for names in each.values()}
+        return len(levels) == 1 and "" not in each
 
 
 def quantile_names_of(
@@ -82,7 +126,8 @@ def quantile_names_of(
     choice: Choice,
     labels_of: Callable[[str], np.ndarray],
 ) -> QuantileNames | None:
-    """Returns the columns of forecasts by quantiles; None if a table is not of them.
+    """Returns the columns of forecasts by quantiles or samples; None if a table is not
+    of them.
 
     Args:
       header: names of all columns.
@@ -106,26 +151,27 @@ def quantile_names_of(
         if sum(len(form.levels) for form in found) < len(chosen):
             return None
     else:
-        if _may_be_classes(header):
+        if may_be_classes(header):
             return None
         found = _forms(header, choice)
     if not found:
-        _refuse_long(header)
         return None
     if len(found) > 1:
         sets = " or ".join(listed(form.levels) for form in found)
         raise ValueError(
-            f"which columns hold the quantiles: {sets}? Choose with --probabilities"
+            f"which columns hold the forecasts: {sets}? Choose with --probabilities"
         )
     (form,) = found
     has_target = choice.label is not None or among(header, TARGETS)
     if not has_target and among(header, _column_names.LABELS):
         return None
-    if len(form.models) > 1:
+    models = form.each_model()
+    by_rows = _one(among(header, MODELS), "the model")
+    if len(models) > 1 and (by_rows is not None or not form.are_alike()):
         raise ValueError(
-            f"the quantiles are of several models, {listed(sorted(form.models))}: "
-            "choose the columns of one with --probabilities, such as --probabilities "
-            f"'{min(form.models)}*'"
+            f"the forecasts are of several models, {listed(sorted(models))}, without "
+            "the same levels: choose the columns of one with --probabilities, such as "
+            f"--probabilities '{min(models)}*'"
         )
     target = _target_of(header, choice, form)
     if _are_names_of_classes(form, labels_of, target):
@@ -134,18 +180,24 @@ def quantile_names_of(
     if spread and choice.probabilities is None:
         raise ValueError(
             f"{listed(spread)} may be a regression, and {listed(form.levels)} "
-            "quantiles: leave out one of them, or choose with --probabilities"
+            f"{form.word}: leave out one of them, or choose with --probabilities"
         )
-    ordered = sorted(form.levels, key=lambda name: form.levels[name])
-    _check_levels(ordered, form.levels)
-    series, horizons = among(header, _SERIES), among(header, _HORIZONS)
+    for ordered in models.values():
+        if form.are_samples:
+            _check_numbers(ordered, form.levels)
+        else:
+            _check_levels(ordered, form.levels)
+    ordered = next(iter(models.values()))
+    series, horizons = among(header, SERIES), among(header, HORIZONS)
     return QuantileNames(
         target,
         ordered,
-        tuple(form.levels[name] for name in ordered),
+        () if form.are_samples else tuple(form.levels[name] for name in ordered),
         _one(series, "the series"),
         _one(horizons, "the horizon"),
-        among(header, _TIMES),
+        [name for known in TIMES for name in among(header, (known,))],
+        by_rows,
+        models if len(models) > 1 else {},
     )
 
 
@@ -161,7 +213,7 @@ def _forms(header: Sequence[str], choice: Choice) -> list[_Found]:
     """Returns the columns of each form that occurs."""
     found = [_by_pattern(header, _QUANTILE, 1), _intervals(header)]
     found += [_prophet(header, choice), _by_pattern(header, _PERCENT, 100)]
-    found.append(_by_pattern(header, _BARE, 1))
+    found += [_by_pattern(header, _BARE, 1), _samples(header)]
     return [form for form in found if form is not None]
 
 
@@ -187,15 +239,15 @@ def _by_pattern(
                 "0.1 q0.1 or p10"
             )
     levels = {name: round(float(text) / scale, 12) for name, text in texts.items()}
-    models = {match.groupdict().get("model") or "" for match in matches.values()}
-    if models != {""} and len(levels) < 2:  # One column may be a feature.
+    models = {n: m.groupdict().get("model") or "" for n, m in matches.items()}
+    if any(models.values()) and len(levels) < 2:  # One column may be a feature.
         return None
     return _Found(levels, models)
 
 
 def _intervals(header: Sequence[str]) -> _Found | None:
     """Returns the ends of central intervals, as in the tables of Nixtla."""
-    levels, models = {}, set()
+    levels, models = {}, {}
     for name in header:
         if match := _INTERVAL.fullmatch(name):
             side = -1 if match["side"].lower() == "lo" else 1
@@ -205,11 +257,11 @@ def _intervals(header: Sequence[str]) -> _Found | None:
                     f"`{name}`: the level of an interval must be in (0, 100) percent"
                 )
             levels[name] = round((100 + side * percent) / 200, 12)
-            models.add(match["model"])
+            models[name] = match["model"]
     for name in header:
         match = _MEDIAN.fullmatch(name)
-        if match and match["model"] in models:
-            levels[name] = 0.5
+        if match and match["model"] in models.values():
+            levels[name], models[name] = 0.5, match["model"]
     return _Found(levels, models) if levels else None
 
 
@@ -225,10 +277,20 @@ def _prophet(header: Sequence[str], choice: Choice) -> _Found | None:
         )
     half = choice.level / 2
     levels = (round(0.5 - half, 12), round(0.5 + half, 12))
-    return _Found(dict(zip(names, levels, strict=True)), {""})
+    return _Found(dict(zip(names, levels, strict=True)), dict.fromkeys(names, ""))
 
 
-def _may_be_classes(header: Sequence[str]) -> bool:
+def _samples(header: Sequence[str]) -> _Found | None:
+    """Returns columns of numbered samples; a single one may be something else."""
+    matches = {name: match for name in header if (match := _SAMPLE.fullmatch(name))}
+    if len(matches) < 2:
+        return None
+    numbers = {name: float(match["number"]) for name, match in matches.items()}
+    models = {name: match["model"] or "" for name, match in matches.items()}
+    return _Found(numbers, models, are_samples=True)
+
+
+def may_be_classes(header: Sequence[str]) -> bool:
     """Says whether a table has predictions of a classifier, beside which columns such
     as `income_q0.5` are features.
     """
@@ -249,7 +311,7 @@ def _target_of(header: Sequence[str], choice: Choice, form: _Found) -> str:
             "with --label"
         )
     raise ValueError(
-        f"{listed(form.levels)} are quantiles, and one column must hold what was "
+        f"{listed(form.levels)} are {form.word}, and one column must hold what was "
         "observed: call it target, y, actual or observed, or name it with --label. "
         f"Received: {listed(header)}"
     )
@@ -280,19 +342,34 @@ def _check_levels(ordered: Sequence[str], levels: dict[str, float]) -> None:
             )
 
 
+def _check_numbers(ordered: Sequence[str], numbers: dict[str, float]) -> None:
+    """Raises ValueError unless samples are numbered one by one."""
+    for first, second in itertools.pairwise(ordered):
+        if numbers[second] != numbers[first] + 1:
+            raise ValueError(
+                f"samples must be numbered one by one. Received: `{second}` after "
+                f"`{first}`"
+            )
+
+
 def horizons_of(values: Sequence[Any]) -> np.ndarray:
     """Returns the horizons in a column: numbers if all are, or else text, [N].
 
     Raises:
       ValueError: one is missing.
     """
-    texts = ["" if value is None else str(value).strip() for value in values]
-    if not all(texts):
-        raise ValueError(f"the horizon of row {texts.index('')} is missing")
+    words = {
+        value: "" if value is None or value != value else str(value).strip()
+        for value in dict.fromkeys(values)
+    }
+    if not all(words.values()):
+        empty = [not words[value] for value in values]
+        raise ValueError(f"the horizon of row {empty.index(True)} is missing")
     try:
-        return np.array(texts, np.float64)
+        numbers = {value: float(word) for value, word in words.items()}
     except ValueError:
-        return np.array(texts)
+        return np.array([words[value] for value in values])
+    return np.array([numbers[value] for value in values])
 
 
 def hint(header: Sequence[str]) -> str:
@@ -301,11 +378,3 @@ def hint(header: Sequence[str]) -> str:
     if not names:
         return ""
     return f"; {listed(names)} may be quantiles: call that of level 0.1 q0.1 or p10"
-
-
-def _refuse_long(header: Sequence[str]) -> None:
-    if names := among(header, _LONG):
-        raise ValueError(
-            f"`{names[0]}`: the file has a row for each quantile; make a column for "
-            "each of them, such as q0.1 (in pandas with `pivot`)"
-        )

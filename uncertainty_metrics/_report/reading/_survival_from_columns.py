@@ -12,7 +12,7 @@ from uncertainty_metrics._report.data._predictions import Survival
 from uncertainty_metrics._report.data._risks import checked_risks
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, among, listed
-from uncertainty_metrics.numpy import _missing
+from uncertainty_metrics.numpy import _missing, class_names
 
 _TIMES = ("time", "times", "duration", "durations")
 _EVENTS = ("event", "events", "event_observed")
@@ -109,7 +109,7 @@ def survival_of(
         _missing.refuse_masked(name, arrays[name])
     times = np.asarray(arrays[names.times])
     forecast = checked_risks(names.forecast, arrays[names.forecast], times.shape)
-    event = _column_names.text_array(np.asarray(arrays[names.event]), names.event)
+    event = class_names.text_array(np.asarray(arrays[names.event]), names.event)
     risks = forecast if names.is_risk else 1 - forecast
     return Survival(source, times, event, risks, horizon, sample_weight, left_out)
 

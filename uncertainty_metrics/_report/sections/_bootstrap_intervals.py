@@ -36,6 +36,7 @@ from uncertainty_metrics._report.data._row_clusters import (
     quantile_of,
 )
 from uncertainty_metrics._report.data._summary_clusters import gap_of, sketch_of
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
     interval,
@@ -63,7 +64,7 @@ def scores_of(model: Decided) -> dict[str, np.ndarray]:
         decisions = decisions_of(model)
         scores = scores_of_answers(decisions.correct, decisions.confidences)
         if model.are_graded:
-            return {"mean_grade": scores.pop("accuracy"), **scores}
+            return {terms_for(model).key: scores.pop("accuracy"), **scores}
         return scores
     examples = examples_of(model)
     nll = um.negative_log_likelihood(examples.weighted(None), aggregate=False)
@@ -149,7 +150,7 @@ def _intervals_of_stream(model: Stream, num_bins: int) -> dict[str, Interval]:
     found = {name: np.array(means[name].interval(Z)) for name in MEANS}
     found["brier_score"] *= share_of_summary(model)
     if has_grades(model):
-        found = {"mean_grade": found.pop("accuracy"), **found}
+        found = {terms_for(model).key: found.pop("accuracy"), **found}
     return {
         "calibration_error": interval(*_error_of_stream(model, num_bins)),
         **{name: interval(*ends.tolist()) for name, ends in found.items()},

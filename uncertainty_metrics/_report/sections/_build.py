@@ -25,6 +25,7 @@ from uncertainty_metrics._report.sections._findings import unless_few
 from uncertainty_metrics._report.sections._list import in_order, sections_of
 from uncertainty_metrics._report.sections._model_report import ModelReport
 from uncertainty_metrics._report.sections._notes import notes_of
+from uncertainty_metrics._report.sections._several_forecasts import SeveralForecasts
 from uncertainty_metrics._report.sections._several_models import SeveralModels
 
 # The noun of each task in an error.
@@ -90,11 +91,6 @@ def build(
             "them label by label, as in `um.compare(labels[:, 0], {name: "
             "probabilities[:, 0]})`"
         )
-    if task == "quantiles" and (several or other is not None):
-        raise ReportError(
-            "forecasts by quantiles are not compared in one report: make a report of "
-            "each, and compare their scores"
-        )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)
         return _built(predictions, num_bins, other, tell, several)
@@ -110,7 +106,9 @@ def _built(
     """Returns the report on models of one task."""
     compared = None
     if several:  # First, as files of other rows are refused.
-        compared = SeveralModels.of_models([predictions, *several])
+        of_forecasts = task_of(predictions) == "quantiles"
+        kind = SeveralForecasts if of_forecasts else SeveralModels
+        compared = kind.of_models([predictions, *several])
     report = _of_model(predictions, num_bins, tell)
     if compared is not None:
         return dataclasses.replace(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from uncertainty_metrics._report.data._predictions import QuantileForecasts
 from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
@@ -19,7 +20,10 @@ from uncertainty_metrics._report.sections._blocks import (
 )
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
 from uncertainty_metrics._report.sections._p_values import is_clear
-from uncertainty_metrics._report.sections._quantile_coverage import central_intervals
+from uncertainty_metrics._report.sections._quantile_coverage import (
+    central_intervals,
+    summed_intervals,
+)
 from uncertainty_metrics._report.sections._quantile_numbers import (
     TestedShare,
     quantile_scores,
@@ -71,6 +75,11 @@ class ByHorizon(Section):
         rows, clusters = quantiles_of(report.model), clusters_of(report.model)
         if rows.horizons is None:
             return None
+        level = rows.pairs[0][0] if rows.pairs else None
+        sums = report.model.sums
+        if sums is not None and sums.horizons is not None:
+            found = _summed(report.model)
+            return cls(_verdict(found, level), level, found)
         scores = quantile_scores(report.model)
         found = []
         for name, some in _parts(rows.horizons):
@@ -96,7 +105,6 @@ class ByHorizon(Section):
                     intervals[0].coverage if intervals else None,
                 )
             )
-        level = rows.pairs[0][0] if rows.pairs else None
         return cls(_verdict(found, level), level, found)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
@@ -110,6 +118,34 @@ class ByHorizon(Section):
             columns,
             [_cells(each) for each in self.horizons],
         )
+
+
+def _summed(model: QuantileForecasts) -> list[OfHorizon]:
+    """Returns the numbers of each horizon from the sums over all rows, the skill from
+    the rows that there are.
+    """
+    rows, scores, found = quantiles_of(model), quantile_scores(model), []
+    assert rows.horizons is not None
+    for horizon in sorted(model.sums.horizons):
+        some, skill = rows.horizons == horizon, None
+        if np.any(some):
+            weights = None if rows.weights is None else rows.weights[some]
+            crps, constant = (
+                float(np.average(each[some], weights=weights))
+                for each in (scores.crps, scores.constant)
+            )
+            skill = 1 - crps / constant if constant > 0 else None
+        intervals = summed_intervals(rows, model.sums, horizon)
+        found.append(
+            OfHorizon(
+                f"{horizon:g}" if isinstance(horizon, float) else str(horizon),
+                model.sums.rows_of(horizon),
+                model.sums.mean("crps", horizon).mean,
+                skill,
+                intervals[0].coverage if intervals else None,
+            )
+        )
+    return found
 
 
 def _parts(horizons: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

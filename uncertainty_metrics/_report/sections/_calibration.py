@@ -15,6 +15,7 @@ from uncertainty_metrics._report.data._decided import (
     examples_of_event,
     judged_of,
     largest_share,
+    words_of,
 )
 from uncertainty_metrics._report.data._predictions import (
     Decided,
@@ -47,6 +48,7 @@ from uncertainty_metrics._report.sections._calibration_errors import (
 )
 from uncertainty_metrics._report.sections._calibration_words import (
     ON_PICTURES,
+    capitalized,
     terms_for,
     terms_of,
 )
@@ -54,7 +56,7 @@ from uncertainty_metrics._report.sections._diagrams import (
     arguments_of,
     by_argument_of,
     drawn,
-    of_grades,
+    of_outcomes,
 )
 from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._mean_gap import (
@@ -90,7 +92,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
             curve=_curve_of(model, num_bins),
             title=f"Reliability diagram{of_first}",
         )
-        return of_grades(figure) if has_grades(model) else figure
+        return of_outcomes(figure, terms_for(model))
     arguments, is_of_event = arguments_of(models, with_clusters=True), False
     if all(event_of(model) is not None for model in models.values()):
         # All are rows, as no model is a stream.
@@ -115,7 +117,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         positive_class=is_of_event,
         title="Reliability diagram",
     )
-    return of_grades(figure) if any(map(has_grades, models.values())) else figure
+    return of_outcomes(figure, terms_for(next(iter(models.values()))))
 
 
 def _curve_of(model: Decided, num_bins: int) -> Any:
@@ -131,6 +133,12 @@ def _curve_of(model: Decided, num_bins: int) -> Any:
     sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
     if has_cluster_sums(model):
         return curve
+    if has_grades(model):
+        judged = judged_of(model)
+        given = {**judged.arguments, "correct": judged.correct**2}
+        squares = um.bin_statistics(**given, num_bins=num_bins).accuracies
+        variances = np.maximum(squares - curve.accuracies**2, 0.0)
+        sizes = _wilson.size_of_grades(curve.accuracies, variances, sizes)
     ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
     bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
     return dataclasses.replace(curve, error_bars=bars)
@@ -220,12 +228,12 @@ class Calibration(Section):
         )
 
     @property
-    def of_grades(self) -> bool:
-        """Whether answers have grades, instead of right and wrong."""
-        return self.means is not None and "mean grade" in self.means
+    def outcome(self) -> str:
+        """The name of the mean outcome of decisions or answers."""
+        return "accuracy" if self.means is None else next(iter(self.means))
 
     def as_json(self) -> dict[str, Any]:
-        names = {"accuracy": "mean_grade"} if self.of_grades else {}
+        names = {"accuracy": self.outcome.replace(" ", "_")}
         return {names.get(k, k): value for k, value in super().as_json().items()}
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
@@ -238,13 +246,13 @@ class Calibration(Section):
         accuracy, mean, gap = means.values()
         confidence = mean.estimate
         ends = ""  # A summary of clusters has none.
-        if self.of_grades:
+        if self.outcome != "accuracy":
             low, high = f"{gap.low:.3f}", f"{gap.high:.3f}"
             if accuracy.low is not None:
                 ends = f"{accuracy.low:.3f} to {accuracy.high:.3f}"
                 ends = f"{INTERVAL_LEVEL:.0%} interval {ends}. "
             return Tile(
-                "Mean grade",
+                capitalized(self.outcome),
                 f"{accuracy.estimate:.3f}",
                 f"{ends}The mean confidence is {confidence:.3f}; the "
                 f"gap is {gap.estimate:.3f} ({low} to {high}).",
@@ -293,8 +301,10 @@ class Calibration(Section):
         yield Text(self.verdict)
         if self.means is not None:
             caption = "How often the model is right, and how sure it is"
-            if self.of_grades:
-                caption = "The grades of the answers, and how sure the model is"
+            if self.outcome != "accuracy":
+                words = words_of(report.model)
+                caption = f"The {words.outcomes} of the {words.one}s, and how sure"
+                caption += " the model is"
             yield intervals_table(caption, "mean", self.means)
         yield self._picture(report)
         yield metrics_table("Calibration errors", "metric", self.metrics)

@@ -17,7 +17,7 @@ from uncertainty_metrics._report.sections._bootstrap_intervals import (
 )
 from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._calibration_of_grades import (
-    LEFT_OUT_OF_GRADES,
+    left_out_of,
 )
 from uncertainty_metrics._report.sections._calibration_words import capitalized
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
@@ -82,7 +82,7 @@ class CalibrationOfClusters(Section):
         yield Text(self.verdict)
         yield Text(self.left_out)
         if has_grades(report.model):
-            yield Text(LEFT_OUT_OF_GRADES)
+            yield Text(left_out_of(report.model))
 
 
 def verdict_on_clusters(first: ModelReport, second: ModelReport) -> str:

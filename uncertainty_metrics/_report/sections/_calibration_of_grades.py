@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from uncertainty_metrics._report.data._decided import words_of
 from uncertainty_metrics._report.data._predictions import (
+    Decided,
     has_cluster_sums,
     has_grades,
+    votes_of,
 )
 from uncertainty_metrics._report.sections._blocks import Block, Text, Tile
 from uncertainty_metrics._report.sections._calibration import Calibration
 from uncertainty_metrics._report.sections._calibration_errors import ece_of
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._ece_test import ece_by_chance, p_value_of
 from uncertainty_metrics._report.sections._findings import calibrated
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
@@ -21,12 +25,21 @@ from uncertainty_metrics._report.sections._p_values import (
     verdict_on_chance,
 )
 
-LEFT_OUT_OF_GRADES = (
-    "Left out, because they count right and wrong answers and grades lie between: the "
-    "posterior of the ECE, the AUROC, the threshold that promises a risk, the error "
-    "that would go unnoticed, and Venn-Abers calibration. With right and wrong from a "
-    "threshold, as in `correct=grades >= 0.7`, the report has them."
+_LEFT_OUT = (
+    "Left out, because they count right and wrong {one}s and {outcomes} lie between: "
+    "the posterior of the ECE, the AUROC, the threshold that promises a risk, the "
+    "error that would go unnoticed, and Venn-Abers calibration. {how}, the report has "
+    "them."
 )
+_BY_THRESHOLD = "With right and wrong from a threshold, as in `correct=grades >= 0.7`"
+_BY_LABELS = "With one label for each example, as in `labels=shares.argmax(axis=-1)`"
+
+
+def left_out_of(model: Decided) -> str:
+    """Says what a report leaves out of decisions or answers with grades."""
+    words = words_of(model)
+    how = _BY_THRESHOLD if votes_of(model) is None else _BY_LABELS
+    return _LEFT_OUT.format(one=words.one, outcomes=words.outcomes, how=how)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +62,7 @@ class CalibrationOfGrades(Section):
     ece_by_chance: float
     p_value: float
     verdict: str
-    left_out: str = LEFT_OUT_OF_GRADES
+    left_out: str
 
     @classmethod
     def of(cls, report: ModelReport) -> CalibrationOfGrades | None:
@@ -64,8 +77,10 @@ class CalibrationOfGrades(Section):
             p,
             f"The ECE of the data is {ece:.4f}. By chance alone a calibrated model "
             f"would show up to about {chance:.4f} on such data; {verdict_on_chance(p)}"
-            ". The confidences do not tell how much grades vary, so the test flips the "
-            "signs of the differences of grade and confidence.",
+            f". The confidences do not tell how much {words_of(model).outcomes} vary, "
+            f"so the test flips the signs of the differences of "
+            f"{terms_for(model).grade} and confidence.",
+            left_out_of(model),
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from uncertainty_metrics._report.data._decided import name_of_event
-from uncertainty_metrics._report.data._predictions import Decided, has_grades
+from uncertainty_metrics._report.data._predictions import (
+    Decided,
+    has_grades,
+    votes_of,
+)
 
 
 class Terms(NamedTuple):
@@ -26,16 +30,27 @@ class Terms(NamedTuple):
     @property
     def of_event(self) -> bool:
         """Whether the scores are probabilities of an event."""
-        return self not in (_OF_DECISIONS, _OF_GRADES)
+        return self not in (_OF_DECISIONS, _OF_GRADES, _OF_VOTES)
 
     @property
     def gap(self) -> str:
         """What the difference of outcome and score is called."""
         return f"{self.outcome} less {self.score}"
 
+    @property
+    def grade(self) -> str:
+        """What the outcome of one example is called, if it may be between 0 and 1."""
+        return self.outcome.removeprefix("mean ")
+
+    @property
+    def key(self) -> str:
+        """The name of the mean outcome of decisions or answers in `report.json`."""
+        return "accuracy" if self.of_event else self.outcome.replace(" ", "_")
+
 
 _OF_DECISIONS = Terms("confidence", "accuracy", "overconfident", "underconfident")
 _OF_GRADES = _OF_DECISIONS._replace(outcome="mean grade")
+_OF_VOTES = _OF_DECISIONS._replace(outcome="share of votes")
 
 # The end of the caption of a picture, if examples come in clusters.
 ON_PICTURES = (
@@ -55,6 +70,8 @@ def terms_of(event: str | None) -> Terms:
 
 def terms_for(model: Decided) -> Terms:
     """Returns the words for what the calibration of a model is judged by."""
+    if votes_of(model) is not None:
+        return _OF_VOTES
     return _OF_GRADES if has_grades(model) else terms_of(name_of_event(model))
 
 

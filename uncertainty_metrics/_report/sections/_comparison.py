@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import brier_title
@@ -36,6 +36,16 @@ from uncertainty_metrics._report.sections._calibration_of_clusters import (
     verdict_on_clusters,
 )
 from uncertainty_metrics._report.sections._calibration_words import terms_for
+from uncertainty_metrics._report.sections._comparison_words import (
+    OUTCOMES,
+    OfBoth,
+    quality,
+    quality_of_confidences,
+    quality_of_regressions,
+    verdict_of_regressions,
+    verdict_of_two,
+    which_ranks_better,
+)
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Data, DataOfClassifier
 from uncertainty_metrics._report.sections._drift import (
@@ -58,11 +68,6 @@ from uncertainty_metrics._report.sections._model_report import (
     ReportPicture,
     Section,
 )
-from uncertainty_metrics._report.sections._p_values import (
-    is_borderline,
-    is_clear,
-    shown_p_value,
-)
 from uncertainty_metrics._report.sections._posterior import Posterior, ece_draws
 from uncertainty_metrics._report.sections._risk import (
     RankingOfTwo,
@@ -79,12 +84,6 @@ from uncertainty_metrics._report.sections._survival import (
     differences_of_survival,
 )
 from uncertainty_metrics._report.sections._temperature import Temperature
-
-# A number of each model, by "first" and "second".
-OfBoth: TypeAlias = dict[str, Any]
-_SPELLED = {"accuracy": "accuracy", "mean_grade": "mean grade", "aurc": "AURC"}
-_UNKNOWN = "The data cannot tell which model has the lower calibration error"
-_NO_BETTER = "A lower calibration error does not make a better model: "
 
 DRIFT = ReportPicture(
     DRIFT_FILE,
@@ -287,12 +286,11 @@ class ComparisonOfAnswers(ComparisonOfDecisions):
         A model that is never right and says so has the best Brier score, so the tile
         does not show it.
         """
-        better, is_right = self.more_often_right, "is right more often"
-        value, level = "No clear difference in accuracy", "unclear"
-        if has_grades(report.model):
-            value, is_right = "No clear difference in grades", "has better grades"
+        better = self.more_often_right
+        outcomes, is_better = OUTCOMES[terms_for(report.model).key]
+        value, level = f"No clear difference in {outcomes}", "unclear"
         if better is not None:
-            value = f"The {better} {is_right}"
+            value = f"The {better} {is_better}"
             level = "good" if better == "first" else "bad"
         tile = Tile(title, value, f"{self.quality} {self.verdict}", level)
         return unless_few(tile, effective_examples(self.other.model))
@@ -320,7 +318,7 @@ def _values(metrics: Mapping[str, Metric], *names: str) -> dict[str, float | Non
 def _of_decisions(report: ModelReport) -> dict[str, Any]:
     calibration, posterior = report[Calibration], report.get(Posterior)
     found = {
-        "mean_grade" if calibration.of_grades else "accuracy": calibration.accuracy,
+        terms_for(report.model).key: calibration.accuracy,
         "mean_confidence": calibration.mean_confidence,
         **_values(calibration.metrics, "ece"),
     }
@@ -385,7 +383,7 @@ def _of_classifiers(
         **_of_posteriors(report, other),
         calibration=better_calibrated(*models, report.num_bins) if same else None,
         differences=differences(*models) if same else {},
-        quality=_quality(numbers, same),
+        quality=quality(numbers, same),
         risk=ranking_of_two(*models) if same else None,
         drift=_drift(report, other, same),
         other=other,
@@ -404,10 +402,8 @@ def _of_answers(
         **_of_posteriors(report, other),
         calibration=better_calibrated(*models, report.num_bins) if same else None,
         differences=found,
-        more_often_right=_more_often_right(
-            found.get("accuracy", found.get("mean_grade"))
-        ),
-        quality=_quality_of_confidences(numbers, found),
+        more_often_right=_more_often_right(found.get(terms_for(report.model).key)),
+        quality=quality_of_confidences(numbers, found),
         drift=_drift(report, other, same),
         other=other,
     )
@@ -433,14 +429,14 @@ def _of_posteriors(report: ModelReport, other: ModelReport) -> dict[str, Any]:
         for side, each in zip(SIDES, (report, other), strict=True)
     }
     if has_grades(report.model):
-        return {"verdict": _verdict_of_two(p_values)}
+        return {"verdict": verdict_of_two(p_values)}
     draws = [ece_draws(each.model, each.num_bins) for each in (report, other)]
     return {
         "probability_of_lower_calibration_error": {
             "first": um.probability_of_lower_calibration_error(*draws),
             "second": um.probability_of_lower_calibration_error(*draws[::-1]),
         },
-        "verdict": _verdict_of_two(p_values),
+        "verdict": verdict_of_two(p_values),
     }
 
 
@@ -456,8 +452,8 @@ def _of_regressions(
         **examples,
         numbers=numbers,
         differences=found,
-        verdict=_verdict_of_regressions(numbers["ece"], p_values, found),
-        quality=_quality_of_regressions(found),
+        verdict=verdict_of_regressions(numbers["ece"], p_values, found),
+        quality=quality_of_regressions(found),
         other=other,
     )
 
@@ -469,7 +465,7 @@ def _of_survival_models(
     verdict = "They are not compared further, as their examples differ."
     if examples["same_examples"]:
         found = differences_of_survival(report.model, other.model)
-        verdict = _which_ranks_better(found.get("auroc"))
+        verdict = which_ranks_better(found.get("auroc"))
     return Comparison(
         **examples,
         numbers=_of_both(_numbers_of_survival, report, other),
@@ -480,123 +476,8 @@ def _of_survival_models(
     )
 
 
-# Sentences.
-
-
-def _which_ranks_better(interval: Interval | None) -> str:
-    if interval is None or interval.holds_zero:
-        return "Neither clearly has the larger AUROC at the horizon."
-    better = SIDES[interval.estimate < 0]
-    return f"The {better} model has the larger AUROC at the horizon."
-
-
-def _verdict_of_two(p_values: Mapping[str, float]) -> str:
-    """Says what the test of calibration finds for each of two models."""
-    found = []
-    for side, p in p_values.items():
-        what = "is borderline" if is_borderline(p) else "may be calibrated"
-        if is_clear(p):
-            what = "is miscalibrated"
-        found.append(f"the {side} model {what} (p {shown_p_value(p)})")
-    return f"By the test of its calibration error, {' and '.join(found)}."
-
-
-def _lower_for(second: bool) -> str:
-    return f"lower for the {SIDES[second]}"
-
-
-def _scores(name: str, first: str, nll: str) -> str:
-    """Returns a sentence on a score and the likelihood, from a phrase for each."""
-    if first == nll:
-        return f"{name} and negative log-likelihood are {nll}."
-    return f"the {name} is {first}, the negative log-likelihood {nll}."
-
-
-def _quality(numbers: dict[str, OfBoth], same_examples: bool) -> str:
-    """Returns a sentence on the scoring rules of two models."""
-    if not same_examples:
-        return (
-            f"{_NO_BETTER}compare Brier score and negative log-likelihood on the same "
-            "examples, because scores also depend on the examples."
-        )
-    said = []
-    for name in ("brier_score", "negative_log_likelihood"):
-        first, second = (float(numbers[name][side]) for side in SIDES)
-        equal = first == second
-        said.append("the same for both" if equal else _lower_for(first > second))
-    return f"{_NO_BETTER}on these examples {_scores('Brier score', *said)}"
-
-
-def _quality_of_confidences(
-    numbers: dict[str, OfBoth], of_differences: dict[str, Interval]
-) -> str:
-    """Says whether the data show which of two models is better in other respects.
-
-    These are how often a model is right, and how well it ranks its answers.
-    """
-    name, is_right = "accuracy", "is right more often"
-    if "mean_grade" in numbers:
-        name, is_right = "mean_grade", "has better grades"
-    if not of_differences:
-        return (
-            f"{_NO_BETTER}compare {_SPELLED[name]} and AURC on the same questions, "
-            "because both also depend on the questions."
-        )
-    accuracy = _which(is_right, name, -1, numbers, of_differences)
-    aurc = _which("errs less where it is surest", "aurc", 1, numbers, of_differences)
-    return f"{_NO_BETTER}{accuracy}, and {aurc}."
-
-
 def _more_often_right(interval: Interval | None) -> str | None:
     """Returns the model that is clearly right more often, or None."""
     if interval is None or interval.holds_zero:
         return None
     return SIDES[interval.estimate < 0]
-
-
-def _which(
-    predicate: str,
-    name: str,
-    sign: int,
-    numbers: dict[str, OfBoth],
-    of_differences: dict[str, Interval],
-) -> str:
-    """Says which model is better by a metric; if the sign is 1, smaller is better."""
-    values = " and ".join(f"{float(numbers[name][side]):.4f}" for side in SIDES)
-    said = f"({_SPELLED[name]} {values})"
-    if of_differences[name].holds_zero:
-        return f"neither model clearly {predicate} {said}"
-    better = SIDES[sign * of_differences[name].estimate > 0]
-    return f"the {better} model {predicate} {said}"
-
-
-def _verdict_of_regressions(
-    errors: OfBoth,
-    p_values: OfBoth,
-    of_differences: dict[str, Interval],
-) -> str:
-    """Says which of two models has the lower calibration error, if the data show it."""
-    better, worse = sorted(SIDES, key=lambda side: errors[side])
-    if not of_differences:
-        return f"{_UNKNOWN}: the models do not have the same examples."
-    if not is_clear(p_values[worse]):
-        return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
-    if of_differences["ece"].holds_zero:
-        return f"{_UNKNOWN}: the interval of the difference holds 0."
-    return f"The {better} model has the lower calibration error."
-
-
-def _quality_of_regressions(of_differences: dict[str, Interval]) -> str:
-    """Returns a sentence on the scoring rules of two models."""
-    if not of_differences:
-        return (
-            f"{_NO_BETTER}compare CRPS and negative log-likelihood on the same "
-            "examples."
-        )
-    said = (
-        "not clearly different"
-        if of_differences[name].holds_zero
-        else _lower_for(of_differences[name].estimate >= 0)
-        for name in ("crps", "negative_log_likelihood")
-    )
-    return f"{_NO_BETTER}{_scores('CRPS', *said)}"

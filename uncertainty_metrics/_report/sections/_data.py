@@ -187,20 +187,23 @@ class DataOfRegression(Data):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataOfQuantiles(Data):
-    """The data of forecasts by quantiles.
+    """The data of forecasts by quantiles or samples.
 
     Attributes:
       levels: of the quantiles.
       horizons: number of different horizons, or None.
+      samples: number of samples of each forecast; None of forecasts by quantiles.
     """
 
     levels: list[float]
     horizons: int | None = None
+    samples: int | None = None
 
     def facts(self, report: ModelReport) -> Mapping[str, str | int]:
-        facts: dict[str, str | int] = {
-            "levels of the quantiles": ", ".join(f"{each:g}" for each in self.levels)
-        }
+        facts: dict[str, str | int] = {}
+        if self.samples is not None:
+            facts["samples of each forecast"] = self.samples
+        facts["levels of the quantiles"] = ", ".join(f"{x:g}" for x in self.levels)
         if self.horizons is not None:
             facts["horizons"] = self.horizons
         return facts
@@ -258,6 +261,8 @@ def _of_quantiles(model: QuantileForecasts) -> DataOfQuantiles:
     rows = quantiles_of(model)
     weights = model.sample_weight
     total = len(rows.target) if weights is None else np.sum(weights)
+    if model.sums is not None:
+        total = model.sums.cells[..., -1].sum()
     return DataOfQuantiles(
         examples=num_examples(model),
         total_weight=float(total),
@@ -265,6 +270,7 @@ def _of_quantiles(model: QuantileForecasts) -> DataOfQuantiles:
         clusters=num_clusters(model),
         levels=rows.levels.tolist(),
         horizons=None if rows.horizons is None else len(np.unique(rows.horizons)),
+        samples=None if rows.samples is None else rows.samples.shape[1],
     )
 
 
@@ -289,8 +295,7 @@ def _means(report: ModelReport) -> dict[str, str]:
         terms = terms_of(calibration.event)
         facts[terms.outcome] = number(calibration.share)
         facts[f"mean {terms.score}"] = number(calibration.mean_probability)
-    outcome = "mean grade" if calibration.of_grades else "accuracy"
-    facts[outcome] = number(calibration.accuracy)
+    facts[calibration.outcome] = number(calibration.accuracy)
     facts["mean confidence"] = number(calibration.mean_confidence)
     return facts
 

@@ -21,6 +21,7 @@ from uncertainty_metrics._report.data._predictions import (
     rows_of,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of, in_clusters
+from uncertainty_metrics._report.sections._calibration_words import Terms, capitalized
 
 # In inches. A phone shows this width on the whole screen, so text is large enough.
 _WIDTH = 4.5
@@ -95,20 +96,52 @@ def panels(
     return figure
 
 
-def of_grades(figure: Any) -> Any:
-    """Returns a figure of answers with grades, whose outcomes are no accuracies."""
+def on_own_scales(
+    height: float, draw_one: Callable[..., Any], models: Mapping[str, Any]
+) -> Any:
+    """Draws a panel for each title, one below the other, each on scales of its own, and
+    one legend for all.
+    """
     from uncertainty_metrics.visualization import _series
 
-    for artist in figure.findobj():
-        if hasattr(artist, "set_text"):
-            artist.set_text(_renamed(artist.get_text()))
-        if tips := getattr(artist, _series.TIPS, ()):
-            _series.set_tips(artist, *map(_renamed, tips))
+    figure = _figure(height * len(models))
+    for ax, (title, given) in zip(
+        figure.subplots(len(models), squeeze=False)[:, 0], models.items(), strict=True
+    ):
+        draw_one(given, ax=_series.own(ax))
+        ax.set_title(_series.plain(title))
+        locator = ax.xaxis.get_major_locator()
+        dates = _optional.require("matplotlib.dates")
+        if isinstance(locator, dates.DateLocator):
+            locator = dates.AutoDateLocator(maxticks=6)
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        else:
+            ax.locator_params(axis="x", nbins=5)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    _series.legend_below(figure, handles, labels, len(labels))
+    figure.legends[0].set_frame_on(False)
     return figure
 
 
-def _renamed(text: str) -> str:
-    return text.replace("Accuracy", "Mean grade").replace("accuracy", "mean grade")
+def of_outcomes(figure: Any, terms: Terms) -> Any:
+    """Returns a figure with the name of the mean outcome, which is no accuracy if there
+    are grades or votes.
+    """
+    if terms.key == "accuracy":
+        return figure
+    from uncertainty_metrics.visualization import _series
+
+    def renamed(text: str) -> str:
+        text = text.replace("Accuracy", capitalized(terms.outcome))
+        return text.replace("accuracy", terms.outcome)
+
+    for artist in figure.findobj():
+        if hasattr(artist, "set_text"):
+            artist.set_text(renamed(artist.get_text()))
+        if tips := getattr(artist, _series.TIPS, ()):
+            _series.set_tips(artist, *map(renamed, tips))
+    return figure
 
 
 def _finish(figure: Any) -> None:

@@ -20,6 +20,7 @@ from uncertainty_metrics._report.sections._comparison import (
 from uncertainty_metrics._report.sections._coverage import Coverage
 from uncertainty_metrics._report.sections._data import Basis, Data
 from uncertainty_metrics._report.sections._ensemble import Ensemble
+from uncertainty_metrics._report.sections._fans import Fans
 from uncertainty_metrics._report.sections._forecast_gain import GainOfForecasts
 from uncertainty_metrics._report.sections._forecast_scores import ForecastScores
 from uncertainty_metrics._report.sections._gain import Gain
@@ -30,25 +31,31 @@ from uncertainty_metrics._report.sections._model_report import ReportPicture, Se
 from uncertainty_metrics._report.sections._pit import Pit
 from uncertainty_metrics._report.sections._posterior import Posterior
 from uncertainty_metrics._report.sections._quantile_coverage import QuantileCoverage
+from uncertainty_metrics._report.sections._quantile_gain import GainOfQuantiles
+from uncertainty_metrics._report.sections._quantile_pit import PitOfQuantiles
 from uncertainty_metrics._report.sections._quantile_scores import QuantileScoring
 from uncertainty_metrics._report.sections._recalibration import Recalibration
 from uncertainty_metrics._report.sections._risk import Risk
 from uncertainty_metrics._report.sections._sampled_answers import SampledAnswers
 from uncertainty_metrics._report.sections._scoring_rules import ScoringRules
+from uncertainty_metrics._report.sections._seasonal_skill import SeasonalSkill
 from uncertainty_metrics._report.sections._selective_prediction import (
     Abstaining,
     SelectivePrediction,
 )
+from uncertainty_metrics._report.sections._several_forecasts import SeveralForecasts
 from uncertainty_metrics._report.sections._several_models import SeveralModels
 from uncertainty_metrics._report.sections._sharpness import Sharpness
 from uncertainty_metrics._report.sections._survival import SurvivalRisk
 from uncertainty_metrics._report.sections._temperature import Temperature
 from uncertainty_metrics._report.sections._unlabelled_data import UnlabelledData
+from uncertainty_metrics._report.sections._votes import VotesForClasses
 
 # A reader sees the sections in this order. Each model has those of its task.
 SECTIONS: tuple[type[Section], ...] = (
     Gain,
     GainOfForecasts,
+    GainOfQuantiles,
     Risk,
     SurvivalRisk,
     Labels,
@@ -59,10 +66,14 @@ SECTIONS: tuple[type[Section], ...] = (
     CalibrationOfGrades,
     CalibrationOfClusters,
     Pit,
+    PitOfQuantiles,
     ScoringRules,
+    VotesForClasses,
     ForecastScores,
     QuantileScoring,
+    SeasonalSkill,
     ByHorizon,
+    Fans,
     Sharpness,
     Intervals,
     Recalibration,
@@ -79,6 +90,7 @@ SECTIONS: tuple[type[Section], ...] = (
     Comparison,
     ComparisonOfDecisions,
     SeveralModels,
+    SeveralForecasts,
 )
 
 

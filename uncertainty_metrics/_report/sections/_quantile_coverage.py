@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import QuantileForecasts
 from uncertainty_metrics._report.data._quantile_rows import QuantileRows, quantiles_of
+from uncertainty_metrics._report.data._quantile_sums import QuantileSums
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -30,6 +31,7 @@ from uncertainty_metrics._report.sections._model_report import (
 from uncertainty_metrics._report.sections._p_values import is_clear, shown_p_value
 from uncertainty_metrics._report.sections._quantile_numbers import (
     TestedShare,
+    share_from,
     tested_share,
 )
 
@@ -45,8 +47,7 @@ def _draw_shares(ax: Any, models: dict[str, QuantileForecasts]) -> None:
 
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
     for i, (name, model) in enumerate(models.items()):
-        rows = quantiles_of(model)
-        found = shares_of_quantiles(rows, clusters_of(model))
+        rows, found = quantiles_of(model), shares_of(model)
         shares = np.array([each.share for each in found])
         ends = np.array([(each.low, each.high) for each in found]).T
         errors = np.abs(ends - shares)
@@ -125,6 +126,50 @@ def central_intervals(
     return found
 
 
+def summed_intervals(
+    rows: QuantileRows, sums: QuantileSums, horizon: Hashable | None = None
+) -> list[CentralInterval]:
+    """Returns what `central_intervals` does, from the sums over all rows, or over those
+    of a horizon; `rows` are some of them.
+    """
+    found = []
+    for level, i, j in rows.pairs:
+        coverage = _summed_share(
+            sums, ("inside", i, j), ("inside or at an end", i, j), level, horizon
+        )
+        low, high = (sums.mean(("error", k), horizon).mean for k in (i, j))
+        found.append(CentralInterval(level, coverage, low - high))
+    return found
+
+
+def _summed_share(
+    sums: QuantileSums,
+    strictly: Hashable,
+    at_most: Hashable,
+    level: float,
+    horizon: Hashable | None = None,
+) -> TestedShare:
+    first, second = (sums.mean(name, horizon) for name in (strictly, at_most))
+    return share_from((first.mean, first.size), (second.mean, second.size), level)
+
+
+def intervals_of(model: QuantileForecasts) -> list[CentralInterval]:
+    rows = quantiles_of(model)
+    if model.sums is not None:
+        return summed_intervals(rows, model.sums)
+    return central_intervals(rows, clusters_of(model))
+
+
+def shares_of(model: QuantileForecasts) -> list[TestedShare]:
+    rows = quantiles_of(model)
+    if model.sums is None:
+        return shares_of_quantiles(rows, clusters_of(model))
+    return [
+        _summed_share(model.sums, ("below", i), ("at or below", i), float(level))
+        for i, level in enumerate(rows.levels)
+    ]
+
+
 @dataclasses.dataclass(frozen=True)
 class SharesBelow:
     """The share of the targets at or below the quantile of a level."""
@@ -159,13 +204,10 @@ class QuantileCoverage(Section):
     @classmethod
     def of(cls, report: ModelReport) -> QuantileCoverage:
         model = report.model
-        rows, clusters = quantiles_of(model), clusters_of(model)
-        intervals = central_intervals(rows, clusters)
+        intervals, levels = intervals_of(model), quantiles_of(model).levels
         below = [
             SharesBelow(float(level), share)
-            for level, share in zip(
-                rows.levels, shares_of_quantiles(rows, clusters), strict=True
-            )
+            for level, share in zip(levels, shares_of(model), strict=True)
         ]
         tested = [
             *(

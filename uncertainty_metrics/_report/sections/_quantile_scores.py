@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from uncertainty_metrics._report.data._predictions import QuantileForecasts
 from uncertainty_metrics._report.data._quantile_rows import QuantileRows, quantiles_of
+from uncertainty_metrics._report.data._quantile_sums import QuantileSums
 from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -33,7 +35,10 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     metrics,
 )
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
-from uncertainty_metrics._report.sections._quantile_numbers import quantile_scores
+from uncertainty_metrics._report.sections._quantile_numbers import (
+    quantile_scores,
+    summed_parts,
+)
 
 _MEANINGS = {
     "spread": "Part of the CRPS: the widths of the intervals.",
@@ -100,7 +105,10 @@ class QuantileScoring(Section):
     def of(cls, report: ModelReport) -> QuantileScoring:
         rows, scores = quantiles_of(report.model), quantile_scores(report.model)
         clusters, weights = clusters_of(report.model), rows.weights
-        found = {"crps": (scores.crps, "Twice the mean pinball loss of the quantiles.")}
+        meaning = "Twice the mean pinball loss of the quantiles."
+        if rows.samples is not None:
+            meaning = "Of the samples, with the estimator `fair` of `crps_score`."
+        found = {"crps": (scores.crps, meaning)}
         found |= {name: (each, _MEANINGS[name]) for name, each in scores.parts.items()}
         constant = against_constant(scores.crps, scores.constant, weights, clusters)
         ends = None
@@ -121,10 +129,36 @@ class QuantileScoring(Section):
                 for level, loss in zip(rows.levels, scores.levels, strict=True)
             },
             _crossing(rows),
+        ).of_all_rows(report.model)
+
+    def of_all_rows(self, model: QuantileForecasts) -> QuantileScoring:
+        """Returns the section with the numbers that sums over all rows have, if there
+        are any; the constant forecast is that of the rows of the sample.
+        """
+        sums, rows = model.sums, quantiles_of(model)
+        if sums is None:
+            return self
+        crps = sums.mean("crps")
+        half = crps.error * sums.quantile(INTERVAL_LEVEL)
+        means = {"crps": crps.mean}
+        if len(self.metrics) > 1:
+            means |= summed_parts(rows, sums)
+        return dataclasses.replace(
+            self,
+            metrics={
+                name: dataclasses.replace(each, value=means[name])
+                for name, each in self.metrics.items()
+            },
+            crps=interval(crps.mean - half, crps.mean, crps.mean + half),
+            levels={
+                f"{level:g}": sums.mean(("loss", i)).mean
+                for i, level in enumerate(rows.levels)
+            },
+            crossing=_summed_crossing(rows, sums),
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
-        forecast = "the quantiles of all targets"
+        forecast = _constant_forecast(report)
         yield tile_of_gain(self.constant, "CRPS", forecast, significant)
         if self.crossing.levels is not None:
             yield Tile(
@@ -136,14 +170,14 @@ class QuantileScoring(Section):
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         constant = self.constant
-        text = f"The CRPS is {significant(constant.model)}"
+        text = f"The CRPS is {significant(self.metrics['crps'].value)}"
         if self.crps is not None:
             text += (
                 f" ({INTERVAL_LEVEL:.0%} interval {significant(self.crps.low)} to "
                 f"{significant(self.crps.high)})"
             )
         text += (
-            ". Always forecasting the quantiles of all targets of this file gives "
+            f". Always forecasting {_constant_forecast(report)} of this file gives "
             f"{significant(constant.constant)}"
         )
         if self.skill is not None:
@@ -163,7 +197,14 @@ class QuantileScoring(Section):
             ("mean pinball loss",),
             [(level, significant(loss)) for level, loss in self.levels.items()],
         )
-        yield Text(self.crossing.sentence())
+        if report.model.samples is None:
+            yield Text(self.crossing.sentence())
+
+
+def _constant_forecast(report: ModelReport) -> str:
+    if report.model.samples is None:
+        return "the quantiles of all targets"
+    return "the distribution of all targets"
 
 
 def _crossing(rows: QuantileRows) -> Crossing:
@@ -176,3 +217,14 @@ def _crossing(rows: QuantileRows) -> Crossing:
     levels = (float(rows.levels[most]), float(rows.levels[most + 1]))
     share = number / len(rows.target)
     return Crossing(number, share, levels, int(of_pairs[most]))
+
+
+def _summed_crossing(rows: QuantileRows, sums: QuantileSums) -> Crossing:
+    """Returns what `_crossing` does, of all rows, each of which counts once."""
+    number = sums.count("crosses")
+    if not number:
+        return Crossing(0, 0.0, None, 0)
+    of_pairs = [sums.count(("crosses", i)) for i in range(len(rows.levels) - 1)]
+    most = int(np.argmax(of_pairs))
+    levels = (float(rows.levels[most]), float(rows.levels[most + 1]))
+    return Crossing(number, number / sums.rows, levels, of_pairs[most])

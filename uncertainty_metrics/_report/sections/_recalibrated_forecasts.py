@@ -361,7 +361,7 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None, of_answers: bool) -
         examples = "example" if shown == 1 else "examples"
         return f"{shown:g} {examples}{of_weights}, but at least {_LEAST} are needed"
     if labels.dtype.kind == "f":
-        return "all grades are equal" if np.ptp(labels) == 0 else ""
+        return "all outcomes are equal" if np.ptp(labels) == 0 else ""
     if np.sum(np.bincount(labels) > 1) < 2:
         if of_answers:
             return "fewer than two answers are right, or fewer than two are wrong"

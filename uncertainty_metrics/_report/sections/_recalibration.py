@@ -14,7 +14,6 @@ from uncertainty_metrics._report.data._predictions import (
     Decided,
     Predictions,
     Rows,
-    has_grades,
     rows_of,
 )
 from uncertainty_metrics._report.data._row_clusters import clusters_of
@@ -34,7 +33,7 @@ from uncertainty_metrics._report.sections._calibration_words import (
     terms_for,
 )
 from uncertainty_metrics._report.sections._diagrams import (
-    of_grades,
+    of_outcomes,
     panels,
     rows_of_each,
 )
@@ -85,7 +84,7 @@ def _draw(models: dict[str, Decided], num_bins: int) -> Any:
         {name: of_model for name, of_model in of_maps.items() if of_model.drawn},
         "Before and after recalibration",
     )
-    return of_grades(figure) if any(map(has_grades, models.values())) else figure
+    return of_outcomes(figure, terms_for(next(iter(models.values()))))
 
 
 def _has_map(models: Any, num_bins: int) -> bool:
@@ -293,6 +292,8 @@ def _code(best: str, model: Rows) -> list[str]:
         if model.are_graded:
             labels = "label_distributions=shares"
             before = ["shares = np.stack([1 - grades, grades], axis=1)"]
+        if model.votes is not None:
+            before = [*_GRADES_OF_VOTES, *before]
     elif model.members > 1:
         kind, name = "probabilities", "mean"
     calibrator = MAPS[best][0]
@@ -307,6 +308,15 @@ def _code(best: str, model: Rows) -> list[str]:
         *([fit, f"    {data}{weights}", ")"] if weighted else [f"{fit}{data})"]),
         f"recalibrated = scaling.transform({kind}=new_{name})",
     ]
+
+
+# How the decisions of a classifier become answers with grades; `votes` are the shares
+# of the votes for the classes.
+_GRADES_OF_VOTES = (
+    "decided = probabilities.argmax(axis=1)[:, None]",
+    "confidences = np.take_along_axis(probabilities, decided, axis=1)[:, 0]",
+    "grades = np.take_along_axis(votes, decided, axis=1)[:, 0]",
+)
 
 
 def _conformal_sets(found: Recalibrated) -> ConformalSets:

@@ -77,13 +77,17 @@ def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
     Whether answers are right differs between models, so only a column that tells the
     questions apart can show it.
     """
+    votes = [each.votes.shares for each in (first, second) if each.votes is not None]
+    alike = _same_weights(first.sample_weight, second.sample_weight)
+    if alike and len(votes) == 2 and np.array_equal(votes[0], votes[1]):
+        return True, "The same examples: the same votes in the same order."
     sizes = len(first.correct), len(second.correct)
     if sizes[0] != sizes[1]:
         return False, (
             f"Different questions: {sizes[0]} in the first file and {sizes[1]} in the "
             "second."
         )
-    if not _same_weights(first.sample_weight, second.sample_weight):
+    if not alike:
         return False, "Equally many questions, but other weights."
     asked = {each.questions and each.questions.name.lower() for each in (first, second)}
     if first.questions is None or second.questions is None or len(asked) > 1:

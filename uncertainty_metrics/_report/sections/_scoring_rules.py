@@ -18,6 +18,7 @@ from uncertainty_metrics._report.data._decided import (
     decisions_of,
     examples_of,
     largest_share,
+    words_of,
 )
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
@@ -27,6 +28,7 @@ from uncertainty_metrics._report.data._predictions import (
     has_cluster_sums,
     has_grades,
     is_of_answers,
+    votes_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of
@@ -59,8 +61,8 @@ _PARTS_OF_CLASSES = {
     "within_bin_covariance": ("-", "Spread that follows the labels; high is good."),
 }
 _PARTS_OF_ANSWERS = {
-    "uncertainty": ("+", "Score of always saying the {}."),
-    "discrimination": ("-", "How well confidence tells answers apart; high is good."),
+    "uncertainty": ("+", "Score of always saying the {0}."),
+    "discrimination": ("-", "How well confidence tells {1}s apart; high is good."),
     "miscalibration": ("+", "How much the best map of the confidences would gain."),
 }
 
@@ -187,12 +189,13 @@ def _of_answers(model: Confidences) -> ScoringRules:
     scores_shown = _scores(model, brier, nll, impossible, len(correct))
     if model.are_graded:
         squares = (decisions.confidences.astype(np.float64) - correct) ** 2
-        scores_shown |= _squared_error(float(np.average(squares, weights=weights)))
+        squared = float(np.average(squares, weights=weights))
+        scores_shown |= _squared_error(squared, terms_for(model).grade)
     return ScoringRules(
         scores_shown,
         against_constant(briers, constant, weights, clusters_of(model)),
         impossible,
-        _parts_of_answers(parts, terms_for(model).outcome),
+        _parts_of_answers(parts, model),
         float(brier),
     )
 
@@ -215,19 +218,20 @@ def _of_stream(model: Stream) -> ScoringRules:
         parts = summary.decisions.corp_decomposition()._asdict()
         if has_grades(model):  # The Brier score less the mean of y (1 - y).
             spread = summary._spreads[0] / summary.total_weight
-            scores |= _squared_error(brier - spread)
-        named = _parts_of_answers(parts, terms_for(model).outcome)
+            scores |= _squared_error(brier - spread, terms_for(model).grade)
+        named = _parts_of_answers(parts, model)
         return ScoringRules(scores, found, impossible, named, brier)
     found = dataclasses.replace(found, largest_share=largest_share(model))
     return ScoringRules(scores, found, impossible, {}, brier)
 
 
 def _parts_of_answers(
-    parts: Mapping[str, float], outcome: str = "accuracy"
+    parts: Mapping[str, float], model: Decided
 ) -> dict[str, BrierPart]:
     """Returns the parts of the Brier score by CORP, with signs and meanings."""
+    words = terms_for(model).outcome, words_of(model).one
     return {
-        name: BrierPart(sign, float(parts[name]), meaning.format(outcome))
+        name: BrierPart(sign, float(parts[name]), meaning.format(*words))
         for name, (sign, meaning) in _PARTS_OF_ANSWERS.items()
     }
 
@@ -251,6 +255,8 @@ def _scores(
     if has_grades(model):
         meaning = "Mean of (vote - p)^2; a grade g is a share g of votes 1."
         outcome = "vote"
+    if votes_of(model) is not None:
+        meaning = "Mean of (vote - p)^2; a vote for the decided class is 1."
     return metrics(
         {
             "brier_score": (brier, meaning),
@@ -262,10 +268,13 @@ def _scores(
     )
 
 
-def _squared_error(value: float) -> dict[str, Metric]:
+def _squared_error(value: float, grade: str) -> dict[str, Metric]:
     """Returns the mean of (grade - confidence)^2 with its meaning."""
-    meaning = "Mean of (grade - p)^2: 0 (best) to 1. The brier_score is never below "
-    return metrics({"squared_error": (value, f"{meaning}the mean of g (1 - g).")})
+    meaning = (
+        f"Mean of (g - p)^2, g the {grade}: 0 (best) to 1. The brier_score is never "
+        "below the mean of g (1 - g)."
+    )
+    return metrics({"squared_error": (value, meaning)})
 
 
 def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,12 +23,14 @@ from uncertainty_metrics._report.data._predictions import (
     has_cluster_sums,
     has_grades,
     rows_of,
+    votes_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks
 from uncertainty_metrics._report.data._row_clusters import (
     clusters_of,
     error_of_mean,
     quantile_of,
+    quantile_of_clusters,
 )
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -37,6 +40,7 @@ from uncertainty_metrics._report.sections._blocks import (
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._diagrams import arguments_of, drawn
 from uncertainty_metrics._report.sections._metrics_and_intervals import Metric, metrics
 from uncertainty_metrics._report.sections._model_report import (
@@ -258,9 +262,19 @@ class Abstaining(SelectivePrediction):
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
 
 
+class DecidingByVotes(Abstaining):
+    """Whether the confidence of decisions tells those with many votes from others."""
+
+    heading = SelectivePrediction.heading
+
+
 def _of_grades(model: Decided) -> Abstaining:
     """Returns the section of answers with grades, whose loss is 1 - grade."""
     risk, coverage, *_ = _OPTIONS.values()
+    words, loss = words_of(model), f"1 - {terms_for(model).grade}"
+    more, fewer, kind = "better grades", "worse grades", Abstaining
+    if votes_of(model) is not None:
+        more, fewer, kind = "more votes", "fewer votes", DecidingByVotes
     grades, scores, weights, _ = decisions_of(model)
     scores = _sorted_outcomes.floating(scores)
     groups = _sorted_outcomes.loss_groups(scores, 1 - grades, weights)
@@ -268,33 +282,34 @@ def _of_grades(model: Decided) -> Abstaining:
     values = {
         "aurc": (
             _selective_risks.mean_risk(groups),
-            f"Mean of 1 - grade over coverages; {curve.risks[-1]:.4f} if random.",
+            f"Mean of {loss} over coverages; {curve.risks[-1]:.4f} if random.",
         ),
         "coverage_at_risk": (
             _selective_risks.largest_coverage(groups, risk),
-            f"Share answered if the mean of 1 - grade may be {risk:.0%}.",
+            f"Share {words.done} if the mean of {loss} may be {risk:.0%}.",
         ),
         "risk_at_coverage": (
             _selective_risks.risk_from(groups, coverage),
-            f"Mean of 1 - grade of the most confident {coverage:.0%}.",
+            f"Mean of {loss} of the most confident {coverage:.0%}.",
         ),
     }
-    said, (low, high) = "Surer answers have no clearly better grades.", (0.0, 0.0)
+    said = f"Surer {words.one}s do not clearly have {more}."
+    low = high = 0.0
     if has_cluster_sums(model):
         said = (
-            "Whether surer answers have better grades by more than chance is not "
+            f"Whether surer {words.one}s have {more} by more than chance is not "
             "known, because a summary does not tell which of its examples are of one "
             "cluster."
         )
     else:
         low, high = _slope_by_rank(model)
     if low > 0:
-        said = "Surer answers have better grades."
+        said = f"Surer {words.one}s have {more}."
     elif high < 0:
-        said = "Confidence misleads: surer answers have worse grades."
-    clear, loss = low > 0 or high < 0, "mean of 1 - grade"
-    gain = _gain(curve, coverage, clear, words_of(model), loss)
-    return Abstaining(
+        said = f"Confidence misleads: surer {words.one}s have {fewer}."
+    clear = low > 0 or high < 0
+    gain = _gain(curve, coverage, clear, words, f"mean of {loss}")
+    return kind(
         f"{said} {gain}",
         metrics(values),
         None,
@@ -307,8 +322,14 @@ def _of_grades(model: Decided) -> Abstaining:
 def _slope_by_rank(model: Decided) -> tuple[float, float]:
     """Returns the ends of the interval of the covariance of grades and the ranks of
     confidences.
+
+    Its standard error is the larger of two. That of the products alone is far too small
+    if few answers have a low confidence, and by chance none of them has a rare grade;
+    that of independent grades and ranks does not know of clusters, and of grades that
+    vary more at some confidences.
     """
-    grades, scores, weights, squares = decisions_of(model).with_small_weights()
+    decisions = decisions_of(model).with_small_weights()
+    grades, scores, weights, squares = decisions
     shares = np.ones(len(grades)) if weights is None else weights
     total = shares.sum()
     shares, clusters = shares / total, clusters_of(model)
@@ -317,14 +338,21 @@ def _slope_by_rank(model: Decided) -> tuple[float, float]:
     _, places = np.unique(scores, return_inverse=True)
     counts = np.bincount(places, numbers)
     ranks = (np.cumsum(counts) - counts / 2)[places] / counts.sum()
-    products = (ranks - shares @ ranks) * (grades - shares @ grades)
-    error = error_of_mean(products, shares, clusters)
-    if squares is not None:
-        about = products - float(shares @ products)
-        error = float(np.sqrt(squares @ about**2)) / float(total)
-    error *= quantile_of(INTERVAL_LEVEL, clusters)
+    ranks, grades = ranks - shares @ ranks, grades - shares @ grades
+    products = ranks * grades
     mean = float(shares @ products)
-    return mean - error, mean + error
+    of_each = decisions.squared_weights / float(total) ** 2
+    size = decisions.sample_size
+    variance = float(shares @ grades**2) * size / max(size - 1, 1)
+    if_independent = math.sqrt(float(of_each @ ranks**2) * variance)
+    if clusters is None:
+        error = math.sqrt(float(of_each @ (products - mean) ** 2))
+        quantile = quantile_of_clusters(INTERVAL_LEVEL, size - 1)
+    else:
+        error = error_of_mean(products, shares, clusters)
+        quantile = quantile_of(INTERVAL_LEVEL, clusters)
+    half = quantile * max(error, if_independent)
+    return mean - half, mean + half
 
 
 def _ranked(

@@ -6,7 +6,9 @@ import dataclasses
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
@@ -16,10 +18,12 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
     Predictions,
+    QuantileForecasts,
     Regression,
     ReportError,
     remembered,
 )
+from uncertainty_metrics._report.data._time_blocks import lags_of_time
 from uncertainty_metrics._report.sections._blocks import (
     Block,
     Table,
@@ -58,15 +62,47 @@ def _comparison(first: Model, *others: Model) -> Comparison:
         "the command compare matches rows by a column, named with --id"
     )
     given = matched(models, names, hint=hint, answers_in_order=True)
-    clusters = getattr(first, "clusters", None)
+    given, ids, block = in_order_of_time(first, given)
     try:
         return um.compare(
             predictions=given,
-            clusters=None if clusters is None else clusters.values,
+            metrics=_metrics(first),
+            clusters=ids,
+            block=block,
             level=INTERVAL_LEVEL,
         )
     except (TypeError, ValueError) as wrong:
         raise ReportError(wrong) from None
+
+
+def in_order_of_time(
+    first: Model, given: dict[str, dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], Any, int | None]:
+    """Returns the arguments of all models, those of a single series in the order of
+    time; and the ids of the clusters of the rows, or how many rows apart are
+    independent.
+    """
+    lags = lags_of_time(first) if isinstance(first, QuantileForecasts) else None
+    if lags is None:
+        clusters = getattr(first, "clusters", None)
+        return given, None if clusters is None else clusters.values, None
+    order, block = lags
+    ordered = {
+        name: {
+            key: values if key == "quantiles" else np.asarray(values)[order]
+            for key, values in arguments.items()
+        }
+        for name, arguments in given.items()
+    }
+    return ordered, None, block
+
+
+def _metrics(model: Model) -> dict[str, str] | None:
+    """Returns the metrics of a comparison; None for those of `um.compare`."""
+    if not isinstance(model, QuantileForecasts):
+        return None
+    of_samples = model.samples is not None
+    return {"crps": "crps_score" if of_samples else "crps_quantile_score"}
 
 
 def _draw(models: dict[str, Any], num_bins: int) -> Any:
@@ -98,7 +134,7 @@ class SeveralModels(Section):
 
     name = "comparison"
     heading = "Comparison of all models"
-    tasks = ("classification", "confidences", "regression")
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "confidences", "regression")
     pictures = (MODELS,)
 
     models: tuple[str, ...]
@@ -118,7 +154,8 @@ class SeveralModels(Section):
           ReportError: the models are not of the same rows, or have weights.
         """
         first = models[0]
-        if not isinstance(first, Predictions | Confidences | Regression):
+        known = Predictions | Confidences | Regression | QuantileForecasts
+        if not isinstance(first, known):
             raise ReportError(
                 "several models are compared by rows of predictions, each model in one "
                 f"file. Received: {first.source}, of another kind"
@@ -166,7 +203,8 @@ class SeveralModels(Section):
             f"{in_clusters}, with {found.level:.0%} intervals. The arrows point to "
             "better values.",
         )
-        show = significant if isinstance(report.model, Regression) else number
+        of_numbers = isinstance(report.model, Regression | QuantileForecasts)
+        show = significant if of_numbers else number
         yield Text(
             "In the tables * is the best model, and = is not worse beyond chance. Each "
             "model is compared with the best one in these data by the difference on "

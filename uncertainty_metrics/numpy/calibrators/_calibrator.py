@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _archive, _examples, _inputs, _saved
+from uncertainty_metrics.numpy._frames import takes_frames
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -177,6 +178,7 @@ class Calibrator(abc.ABC):
         self._fitted_layout()
         return float(np.max(self._arrays.get("optimality_gap", 0.0)))
 
+    @takes_frames
     def fit(
         self,
         labels: ArrayLike | None = None,

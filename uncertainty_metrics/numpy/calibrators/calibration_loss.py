@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy import _clusters, _examples, _inputs, _row_math, _wilson
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.calibrators import _calibrator, _cross_fitting
 from uncertainty_metrics.numpy.scoring import scoring_rules
@@ -68,6 +69,7 @@ class Refined(NamedTuple):
     lowers: np.ndarray
 
 
+@takes_frames
 def calibration_loss(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -20,6 +20,7 @@ from uncertainty_metrics.numpy import (
     _row_math,
     _wilson,
 )
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibrators import _calibrator
 from uncertainty_metrics.numpy.calibrators import _class_priors as priors
 from uncertainty_metrics.numpy.calibrators._shifted_samples import (
@@ -238,6 +239,7 @@ class LabelShift:
         """Whether there was a fit."""
         return self._source is not None
 
+    @takes_frames
     def fit(
         self,
         labels: ArrayLike,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _inputs, _row_math, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibrators import _calibrator
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
         _calibrator.Calibrator.__init__(self)
         _temperature.Scaling.__init__(self)
 
+    @takes_frames
     def fit(
         self,
         labels: ArrayLike | None = None,
@@ -399,6 +401,7 @@ def _refined_likelihood(rows: Rows, name: str, folds: int, keys: np.ndarray) -> 
     return rows.mean(scores) / len(keys)
 
 
+@takes_frames
 def refined_negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

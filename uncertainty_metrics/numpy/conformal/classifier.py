@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.conformal import quantile
 from uncertainty_metrics.numpy.conformal._class_names import (
     check_number_of_names,
@@ -183,6 +184,7 @@ class ConformalClassifier(quantile.Conformal):
     def __repr__(self) -> str:
         return f"ConformalClassifier(score={self.score!r}, alpha={self.alpha})"
 
+    @takes_frames
     def fit(
         self,
         labels: ArrayLike,

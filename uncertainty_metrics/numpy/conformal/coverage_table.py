@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics.numpy import _shares
 from uncertainty_metrics.numpy._clusters import Clusters, cluster_codes
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.conformal import set_coverage
 from uncertainty_metrics.numpy.conformal._class_names import (
@@ -99,6 +100,7 @@ class CoverageByGroup(_tables.Table):
         )
 
 
+@takes_frames
 def coverage_by_group(
     labels: ArrayLike,
     sets: ArrayLike,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy._clusters import cluster_codes
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy._group_columns import MISSING, present_groups
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def conformal_quantile(
     *,
     clusters: None = None,
 ) -> float | np.ndarray: ...
+@takes_frames
 def conformal_quantile(
     scores: ArrayLike,
     alpha: float,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.conformal import quantile
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class ConformalRegressor(quantile.Conformal):
     def __repr__(self) -> str:
         return f"ConformalRegressor(score={self.score!r}, alpha={self.alpha})"
 
+    @takes_frames
     def fit(
         self,
         targets: ArrayLike,

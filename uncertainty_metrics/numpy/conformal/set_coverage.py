@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = [
     "class_coverage_gap",
@@ -64,6 +65,7 @@ def _weights(
     return weights
 
 
+@takes_frames
 def coverage(
     labels: ArrayLike, sets: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -104,6 +106,7 @@ def coverage(
     return float(np.average(right, weights=weights))
 
 
+@takes_frames
 def mean_set_size(sets: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean number of classes in prediction sets, or mean width of intervals.
 
@@ -139,6 +142,7 @@ def mean_set_size(sets: ArrayLike, *, sample_weight: ArrayLike | None = None) ->
     return float(np.average(sizes.reshape(-1)[counted], weights=weights[counted]))
 
 
+@takes_frames
 def class_coverage_gap(
     labels: ArrayLike,
     sets: ArrayLike,
@@ -180,6 +184,7 @@ def class_coverage_gap(
     return float(np.mean(np.abs(coverages - (1 - alpha))))
 
 
+@takes_frames
 def size_stratified_coverage(
     labels: ArrayLike, sets: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _group_columns, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["match_detections"]
 
@@ -79,6 +80,7 @@ class _Pairs(NamedTuple):
         return _Pairs(self.detection[rows], self.truth[rows], self.overlap[rows])
 
 
+@takes_frames
 def match_detections(
     boxes: ArrayLike,
     scores: ArrayLike,

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import MemberData
 from uncertainty_metrics.numpy import _examples, _inputs, _row_math, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
@@ -57,6 +58,7 @@ def _label_log_probabilities(
     return examples, _threads.fill_rows(out, log_probabilities, size)
 
 
+@takes_frames
 def ensemble_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -130,6 +132,7 @@ def ensemble_cross_entropy(
     return scoring_rules.reduced(examples, scores, aggregate)
 
 
+@takes_frames
 def gibbs_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -193,6 +196,7 @@ def gibbs_cross_entropy(
     return scoring_rules.reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
 
 
+@takes_frames
 def variance_bound(
     probs: ArrayLike, labels: ArrayLike, num_models: int | None = None
 ) -> float:

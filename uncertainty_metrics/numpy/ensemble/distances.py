@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -64,6 +65,7 @@ def _aggregated(values: np.ndarray, aggregate: bool) -> float | np.ndarray:
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
 ) -> float | np.ndarray:
@@ -117,6 +119,7 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def logit_kl_divergence(
     logits_1: ArrayLike, logits_2: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -180,6 +183,7 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def lp_distance(
     x: ArrayLike, y: ArrayLike, p: float = 1, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -213,6 +217,7 @@ def lp_distance(
     return _aggregated(norms * scale[..., 0], aggregate)
 
 
+@takes_frames
 def cosine_similarity(
     x: ArrayLike, y: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -243,6 +248,7 @@ def cosine_similarity(
     return _aggregated(np.clip(cosines, -1, 1), aggregate)
 
 
+@takes_frames
 def cosine_distance(
     x: ArrayLike, y: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _row_math, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
@@ -23,6 +24,7 @@ def _scores_of_two(logits_1: ArrayLike, logits_2: ArrayLike) -> tuple[np.ndarray
     return tuple(map(_predictions.checked, names, scores))
 
 
+@takes_frames
 def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     """Share of the examples that two models decide differently.
 
@@ -51,6 +53,7 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     return float(np.mean(_row_math.argmax(scores_1) != _row_math.argmax(scores_2)))
 
 
+@takes_frames
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
     """Share of the examples that two models both decide wrong.
 

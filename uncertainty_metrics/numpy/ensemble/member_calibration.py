@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, PRESETS
 from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 from uncertainty_metrics.numpy.ensemble import _predictions
@@ -122,6 +123,7 @@ def _calibration(statistics: list[BinStatistics]) -> EnsembleCalibration:
     )
 
 
+@takes_frames
 def ensemble_calibration(
     labels: ArrayLike,
     logits: ArrayLike | None = None,

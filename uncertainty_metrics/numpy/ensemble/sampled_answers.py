@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _missing, _row_math
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["sampled_agreement", "semantic_entropy"]
 
@@ -64,6 +65,8 @@ def _table(name: str, values: ArrayLike) -> np.ndarray:
     if np.any(missing):
         received = f"none at {np.argwhere(missing)[0].tolist()}"
         raise _checks.error(name, "an answer everywhere", received, verb="hold")
+    if table.dtype == object and not any(isinstance(v, str) for v in table.flat):
+        table = np.array(table.tolist())  # Integers of a data frame.
     if table.dtype == object:
         kinds = {str if isinstance(v, str) else type(v) for v in table.flat}
         if kinds != {str}:
@@ -157,6 +160,7 @@ def sampled_agreement(answers: ArrayLike) -> SampledAgreement:
     )
 
 
+@takes_frames
 def semantic_entropy(
     clusters: ArrayLike, log_likelihoods: ArrayLike | None = None
 ) -> np.ndarray:

@@ -12,6 +12,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy import _inputs, _row_math
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -166,6 +167,7 @@ def _member_uncertainties(members: _Members) -> np.ndarray:
     return 1 - (exponentials.max(axis=-1) / sums[..., 0]).mean(axis=1)
 
 
+@takes_frames
 def model_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -217,6 +219,7 @@ def model_uncertainty(
     )
 
 
+@takes_frames
 def predictive_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -263,6 +266,7 @@ def predictive_entropy(
     )
 
 
+@takes_frames
 def expected_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -300,6 +304,7 @@ def expected_entropy(
     return _scores(_expected_entropies, logits, probabilities, ensemble_axis, labels)
 
 
+@takes_frames
 def mutual_information(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -344,6 +349,7 @@ def mutual_information(
     return _scores(_information, logits, probabilities, ensemble_axis, labels)[0]
 
 
+@takes_frames
 def ensemble_disagreement(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -379,6 +385,7 @@ def ensemble_disagreement(
     return _scores(_disagreements, logits, probabilities, ensemble_axis, labels)
 
 
+@takes_frames
 def mean_member_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -415,6 +422,7 @@ def mean_member_uncertainty(
     return _scores(_member_uncertainties, logits, probabilities, ensemble_axis, labels)
 
 
+@takes_frames
 def variation_ratio(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -502,6 +510,7 @@ def _dirichlet_parts(
     return knowledge, total, total - knowledge
 
 
+@takes_frames
 def knowledge_uncertainty(
     alphas: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> KnowledgeUncertainty:

@@ -12,14 +12,13 @@ the model had not been trained on y_i. Higher is better.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics._results import InformationCriterion, PsisLoo
 from uncertainty_metrics.numpy import _inputs, _threads
 from uncertainty_metrics.numpy.information import _psis
@@ -58,12 +57,11 @@ def check_logp(name: str, shape: _checks.Shape) -> None:
         )
     if _looks_like_chains(shape):
         instances, members, others = shape
-        warnings.warn(
+        _user_warnings.warn(
             f"`{name}` of shape {shape} is read as {instances} instances with "
             f"{members} members each, {others} times. If it is [chain, draw, "
             f"observation], as in ArviZ, pass `np.moveaxis({name}, -1, 0).reshape("
-            f"{others}, -1)`.",
-            stacklevel=4,
+            f"{others}, -1)`."
         )
 
 
@@ -81,14 +79,13 @@ def finite_logp(name: str, value: ArrayLike) -> np.ndarray:
     return _inputs.finite(name, array)
 
 
-def warn_of(name: str, values: np.ndarray, limit: float, stacklevel: int = 3) -> None:
+def warn_of(name: str, values: np.ndarray, limit: float) -> None:
     """Warns if the value of an instance exceeds the limit."""
     count = int(np.sum(values > limit))
     if count > 0:
-        warnings.warn(
+        _user_warnings.warn(
             f"{name} exceeds {limit:.2g} for {count} of {values.size} instances, for "
-            "which the estimate is unreliable.",
-            stacklevel=stacklevel,
+            "which the estimate is unreliable."
         )
 
 
@@ -140,7 +137,7 @@ def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
 def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:
     """Returns a criterion, and warns of instances with a large variance."""
     values, variance = _pointwise(finite_logp("logp", logp), criterion)
-    warn_of("The variance of logp", variance, MAX_VARIANCE, stacklevel=4)
+    warn_of("The variance of logp", variance, MAX_VARIANCE)
     return InformationCriterion(*_mean_and_sem(values))
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.information import _psis
 from uncertainty_metrics.numpy.information.information_criteria import (
     finite_logp,
@@ -17,6 +18,7 @@ from uncertainty_metrics.numpy.information.information_criteria import (
 __all__ = ["loo_pit"]
 
 
+@takes_frames
 def loo_pit(
     labels: ArrayLike,
     predictive_samples: ArrayLike,

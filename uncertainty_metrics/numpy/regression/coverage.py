@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+@takes_frames
 def compute_calibration_curve(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -75,6 +77,7 @@ def compute_calibration_curve(
     return _levels.normal_curve(z, weights, n_bins)
 
 
+@takes_frames
 def expected_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -128,6 +131,7 @@ def expected_calibration_error(
     )
 
 
+@takes_frames
 def interval_coverage(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -175,6 +179,7 @@ def interval_coverage(
     return _levels.of_level(shares, levels)
 
 
+@takes_frames
 def calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,

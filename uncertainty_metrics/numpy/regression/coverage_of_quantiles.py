@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics.numpy import _inputs, _shares
 from uncertainty_metrics.numpy._clusters import cluster_codes
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts, pit
 
 __all__ = ["quantile_coverage"]
@@ -114,6 +115,7 @@ class QuantileCoverageTable(_tables.Table):
         )
 
 
+@takes_frames
 def quantile_coverage(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,

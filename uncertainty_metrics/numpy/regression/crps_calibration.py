@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _clusters, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibrators import _cross_fitting
 from uncertainty_metrics.numpy.calibrators.calibration_loss import (
     CalibrationLoss,
@@ -24,6 +25,7 @@ __all__ = ["calibration_loss"]
 _LARGEST = 1e50
 
 
+@takes_frames
 def calibration_loss(
     targets: ArrayLike,
     means: ArrayLike,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
@@ -65,6 +66,7 @@ def _likelihood(
     return 0.5 * (math.log(2 * math.pi) + float(np.sum(totals)) / size)
 
 
+@takes_frames
 def negative_log_likelihood(
     mean: ArrayLike,
     var: ArrayLike | None = None,
@@ -106,6 +108,7 @@ def negative_log_likelihood(
     return _likelihood(*_forecasts.checked_arrays(*arguments, names=("mean", "var")))
 
 
+@takes_frames
 def sharpness(
     uncertainties: ArrayLike | None = None,
     mask: ArrayLike | None = None,
@@ -146,6 +149,7 @@ def sharpness(
     return _forecasts.mean(np.sqrt(_forecasts.variances(name, values)), weights)
 
 
+@takes_frames
 def interval_width(
     uncertainties: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
@@ -190,6 +194,7 @@ def interval_width(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def root_mean_squared_error(
     predictions: ArrayLike,
     targets: ArrayLike,
@@ -224,6 +229,7 @@ def root_mean_squared_error(
     return math.sqrt(_forecasts.mean(errors**2, weights))
 
 
+@takes_frames
 def expected_normalized_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -299,6 +305,7 @@ def _ence(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def evaluate_calibration(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts
 
 __all__ = [
@@ -50,6 +51,7 @@ def check_last_axis(
     _checks.last_axis(name, shape, targets, axis, "targets")
 
 
+@takes_frames
 def probability_integral_transform(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -99,6 +101,7 @@ def probability_integral_transform(
     return _threads.fill_rows(z, normal_cdf, row_size=1).reshape(shape)
 
 
+@takes_frames
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
@@ -146,6 +149,7 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     return PITInterval(*(end.reshape(targets.shape) for end in ends))
 
 
+@takes_frames
 def quantile_pit(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,

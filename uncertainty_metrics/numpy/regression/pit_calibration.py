@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _results
 from uncertainty_metrics._results import PITHistogram, PITInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
@@ -41,7 +42,7 @@ def pit_values(
     return ends, weights
 
 
-def _spread_masses(
+def spread_masses(
     ends: Sequence[np.ndarray],
     cells: Sequence[np.ndarray],
     edges: np.ndarray,
@@ -71,6 +72,7 @@ def _spread_masses(
     return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
 
 
+@takes_frames
 def pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -117,7 +119,7 @@ def pit_histogram(
         counts = np.bincount(cells[0], weights, n_bins)
     else:
         edges = _binning.even_edges(n_bins, ends[0].dtype)
-        counts = _spread_masses(ends, cells, edges, weights)
+        counts = spread_masses(ends, cells, edges, weights)
     return PITHistogram(
         edges=_binning.even_edges(n_bins),
         counts=counts.astype(np.float64),
@@ -125,6 +127,7 @@ def pit_histogram(
     )
 
 
+@takes_frames
 def pit_calibration_curve(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -171,12 +174,13 @@ def pit_calibration_curve(
         return _levels.curve(ends[0], limits, levels, weights)
     edges = _levels.interval_edges(limits)
     cells = [np.searchsorted(edges[1:-1], values) for values in ends]
-    masses = _spread_masses(ends, cells, edges, weights)
+    masses = spread_masses(ends, cells, edges, weights)
     below, middle, above = np.split(masses, [n_bins, n_bins + 1])
     within = np.cumsum(np.concatenate([middle, below[::-1] + above]))
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
+@takes_frames
 def pit_calibration_error(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,

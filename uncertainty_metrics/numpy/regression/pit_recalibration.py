@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts, pit_calibration
 from uncertainty_metrics.numpy.regression.pit import probability_integral_transform
 
@@ -32,6 +34,13 @@ class PITCalibration:
     calibrated quantile of a level k / (n + 1) is above a new target in exactly this
     share of cases, in the mean over held-out data, if PIT values are exchangeable and
     without ties.
+
+    PIT values of predicted quantiles and of samples are known as intervals. Their mass
+    is spread evenly, as in `pit_histogram`, and one more example over all of [0, 1]:
+
+      R(PIT) = (PIT + sum of w_i share of interval i up to PIT) / (n + 1)
+
+    at the ends of the intervals. So R is straight between the levels of quantiles.
 
     The map does not know which forecasts are too narrow: all get the same one. It is
     made of n numbers, so with fewer than some hundred examples prefer
@@ -70,13 +79,14 @@ class PITCalibration:
         """PIT values and the map there, [2, J]."""
         return self._require_fitted().copy()
 
+    @takes_frames
     def fit(
         self,
         targets: ArrayLike | None = None,
         means: ArrayLike | None = None,
         stddevs: ArrayLike | None = None,
         *,
-        pit: ArrayLike | None = None,
+        pit: ArrayLike | PITInterval | None = None,
         mask: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
@@ -88,7 +98,8 @@ class PITCalibration:
           means: predicted means of Normal forecasts.
           stddevs: their predicted standard deviations, > 0.
           pit: instead of the three, PIT values in [0, 1] of any forecasts, [n] or
-            [n, 1] (the middles of the intervals of `sample_pit` and `quantile_pit`).
+            [n, 1]; or intervals, as `quantile_pit` and `sample_pit` return them, a
+            `PITInterval` or a tuple `(lower, upper)` of two arrays.
           mask: True for the examples to include.
           sample_weight: weight of each example, >= 0, broadcastable to the targets. It
             counts as so many examples.
@@ -112,10 +123,11 @@ class PITCalibration:
             expected = "given without `targets`, `means` and `stddevs`"
             raise _checks.error("pit", expected, "both")
         ends, weights = pit_calibration.pit_values(pit, mask, sample_weight)
-        if len(ends) > 1:
-            raise _checks.error("pit", "one array of PIT values", "intervals")
-        values = ends[0].astype(np.float64)
-        distinct, below = shares_below(values, weights)
+        values = [each.astype(np.float64) for each in ends]
+        if len(values) == 1:
+            distinct, below = shares_below(values[0], weights)
+        else:
+            distinct, below = _spread_below(values, weights)
         inside = distinct < 1
         distinct, below = distinct[inside], below[inside]
         start = [] if len(distinct) and distinct[0] == 0 else [0.0]
@@ -137,6 +149,7 @@ class PITCalibration:
         """
         return np.interp(_levels(levels), *self._require_fitted())
 
+    @takes_frames
     def quantile(
         self,
         levels: ArrayLike,
@@ -233,14 +246,38 @@ def shares_below(
       ValueError: the weights have a sum below 2.
     """
     masses = np.ones(len(values)) if weights is None else weights
-    total = float(masses.sum())
-    if total < _LEAST_WEIGHT:
-        name = name if weights is None else "sample_weight"
-        expected = "at least two examples, or weights of sum 2"
-        raise _checks.error(name, expected, f"a sum of {total:g}", verb="hold")
+    total = _total(masses, name if weights is None else "sample_weight")
     distinct, places = np.unique(values, return_inverse=True)
     below = np.cumsum(np.bincount(places.reshape(-1), masses)) / (total + 1)
     return distinct, below
+
+
+def _spread_below(
+    ends: list[np.ndarray], weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the distinct ends of intervals above 0, ascending, and R there.
+
+    Args:
+      ends: lower and upper ends, [N] each.
+      weights: [N], or None for ones.
+
+    Raises:
+      ValueError: the weights have a sum below 2.
+    """
+    masses = np.ones(len(ends[0])) if weights is None else weights
+    total = _total(masses, "pit" if weights is None else "sample_weight")
+    edges = np.unique([0.0, 1.0, *(end for each in ends for end in np.unique(each))])
+    cells = [np.searchsorted(edges[1:-1], each) for each in ends]
+    found = pit_calibration.spread_masses(ends, cells, edges, masses)
+    return edges[1:], (edges[1:] + np.cumsum(found)) / (total + 1)
+
+
+def _total(masses: np.ndarray, name: str) -> float:
+    total = float(masses.sum())
+    if total < _LEAST_WEIGHT:
+        expected = "at least two examples, or weights of sum 2"
+        raise _checks.error(name, expected, f"a sum of {total:g}", verb="hold")
+    return total
 
 
 def _levels(levels: ArrayLike) -> np.ndarray:

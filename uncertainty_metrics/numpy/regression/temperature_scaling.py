@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class TemperatureScaling(_temperature.Scaling):
 
     _kind = "regression.TemperatureScaling"
 
+    @takes_frames
     def fit(
         self,
         predictions: ArrayLike,

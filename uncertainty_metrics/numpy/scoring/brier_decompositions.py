@@ -8,12 +8,14 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import BrierParts, ExactBrierParts
 from uncertainty_metrics.numpy import _examples, _row_math
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _frequencies_by_decision
 from uncertainty_metrics.numpy.scoring.scoring_rules import at_label
 
 __all__ = ["brier_decomposition", "brier_decomposition_exact"]
 
 
+@takes_frames
 def brier_decomposition(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -91,6 +93,7 @@ def brier_decomposition(
     )
 
 
+@takes_frames
 def brier_decomposition_exact(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

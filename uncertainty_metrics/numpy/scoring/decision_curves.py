@@ -11,6 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import REQUIRED
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins import (
     _pooled_errors,
     _pooled_scores,
@@ -116,6 +117,7 @@ def net_benefit(
 ) -> NetBenefitBand: ...
 
 
+@takes_frames
 def net_benefit(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -272,6 +274,7 @@ def murphy_curve(
 ) -> np.ndarray: ...
 
 
+@takes_frames
 def murphy_curve(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

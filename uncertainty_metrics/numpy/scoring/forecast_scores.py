@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _row_math
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _interval_bounds, _pairwise
 
 __all__ = [
@@ -38,6 +39,7 @@ def check_scales(name: str, scales: np.ndarray) -> None:
         raise _checks.error(name, "scales >= 0", first)
 
 
+@takes_frames
 def crps_normal_score(
     labels: ArrayLike, means: ArrayLike, stddevs: ArrayLike
 ) -> np.ndarray:
@@ -188,6 +190,7 @@ def _member_weights(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def crps_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
@@ -276,6 +279,7 @@ def crps_score(
     return _row_math.of_samples(score, labels, samples)
 
 
+@takes_frames
 def pinball_loss(
     labels: ArrayLike,
     quantile_predictions: ArrayLike,
@@ -335,6 +339,7 @@ def pinball_loss(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
 ) -> np.ndarray:
@@ -400,6 +405,7 @@ def interval_score(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def weighted_interval_score(
     labels: ArrayLike,
     median: ArrayLike,
@@ -464,6 +470,7 @@ def _threshold(
     return np.broadcast_to(shaped, labels.shape)[..., None]
 
 
+@takes_frames
 def threshold_weighted_crps(
     labels: ArrayLike,
     predictive_samples: ArrayLike,

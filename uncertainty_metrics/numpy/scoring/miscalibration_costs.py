@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.without_bins import (
     _pooled_errors,
     _pooled_scores,
@@ -41,6 +42,7 @@ class MiscalibrationCost(NamedTuple):
     at: float
 
 
+@takes_frames
 def miscalibration_cost(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _energy, forecast_scores
 from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
@@ -53,6 +54,7 @@ def pair_weights(weights: ArrayLike | None, d: int) -> np.ndarray:
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def variogram_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
@@ -129,6 +131,7 @@ def singular_below(d: int) -> float:
 
 
 @np.errstate(over="ignore")
+@takes_frames
 def dawid_sebastiani_score(
     labels: ArrayLike, predictive_samples: ArrayLike
 ) -> np.ndarray:
@@ -198,6 +201,7 @@ def dawid_sebastiani_score(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def energy_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import WeightedIntervalScoreParts
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _interval_bounds, forecast_scores
 
 __all__ = ["crps_quantile_score", "weighted_interval_score_decomposition"]
@@ -27,6 +28,7 @@ def several_levels(quantiles: Sequence[float] | np.ndarray) -> tuple[float, ...]
     return levels
 
 
+@takes_frames
 def crps_quantile_score(
     labels: ArrayLike,
     quantile_predictions: ArrayLike,
@@ -71,6 +73,7 @@ def crps_quantile_score(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@takes_frames
 def weighted_interval_score_decomposition(
     labels: ArrayLike,
     median: ArrayLike,

@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import RankHistogram
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 
 __all__ = ["rank_histogram"]
 
 
+@takes_frames
 def rank_histogram(
     labels: ArrayLike,
     predictive_samples: ArrayLike,

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import scoring_rules
 
 __all__ = ["scaled_brier_score"]
 
 
+@takes_frames
 def scaled_brier_score(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

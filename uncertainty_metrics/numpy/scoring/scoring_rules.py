@@ -19,6 +19,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy import _examples, _image_blocks, _row_math, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring._cross_entropies import cross_entropies
 
 __all__ = [
@@ -177,6 +178,7 @@ def brier_score(
 ) -> ImageMean: ...
 
 
+@takes_frames
 def brier_score(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -315,6 +317,7 @@ def negative_log_likelihood(
 ) -> ImageMean: ...
 
 
+@takes_frames
 def negative_log_likelihood(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -439,6 +442,7 @@ def ranked_probability_score(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def ranked_probability_score(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

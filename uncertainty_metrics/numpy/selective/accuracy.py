@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import scoring_rules
 from uncertainty_metrics.numpy.selective._ranked_decisions import decisions
 
@@ -42,6 +43,7 @@ def accuracy(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def accuracy(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

@@ -26,6 +26,7 @@ from uncertainty_metrics.numpy._clusters import (
     examples_each,
     one_example_each,
 )
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["auroc_difference", "auroc_interval"]
@@ -293,6 +294,7 @@ def _relative_variance(placements: _Placements) -> float:
     return max(own, mixed)
 
 
+@takes_frames
 def auroc_interval(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -420,6 +422,7 @@ def _with_clusters(
     return interval
 
 
+@takes_frames
 def auroc_difference(
     labels: ArrayLike,
     scores_1: ArrayLike,

@@ -11,6 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs, _shares
 from uncertainty_metrics.numpy._clusters import cluster_codes
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = [
@@ -91,6 +92,7 @@ def _read(
     return _Decisions(positive, decided, weights, place, clusters, level)
 
 
+@takes_frames
 def sensitivity(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -161,6 +163,7 @@ def sensitivity(
     return decisions.of_label(1)
 
 
+@takes_frames
 def specificity(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -218,6 +221,7 @@ def specificity(
     return decisions.of_label(0)
 
 
+@takes_frames
 def positive_predictive_value(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -276,6 +280,7 @@ def positive_predictive_value(
     return decisions.of_decision(1, ">=")
 
 
+@takes_frames
 def negative_predictive_value(
     labels: ArrayLike,
     scores: ArrayLike,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import _sorted_outcomes
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
@@ -94,6 +95,7 @@ def auroc(
 ) -> float | np.ndarray: ...
 
 
+@takes_frames
 def auroc(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -226,6 +228,7 @@ def _one_against_rest(
         yield _sorted_outcomes.groups(np.ascontiguousarray(x[:, k]), y == k, weights)
 
 
+@takes_frames
 def aupr(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -278,6 +281,7 @@ def aupr(
     return float(np.sum(np.diff(groups.hits) * precisions) / groups.hits[-1])
 
 
+@takes_frames
 def fpr_at_tpr(
     labels: ArrayLike,
     scores: ArrayLike,

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics.numpy import _inputs, _row_math, _saved, _threads
+from uncertainty_metrics.numpy._frames import takes_frames
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -188,6 +189,7 @@ class Mahalanobis:
         """The covariance that the classes share, float64 [D, D]."""
         return self._require_sums().covariance
 
+    @takes_frames
     def update(self, features: ArrayLike, labels: ArrayLike) -> None:
         """Adds a batch of examples; a batch that raises ValueError changes nothing.
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
     _selective_risks,
@@ -57,6 +58,7 @@ def _areas(data: RankedData) -> _Areas:
     return _Areas(_selective_risks.mean_risk(groups), least, float(groups.risks[-1]))
 
 
+@takes_frames
 def area_under_sparsification_error_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -127,6 +129,7 @@ def area_under_sparsification_error_curve(
     return max(0.0, areas.area - areas.least)
 
 
+@takes_frames
 def prediction_rejection_ratio(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -203,6 +206,7 @@ def prediction_rejection_ratio(
     return min(1.0, (areas.mean - areas.area) / (areas.mean - areas.least))
 
 
+@takes_frames
 def area_under_accuracy_rejection_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

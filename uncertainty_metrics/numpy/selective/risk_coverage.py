@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
 from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective._ranked_decisions import (
     examples_of,
     grouped,
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@takes_frames
 def area_under_risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -119,6 +121,7 @@ def area_under_risk_coverage_curve(
     )
 
 
+@takes_frames
 def excess_aurc(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -186,6 +189,7 @@ def excess_aurc(
     )
 
 
+@takes_frames
 def area_under_generalized_risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -249,6 +253,7 @@ def area_under_generalized_risk_coverage_curve(
     )
 
 
+@takes_frames
 def risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -316,6 +321,7 @@ def risk_coverage_curve(
     return curve_of(scores, groups, logits is not None)
 
 
+@takes_frames
 def coverage_at_risk(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -377,6 +383,7 @@ def coverage_at_risk(
     )
 
 
+@takes_frames
 def risk_at_coverage(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -437,6 +444,7 @@ def risk_at_coverage(
     )
 
 
+@takes_frames
 def oracle_collaborative_accuracy(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -16,6 +16,7 @@ from uncertainty_metrics.numpy._clusters import (
     cluster_codes,
     one_example_each,
 )
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.selective import (
     _ranked_decisions,
     _selective_risks,
@@ -30,6 +31,7 @@ _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
 _MOST_OF_STARTS = 50
 
 
+@takes_frames
 def threshold_at_risk(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -21,6 +21,7 @@ from uncertainty_metrics.numpy import (
     _saved,
     _text_tables,
 )
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _cell_sums, _cluster_sums, _grid
@@ -143,6 +144,7 @@ class SketchState:
         cells = _grid.num_cells(*self._bits(classes))
         return self._spec.num_groups(classes) * cells
 
+    @takes_frames
     def update(
         self,
         labels: ArrayLike | None = None,

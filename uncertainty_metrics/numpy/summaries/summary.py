@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _clusters, _examples, _saved
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import (
@@ -158,6 +159,7 @@ class Summary:
         """Whether any batch had weights."""
         return self._squares is not None
 
+    @takes_frames
     def update(
         self,
         labels: ArrayLike | None = None,

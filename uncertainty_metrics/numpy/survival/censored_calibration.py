@@ -20,6 +20,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
 from uncertainty_metrics.numpy.calibration.smoothed._crossfit import Weights
 from uncertainty_metrics.numpy.survival._conditional_curves import (
@@ -159,7 +160,7 @@ class CensoredCalibrationError:
     )
 
     def __post_init__(self, bootstrap_size: int | None) -> None:
-        _crossfit.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
+        _crossfit.ignore_bootstrap_size(bootstrap_size)
         _positive("end_time", self.end_time)
         _checks.one_of(
             "survival_aggregation",
@@ -170,6 +171,7 @@ class CensoredCalibrationError:
         _checks.positive_integer("num_repeats", self.num_repeats)
         _crossfit.check_settings(self)
 
+    @takes_frames
     def rms_calibration_error(
         self,
         probs: ArrayLike,
@@ -180,6 +182,7 @@ class CensoredCalibrationError:
         """Returns the estimate; see `censored_calibration_error`."""
         return self._median_fit(probs, times, event, hyperparam_range).root
 
+    @takes_frames
     def rms_calibration_error_conf_int(
         self,
         probs: ArrayLike,
@@ -261,6 +264,7 @@ class CensoredCalibrationError:
         return _crossfit.Fit(*np.median(fits, axis=0).tolist())
 
 
+@takes_frames
 def censored_calibration_error(
     probs: ArrayLike,
     times: ArrayLike,
@@ -378,6 +382,7 @@ def censored_calibration_error(
     return metric.rms_calibration_error(probs, times, event, hyperparam_range)
 
 
+@takes_frames
 def censored_calibration_error_conf_int(
     probs: ArrayLike,
     times: ArrayLike,

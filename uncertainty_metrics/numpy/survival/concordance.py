@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.survival._conditional_curves import column
 from uncertainty_metrics.numpy.survival._follow_up import Followed, follow_up
 
@@ -21,6 +22,7 @@ _OF_CAUSES = (
 )
 
 
+@takes_frames
 def concordance_index(
     times: ArrayLike,
     event: ArrayLike,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.survival._follow_up import Followed, follow_up_of_cause
 
 __all__ = ["survival_at"]
@@ -27,6 +28,7 @@ class SurvivalAt(NamedTuple):
     sample_weight: np.ndarray
 
 
+@takes_frames
 def survival_at(
     times: ArrayLike,
     event: ArrayLike,

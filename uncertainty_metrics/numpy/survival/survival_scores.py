@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.survival._conditional_curves import check_event, column
 from uncertainty_metrics.numpy.survival._follow_up import (
@@ -111,6 +112,7 @@ def _scores(
     return losses.sum(axis=0) / weights.sum()
 
 
+@takes_frames
 def ipcw_brier_score(
     times: ArrayLike,
     event: ArrayLike,
@@ -174,6 +176,7 @@ def ipcw_brier_score(
     return scores if points.ndim else float(scores)
 
 
+@takes_frames
 def integrated_brier_score(
     times: ArrayLike,
     event: ArrayLike,
@@ -227,6 +230,7 @@ def integrated_brier_score(
     return float(np.sum(steps * (scores[1:] + scores[:-1])) / (2 * steps.sum()))
 
 
+@takes_frames
 def d_calibration(
     event: ArrayLike,
     survival: ArrayLike,

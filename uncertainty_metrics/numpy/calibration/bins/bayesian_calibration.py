@@ -15,6 +15,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 
@@ -131,6 +132,7 @@ def posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
+@takes_frames
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,

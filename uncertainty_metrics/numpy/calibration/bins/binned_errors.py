@@ -32,6 +32,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy import _examples, _image_blocks
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 from uncertainty_metrics.numpy.scoring import scoring_rules
@@ -91,6 +92,7 @@ def _error_of_all(
     return scoring_rules.of_groups(errors, weights, examples.groups)
 
 
+@takes_frames
 def bin_statistics(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -334,6 +336,7 @@ def general_calibration_error(
 ) -> ImageMean: ...
 
 
+@takes_frames
 def general_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -459,6 +462,7 @@ def general_calibration_error(
     )
 
 
+@takes_frames
 def compute_all_metrics(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
 from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
 
 __all__ = [
@@ -64,6 +65,7 @@ def static_calibration_error(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def static_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -183,6 +185,7 @@ def adaptive_calibration_error(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def adaptive_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -309,6 +312,7 @@ def thresholded_adaptive_calibration_error(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def thresholded_adaptive_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
 from uncertainty_metrics._results import GroupValues, ImageMean
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
 
 __all__ = [
@@ -87,6 +88,7 @@ def expected_calibration_error(
 ) -> ImageMean: ...
 
 
+@takes_frames
 def expected_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -231,6 +233,7 @@ def maximum_calibration_error(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def maximum_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -360,6 +363,7 @@ def root_mean_squared_calibration_error(
 ) -> GroupValues: ...
 
 
+@takes_frames
 def root_mean_squared_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -16,6 +16,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _clustered_error,
@@ -33,6 +34,7 @@ def _unit(weights: np.ndarray | None) -> float:
     return 1.0 if weights is None else max(1.0, 1.0 / float(np.mean(weights)))
 
 
+@takes_frames
 def debiased_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -185,6 +187,7 @@ def debiased_calibration_error(
     return square if squared else float(np.sqrt(max(square, 0.0)))
 
 
+@takes_frames
 def calibration_error_interval(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

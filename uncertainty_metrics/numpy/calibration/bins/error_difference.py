@@ -19,6 +19,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._results import TestedInterval
 from uncertainty_metrics.numpy import _clusters, _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _paired_errors,
@@ -54,6 +55,7 @@ class CalibrationErrorDifference(TestedInterval):
     standard_error: float = 0.0
 
 
+@takes_frames
 def calibration_error_difference(
     first: ArrayLike | Mapping[str, Any],
     second: ArrayLike | Mapping[str, Any],

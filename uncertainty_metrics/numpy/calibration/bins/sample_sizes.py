@@ -21,6 +21,7 @@ from uncertainty_metrics._calibration_spec import (
     BinningScheme,
 )
 from uncertainty_metrics.numpy import _clusters, _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _clustered_error,
@@ -186,6 +187,7 @@ def _forecasts(
     return _Forecasts(clustered, exact, table, correlation)
 
 
+@takes_frames
 def smallest_detectable_error(
     probabilities: ArrayLike | None = None,
     *,
@@ -296,6 +298,7 @@ def smallest_detectable_error(
     return math.sqrt(found.bins.detectable(len(found.scores), power, level))
 
 
+@takes_frames
 def examples_needed(
     probabilities: ArrayLike | None = None,
     *,

@@ -18,6 +18,7 @@ from uncertainty_metrics._calibration_spec import (
     Norm,
 )
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 
@@ -114,6 +115,7 @@ class GeneralCalibrationError:
         self._statistics: BinStatistics | None = None
         self._num_classes: int | None = None
 
+    @takes_frames
     def update_state(
         self,
         labels: ArrayLike,

@@ -17,6 +17,7 @@ from uncertainty_metrics._results import (
     TestedInterval,
 )
 from uncertainty_metrics.numpy import _clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.risk import (
     _clustered_risks,
     _likelihood_intervals,
@@ -95,6 +96,7 @@ def _with_clusters(result: _Result, risks: _Risks) -> _Result:
     return result
 
 
+@takes_frames
 def calibration_intercept(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -196,6 +198,7 @@ def calibration_intercept(
     return _with_clusters(interval, risks)
 
 
+@takes_frames
 def calibration_slope(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -328,6 +331,7 @@ def _check_slope(cells: Cells) -> None:
             raise _checks.error("labels", f"{label} for at least one example", "none")
 
 
+@takes_frames
 def observed_expected_ratio(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -433,6 +437,7 @@ def ratio_of_cells(cells: Cells, level: float) -> ConfidenceInterval:
     return ConfidenceInterval(tail * estimate, estimate, estimate)
 
 
+@takes_frames
 def integrated_calibration_index(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

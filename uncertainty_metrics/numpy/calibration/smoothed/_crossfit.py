@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _user_warnings
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 
@@ -138,14 +137,13 @@ def check_settings(settings: Any) -> None:
         check_range("default_hyperparam_range", settings.default_hyperparam_range)
 
 
-def ignore_bootstrap_size(bootstrap_size: int | None, stacklevel: int = 3) -> None:
+def ignore_bootstrap_size(bootstrap_size: int | None) -> None:
     """Warns if the argument of uncertainty_metrics 0.0.81 is passed."""
     if bootstrap_size is not None:
-        warnings.warn(
+        _user_warnings.warn(
             "`bootstrap_size` is ignored: standard errors are no longer bootstrapped, "
             "but have a closed form. Leave the argument out.",
             DeprecationWarning,
-            stacklevel=stacklevel,
         )
 
 

@@ -17,6 +17,7 @@ from uncertainty_metrics import _checks, _without_warnings
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.smoothed import _crossfit
 
 __all__ = [
@@ -283,12 +284,13 @@ class SemiparametricCalibrationError:
     )
 
     def __post_init__(self, bootstrap_size: int | None) -> None:
-        _crossfit.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
+        _crossfit.ignore_bootstrap_size(bootstrap_size)
         if _checks.positive_integer("folds", self.folds) < 2:
             raise _checks.error("folds", "at least 2", self.folds)
         _checks.one_of("smoothing", self.smoothing, tuple(_SMOOTHINGS))
         _crossfit.check_settings(self)
 
+    @takes_frames
     def rms_calibration_error(
         self,
         probs: ArrayLike,
@@ -298,6 +300,7 @@ class SemiparametricCalibrationError:
         """Returns the estimate; see `semiparametric_calibration_error`."""
         return self._fit(probs, labels, hyperparam_range).root
 
+    @takes_frames
     def rms_calibration_error_conf_int(
         self,
         probs: ArrayLike,
@@ -352,6 +355,7 @@ class SemiparametricCalibrationError:
         return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
+@takes_frames
 def semiparametric_calibration_error(
     probs: ArrayLike,
     labels: ArrayLike,
@@ -467,6 +471,7 @@ def semiparametric_calibration_error(
     return metric.rms_calibration_error(probs, labels, hyperparam_range)
 
 
+@takes_frames
 def semiparametric_calibration_error_conf_int(
     probs: ArrayLike,
     labels: ArrayLike,

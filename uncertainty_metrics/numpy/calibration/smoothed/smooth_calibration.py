@@ -11,6 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE, CalibrationSpec
 from uncertainty_metrics.numpy import _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 
@@ -31,6 +32,7 @@ def checked_bandwidth(bandwidth: float | None) -> float | None:
     return width
 
 
+@takes_frames
 def smooth_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -172,7 +172,7 @@ class Partition(NamedTuple):
 
 
 def table_of(
-    partitions: list[Partition],
+    partitions: Iterable[Partition],
     scored: Scored,
     clusters: Clusters | None,
     min_examples: int,
@@ -187,22 +187,29 @@ def table_of(
     `clusters` are those of the caller's examples; `scored` has none if they are single.
     `are_binary` says whether all outcomes are 0 or 1.
     """
-    parts = [
-        _rows(part, scored, min_examples, level, are_binary) for part in partitions
-    ]
-    tested = [np.array([row.p_value == row.p_value for row in rows]) for rows in parts]
-    rows = [row for part in parts for row in part]
-    walks = _group_walks.Walks.of(
-        scored,
-        statistic,
-        [(part.codes, chosen) for part, chosen in zip(partitions, tested, strict=True)],
-        are_binary,
-    )
+    rows: list[GroupCalibration] = []
+    chosen, deviations = [], []
+    weighted, needs_walks = _weighted(scored), statistic != "gap" or adjust != "holm"
+    for part in partitions:  # All of them together may not fit into the memory.
+        of_part, tested = _rows(part, scored, weighted, min_examples, level, are_binary)
+        rows += of_part
+        if needs_walks:
+            chosen.append((part.codes, tested))
+        elif scored.clusters is None:
+            spread = _sums(part, weighted.spread)[tested]
+            deviations.append(np.sqrt(spread) / _sums(part, weighted.weights)[tested])
+        else:
+            pair = part.codes, tested
+            walks = _group_walks.Walks.of(scored, statistic, [pair], are_binary)
+            deviations.append(walks.deviations)
     found = None
-    if statistic == "kuiper" or adjust == "max":
+    if needs_walks:
+        walks = _group_walks.Walks.of(scored, statistic, chosen, are_binary)
+        deviations.append(walks.deviations)
         found = walks.found(rng, level, adjust == "max")
+    adjusted = _adjusted(rows, np.concatenate(deviations), statistic, found, level)
     return CalibrationByGroup(
-        tuple(_adjusted(rows, walks, found, level)),
+        tuple(adjusted),
         level,
         min_examples,
         None if clusters is None else clusters.number,
@@ -214,49 +221,95 @@ def table_of(
     )
 
 
+class _Weighted(NamedTuple):
+    """Columns whose sums over groups are needed, float64 [N]; None for ones.
+
+    Attributes:
+      weights: w.
+      squares: w^2.
+      scores: w p.
+      outcomes: w y.
+      spread: w^2 p (1 - p).
+    """
+
+    weights: np.ndarray | None
+    squares: np.ndarray | None
+    scores: np.ndarray
+    outcomes: np.ndarray
+    spread: np.ndarray
+
+
+def _weighted(scored: Scored) -> _Weighted:
+    scores, outcomes, weights, _ = scored
+    spread = scores * (1 - scores)
+    if np.all(weights == 1):
+        return _Weighted(None, None, scores, outcomes, spread)
+    squares = weights**2
+    products = weights * scores, weights * outcomes, squares * spread
+    return _Weighted(weights, squares, *products)
+
+
+def _sums(part: Partition, values: np.ndarray | None) -> np.ndarray:
+    """Returns the sums over groups of values [N], or of ones, float64 [groups]."""
+    return np.bincount(part.codes, values, len(part.names)).astype(np.float64)
+
+
 def _rows(
     part: Partition,
     scored: Scored,
+    weighted: _Weighted,
     min_examples: int,
     level: float,
     are_binary: bool,
-) -> list[GroupCalibration]:
-    """Returns the groups of a partition, whose p-values are not adjusted yet."""
-    index, number = part.codes, len(part.names)
-    weights = scored.weights
-    mass = np.bincount(index, weights, number)
-    effective = mass**2 / np.bincount(index, weights**2, number)
-    score = np.bincount(index, weights * scored.scores, number) / mass
-    outcome = np.bincount(index, weights * scored.outcomes, number) / mass
+) -> tuple[list[GroupCalibration], np.ndarray]:
+    """Returns the groups of a partition, whose p-values are not adjusted yet, and which
+    of them are tested.
+    """
+    mass = _sums(part, weighted.weights)
+    squares = mass if weighted.squares is None else _sums(part, weighted.squares)
+    effective = mass**2 / squares
+    score = _sums(part, weighted.scores) / mass
+    outcome = _sums(part, weighted.outcomes) / mass
     tested = effective >= min_examples * (1 - _ROUNDING)
     if scored.clusters is None:
         lower, upper = _wilson.interval(outcome, effective, level)
         lower, upper = lower - score, upper - score
-        p_values = _p_values(index, scored, outcome - score, tested)
+        of_sums = mass, squares, _sums(part, weighted.spread)
+        p_values = _p_values(part.codes, scored, of_sums, outcome - score, tested)
     else:
         lower, upper, p_values = _clustered_gaps.intervals_and_p_values(
-            index, scored, tested, level, are_binary
+            part.codes, scored, tested, level, are_binary
         )
     numbers = (effective, score, outcome, outcome - score, lower, upper, p_values)
     columns = [column.tolist() for column in numbers]
-    return [
+    rows = [
         GroupCalibration(name, attributes, *row, np.nan, np.nan)  # type: ignore[call-arg]
         for name, attributes, row in zip(
             part.names, part.attributes, zip(*columns, strict=True), strict=True
         )
     ]
+    return rows, ~np.isnan(p_values)
 
 
 def _p_values(
-    index: np.ndarray, scored: Scored, gaps: np.ndarray, tested: np.ndarray
+    index: np.ndarray,
+    scored: Scored,
+    of_sums: tuple[np.ndarray, np.ndarray, np.ndarray],
+    gaps: np.ndarray,
+    tested: np.ndarray,
 ) -> np.ndarray:
-    """Returns the p-value of each group; NaN for one that is not tested."""
+    """Returns the p-value of each group; NaN for one that is not tested.
+
+    Args:
+      index: the group of each example, [N].
+      scored: the examples.
+      of_sums: the sums over groups of w, w^2 and w^2 p (1 - p).
+      gaps: mean outcome less mean score of each group.
+      tested: which groups are tested.
+    """
     from scipy import special
 
-    variances = scored.scores * (1 - scored.scores)
-    mass = np.bincount(index, scored.weights)
-    squares = np.bincount(index, scored.weights**2)
-    spread = np.bincount(index, scored.weights**2 * variances)
+    mass, squares, spread = of_sums
     deviation = np.sqrt(spread) / mass
     # Without a spread every outcome is certain: any gap is impossible.
     z = np.abs(gaps) / np.where(deviation > 0, deviation, 1.0)
@@ -298,7 +351,8 @@ def _p_values(
 
 def _adjusted(
     rows: list[GroupCalibration],
-    walks: _group_walks.Walks,
+    deviations: np.ndarray,
+    statistic: Statistic,
     found: _group_walks.Found | None,
     level: float,
 ) -> list[GroupCalibration]:
@@ -306,21 +360,25 @@ def _adjusted(
 
     Args:
       rows: the groups of all partitions.
-      walks: those of the groups that are tested.
+      deviations: of the gap of each group that is tested, if the model is calibrated.
+      statistic: "gap" or "kuiper".
       found: their p-values; None for those of the rows, adjusted by Holm's method.
       level: one less the level of the tests.
     """
+    from scipy import special
+
     tested = [row for row in rows if row.p_value == row.p_value]
     p_values = np.array([row.p_value for row in tested])
-    if walks.statistic == "kuiper" and found is not None:
+    if statistic == "kuiper" and found is not None:
         p_values = found.p_values
     if found is not None and found.of_largest is not None:
         largest, critical = found.of_largest
         adjusted = np.maximum(largest, p_values)
     else:
         adjusted = _holm(p_values)
-        critical = critical_value(walks.statistic, (1 - level) / max(len(tested), 1))
-    detectable = _detectable(walks, critical)
+        critical = critical_value(statistic, (1 - level) / max(len(tested), 1))
+    # The range of a walk is at least as far as the walk gets.
+    detectable = (critical + special.ndtri(POWER)) * deviations
     tested = [
         row._replace(
             p_value=float(p_values[i]),
@@ -352,11 +410,3 @@ def critical_value(statistic: Statistic, level: float) -> float:
     if statistic == "gap":
         return float(-special.ndtri(level / 2))
     return float(optimize.brentq(lambda x: p_of_range(x) - level, 0.25, 40.0))
-
-
-def _detectable(walks: _group_walks.Walks, critical: float) -> np.ndarray:
-    """Returns the gap of each tested group that is found with a power of 0.8."""
-    from scipy import special
-
-    # The range of a walk is at least as far as the walk gets.
-    return (critical + special.ndtri(POWER)) * np.sqrt(walks.variances) / walks.mass

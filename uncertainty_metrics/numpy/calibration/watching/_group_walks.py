@@ -178,9 +178,11 @@ class Walks:
         return (np.maximum(highest, 0.0) - np.minimum(lowest, 0.0)).T
 
     @property
-    def mass(self) -> np.ndarray:
-        """The sum of the weights of each group, float64 [groups]."""
-        return self._sums(self.scored.weights)
+    def deviations(self) -> np.ndarray:
+        """The standard deviation of the gap of each group if the model is calibrated;
+        float64 [groups].
+        """
+        return np.sqrt(self.variances) / self._sums(self.scored.weights)
 
     @property
     def variances(self) -> np.ndarray:

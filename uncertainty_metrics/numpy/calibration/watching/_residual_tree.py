@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy._frames import columns_by_name
 from uncertainty_metrics.numpy._group_columns import (
     MISSING,
     group_column,
@@ -112,9 +112,8 @@ def features_of(features: Any, counted: np.ndarray, used: np.ndarray) -> list[Fe
       counted: boolean, of the shape of the labels.
       used: boolean, which of the examples that count determine the cuts.
     """
-    if isinstance(features, Mapping) or hasattr(features, "columns"):
-        columns = {str(name): features[name] for name in features}
-    else:
+    columns = columns_by_name(features)
+    if columns is None:
         array = np.asarray(features)
         if array.ndim != 2:
             raise _checks.error(

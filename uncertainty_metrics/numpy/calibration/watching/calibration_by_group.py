@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +14,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _clusters, _inputs
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import columns_by_name, takes_frames
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
@@ -29,6 +29,7 @@ from uncertainty_metrics.numpy.calibration.watching._group_walks import Statisti
 __all__ = ["calibration_by_group"]
 
 
+@takes_frames
 def calibration_by_group(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -224,11 +225,11 @@ def calibration_by_group(
         # Their variance is that of the data: each example is a cluster of its own.
         size = len(scored.scores)
         scored = scored._replace(clusters=Clusters(np.arange(size), size))
-    partitions = [
+    partitions = (
         _partition({name: columns[name] for name in names})
         for size in range(1, depth + 1)
         for names in itertools.combinations(columns, size)
-    ]
+    )
     table = table_of(
         partitions,
         scored,
@@ -272,10 +273,9 @@ def _columns(
     groups: Any, counted: np.ndarray, num_intervals: int
 ) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
-    named = isinstance(groups, Mapping) or hasattr(groups, "columns")
-    if named:
-        attributes = {str(name): groups[name] for name in groups}
-    else:
+    attributes = columns_by_name(groups)
+    named = attributes is not None
+    if attributes is None:
         attributes = {str(getattr(groups, "name", None) or "group"): groups}
     if not attributes:
         raise _checks.error("groups", "at least one attribute", "none", verb="hold")
@@ -297,7 +297,10 @@ def _columns(
 def _partition(columns: dict[str, GroupColumn]) -> Partition:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
-    cells = np.ravel_multi_index([c.codes for c in columns.values()], sizes)
+    first, *others = columns.values()
+    cells = first.codes
+    for column in others:
+        cells = cells * len(column.values) + column.codes
     occurs = np.bincount(cells, minlength=int(np.prod(sizes))) > 0
     present = np.flatnonzero(occurs)
     attributes = [
@@ -311,4 +314,6 @@ def _partition(columns: dict[str, GroupColumn]) -> Partition:
         ", ".join(f"{name}={value}" for name, value in values.items())
         for values in attributes
     ]
-    return Partition((np.cumsum(occurs) - 1)[cells], names, attributes)
+    if len(present) < len(occurs):
+        cells = (np.cumsum(occurs) - 1)[cells]
+    return Partition(cells, names, attributes)

@@ -11,6 +11,7 @@ from uncertainty_metrics import _checks, _tables
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._results import AnyBinStatistics
 from uncertainty_metrics.numpy import _text_tables
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 from uncertainty_metrics.numpy.calibration.watching import (
@@ -137,6 +138,7 @@ class CalibrationDrift(_tables.Table):
         return f"{title}\n{_text_tables.table(*self._shown())}"
 
 
+@takes_frames
 def calibration_drift(
     first: Period, second: Period, *, num_bins: int | None = None
 ) -> CalibrationDrift:

@@ -13,6 +13,7 @@ from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import ConfidenceInterval, PITInterval
 from uncertainty_metrics.numpy import _saved
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.watching import (
     _confidence_sequence,
     _monitor_state,
@@ -159,6 +160,7 @@ class CalibrationMonitor:
         alarm = "no alarm" if self.alarm is None else f"alarm at example {self.alarm}"
         return f"{title}, {self.num_examples} examples, {alarm}, e = {self.e_value:.4g}"
 
+    @takes_frames
     def update(
         self,
         labels: ArrayLike | None = None,

@@ -13,6 +13,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.watching import _residual_tree
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
@@ -26,6 +27,7 @@ from uncertainty_metrics.numpy.calibration.watching._group_walks import Statisti
 __all__ = ["find_miscalibrated_groups"]
 
 
+@takes_frames
 def find_miscalibrated_groups(
     features: Any,
     labels: ArrayLike | None = None,

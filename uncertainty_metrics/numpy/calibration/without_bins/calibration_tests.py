@@ -23,6 +23,7 @@ from uncertainty_metrics._calibration_spec import (
 from uncertainty_metrics._results import OfClusters
 from uncertainty_metrics.numpy import _clusters, _examples, _inputs
 from uncertainty_metrics.numpy._clusters import Clusters
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import (
     _binning,
     _simulated_bins,
@@ -101,6 +102,7 @@ def _one_group(examples: _examples.Examples, spec: CalibrationSpec) -> Cells:
     return cells
 
 
+@takes_frames
 def calibration_test(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.without_bins import (
     _pooled_errors,
@@ -22,6 +23,7 @@ from uncertainty_metrics.numpy.calibration.without_bins._pooled_errors import (
 __all__ = ["corp_decomposition"]
 
 
+@takes_frames
 def corp_decomposition(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

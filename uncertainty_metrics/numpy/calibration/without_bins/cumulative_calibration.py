@@ -11,6 +11,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE, CalibrationSpec
 from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy import _clusters, _examples
+from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.without_bins import (
     _clustered_score,
@@ -47,6 +48,7 @@ def _cells_of_data(
     return cells(*_binning.read(data, spec))
 
 
+@takes_frames
 def kolmogorov_smirnov_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -127,6 +129,7 @@ def kolmogorov_smirnov_calibration_error(
     )
 
 
+@takes_frames
 def kuiper_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -206,6 +209,7 @@ def kuiper_calibration_error(
     )
 
 
+@takes_frames
 def averaged_two_bin_calibration_error(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -291,6 +295,7 @@ def averaged_two_bin_calibration_error(
     )
 
 
+@takes_frames
 def spiegelhalter_test(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
