@@ -87,6 +87,7 @@ from uncertainty_metrics import (
     smallest_detectable_error as smallest_detectable_error,
     compare as compare,
     make_scorers as make_scorers,
+    class_indices as class_indices,
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,
     probability_of_lower_calibration_error as probability_of_lower_calibration_error,
     brier_decomposition as brier_decomposition,
