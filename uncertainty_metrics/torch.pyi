@@ -10,6 +10,7 @@ from uncertainty_metrics import (
     datasets as datasets,
     detection as detection,
     numpy as numpy,
+    read_answers as read_answers,
     report as report,
     bin_statistics as bin_statistics,
     compute_all_metrics as compute_all_metrics,
