@@ -283,9 +283,9 @@ def _draw_score_line(
     few = curve.sizes < FEW
     style = _series.line(i) | {"clip_on": _clips(x)}
     marks = {}
-    # Markers distinguish the lines also in grey. They are spaced by the length of the
-    # line, and a line of NaN has none.
-    if marked and not np.all(few):
+    # Markers distinguish steps also in grey; on a smooth curve they would look like
+    # data. They are spaced by the length of the line, and a line of NaN has none.
+    if marked and curve.method == "isotonic" and not np.all(few):
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
