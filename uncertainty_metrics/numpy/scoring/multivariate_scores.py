@@ -230,8 +230,8 @@ def energy_score(
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
-      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
-      O(m d) for each forecast.
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d) for
+      each forecast, and O(m log m) for d = 1; memory O(m d).
 
     Raises:
       ValueError: an argument is not as described.
@@ -251,6 +251,11 @@ def energy_score(
     m, d = samples.shape[-2:]
     estimator, alpha = forecast_scores.settled(estimator, alpha)
     forecast_scores.check_num_samples(estimator, m)
+    if d == 1:
+        score_of_samples = forecast_scores.crps_score  # By sorting, not by pairs.
+        return score_of_samples(
+            labels[..., 0], samples[..., 0], estimator=estimator, alpha=alpha
+        )
     y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
     scale = None if estimator == "roll" else 1 / (m * m)
     if forecast_scores.is_fair(estimator):
