@@ -27,6 +27,7 @@ def bin_statistics(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -54,6 +55,7 @@ def bin_statistics(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
