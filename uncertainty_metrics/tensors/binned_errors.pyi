@@ -75,7 +75,7 @@ def bin_statistics(
     """
 
 def compute_all_metrics(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -86,6 +86,7 @@ def compute_all_metrics(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> dict[CalibrationKey, Tensor]:
     """The general calibration error for every combination of its four choices.
 
@@ -103,6 +104,8 @@ def compute_all_metrics(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
