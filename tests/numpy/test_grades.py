@@ -608,6 +608,25 @@ def test_wrong_distributions_raise(wrong, message):
             function(**{**good, **wrong})
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("brier_score", {}),
+        ("net_benefit", {"thresholds": [0.5]}),
+        ("miscalibration_cost", {"thresholds": [0.5]}),
+        ("aurc", {}),
+        ("risk_coverage_curve", {}),
+        ("threshold_at_risk", {"risk": 0.1}),
+    ],
+)
+def test_shares_as_labels_are_told_where_they_go(name, options):
+    shares = [[0.5, 0.5], [0.2, 0.8]]
+    message = r"pass `label_distributions` or `losses` .* else every vote as an example"
+    for labels in (shares, shares[0]):
+        with pytest.raises(ValueError, match=message):
+            getattr(um, name)(labels, np.full(np.shape(labels), 0.5), **options)
+
+
 CALIBRATORS = [
     um.TemperatureScaling,
     um.VectorScaling,
