@@ -154,3 +154,6 @@ def test_wrong_shapes_and_flags_raise(name):
     shares = {"label_distributions": [[0.5, 0.5]], "probabilities": [[0.5, 0.5]]}
     with pytest.raises(ValueError, match="`multilabel` must be False with"):
         function(**shares, multilabel=True, **attributes)
+    answers = {"correct": [1], "confidences": [0.5]}
+    with pytest.raises(ValueError, match="`multilabel` must be False where there are"):
+        function(**answers, multilabel=True, **attributes)

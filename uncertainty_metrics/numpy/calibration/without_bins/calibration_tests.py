@@ -281,7 +281,10 @@ def calibration_test(
             each = Clusters(np.arange(size), size)
             examples = dataclasses.replace(examples, clusters=each)
     if examples.clusters is not None and method == "asymptotic":
-        expected = "'resampling' with `clusters`: the limit is of independent examples"
+        expected = (
+            "'resampling' with `clusters`, and `multilabel`: the limit is of "
+            "independent examples"
+        )
         raise _checks.error("method", expected, "'asymptotic'")
     pooled: Any  # Statistics of bins, or cells.
     error: Callable[[Any], float]
