@@ -111,8 +111,9 @@ class ClassifierData:
         for name, expected in (("ignore_index", None), ("multilabel", False)):
             value = getattr(self, name)
             if self.has_confidences and value is not expected:
-                expected = f"{expected} where there are no `labels`"
-                raise _checks.error(name, expected, value)
+                raise _checks.error(
+                    name, f"{expected} where there are no `labels`", value
+                )
 
     def check_labels(self) -> None:
         """Raises ValueError unless there are labels, or distributions of them without

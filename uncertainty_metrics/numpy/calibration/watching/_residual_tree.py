@@ -133,9 +133,10 @@ def features_of(
     found = []
     for name, values in columns.items():
         label = f"features[{name!r}]"
-        size, chosen = np.size(values), everyone
+        size = np.size(values)
+        chosen: Any = everyone
         if examples.places is not None and size * examples.num_classes == counted.size:
-            chosen = everyone.reshape(size, -1).any(axis=1)
+            chosen = np.any(everyone.reshape(size, -1), axis=1)
         elif size != counted.size:
             raise _checks.error(
                 label,
