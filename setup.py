@@ -33,6 +33,8 @@ PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
+INSPECT = ["inspect_ai>=0.3.245"]
+MLFLOW = ["mlflow>=3"]
 SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
 RAY = ["ray[data]>=2.40"]
 EXCEL = ["openpyxl>=3.1"]
@@ -130,7 +132,9 @@ setup(
         "console_scripts": [
             "uncertainty-metrics = uncertainty_metrics.__main__:main",
             "uncertainty-metrics-kit = uncertainty_metrics.__main__:main",
-        ]
+        ],
+        # Inspect imports it for metrics named "uncertainty_metrics/ece" and so on.
+        "inspect_ai": ["uncertainty_metrics = uncertainty_metrics.inspect"],
     },
     extras_require={
         "jax": JAX,
@@ -143,6 +147,8 @@ setup(
         "spark": SPARK,
         "ray": RAY,
         "excel": EXCEL,
+        "inspect": INSPECT,
+        "mlflow": MLFLOW,
         "pandas": PANDAS,
         "sklearn": SKLEARN,
         "tensorboard": TENSORBOARD,

@@ -38,6 +38,8 @@ ENGINES = {
     f"{PACKAGE}.ray": "Ray",
     f"{PACKAGE}.spark": "Apache Spark",
     f"{PACKAGE}.sklearn": "scikit-learn",
+    f"{PACKAGE}.inspect": "Inspect",
+    f"{PACKAGE}.mlflow": "MLflow",
 }
 # Pages of the site whose files are in the root of the repository, not in `docs/`.
 BESIDE = {

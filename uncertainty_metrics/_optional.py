@@ -9,6 +9,7 @@ from types import ModuleType
 _EXTRAS = {
     **dict.fromkeys(("keras", "tensorflow_probability", "tf_keras"), "tensorflow"),
     "apache_beam": "beam",
+    "inspect_ai": "inspect",
     "matplotlib": "plot",
     "openpyxl": "excel",
     "pyarrow": "parquet",

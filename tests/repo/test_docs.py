@@ -107,7 +107,7 @@ def public_names():
 
 
 def test_public_names_and_no_others_have_a_place(pages):
-    rooms = "numpy|conformal|detection|regression|beam|ray|sklearn|spark"
+    rooms = "numpy|conformal|detection|regression|beam|ray|sklearn|spark|inspect|mlflow"
     name = re.compile(rf"uncertainty_metrics\.(({rooms})\.)*\w+")
     places = set().union(*(page.ids for page in pages.values())) - {None}
     ours = set(filter(name.fullmatch, places))

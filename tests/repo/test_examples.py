@@ -39,10 +39,15 @@ PAGES = [
 
 # Tools that we work with, but need nowhere: examples of them run where they are.
 TOOLS = (
-    *("apache_beam", "dask", "duckdb", "evaluate", "keras_tuner", "lm_eval", "mlflow"),
-    *("polars", "prometheus_client", "pyspark", "ray", "wandb"),
+    *("apache_beam", "dask", "duckdb", "evaluate", "inspect_ai", "keras_tuner"),
+    *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray", "skore"),
+    "wandb",
 )
-ENGINES = {"ray": "ray", "spark": "pyspark"}  # From the modules to what they need.
+ENGINES = {
+    "inspect": "inspect_ai",
+    "ray": "ray",
+    "spark": "pyspark",
+}  # From the modules to what they need.
 
 
 def is_missing_a_tool(code):

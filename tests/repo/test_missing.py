@@ -58,6 +58,8 @@ MESSAGES = [
     ),
     ("matplotlib", "um.numpy.reliability_diagram([0, 1], [.2, .7])", "`plot`"),
     ("apache_beam", "import uncertainty_metrics.beam", "`beam`"),
+    ("inspect_ai", "import uncertainty_metrics.inspect", "`inspect`"),
+    ("mlflow", "import uncertainty_metrics.mlflow", "`mlflow`"),
     ("pyspark", "import uncertainty_metrics.spark", "`spark`"),
     ("sklearn", "import uncertainty_metrics.sklearn", "pip install scikit-learn"),
     ("ray", "import uncertainty_metrics.ray", "`ray`"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import pathlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -80,6 +81,22 @@ class Report:
         """
         return self._report.to_dict()
 
+    def scalars(self) -> dict[str, float]:
+        """Returns the numbers of the report by one name each, to log as metrics.
+
+        The names are the paths in `to_dict()`, such as
+        "calibration/metrics/ece/value", with "_" for punctuation, which MLflow refuses
+        in names. Options, lists, and whatever is no number are left out.
+        """
+        found: dict[str, float] = {}
+        content = self.to_dict()
+        del content["options"]
+        for name, number in _numbers(content):
+            while name in found:  # Of classes or models "C#" and "C+".
+                name += "_"
+            found[name] = number
+        return found
+
     def tables(self) -> dict[str, Table]:
         """Returns the tables of the report by their captions.
 
@@ -123,6 +140,16 @@ class Report:
             'sandbox="" style="width: 100%; height: 44rem; border: 0; resize: vertical"'
             "></iframe>"
         )
+
+
+def _numbers(content: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    """Yields the path and value of each number in dicts of dicts."""
+    for key, value in content.items():
+        name = re.sub(r"[^\w -]", "_", key)
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{path}{name}/")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{path}{name}", float(value)
 
 
 def report(

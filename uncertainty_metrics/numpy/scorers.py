@@ -49,10 +49,11 @@ class Scorer:
     @property
     def key(self) -> str:
         """The name of the score; "neg_" tells that the sign of an error is changed."""
-        return self.metric if self._larger_is_better else f"neg_{self.metric}"
+        return self.metric if self.larger_is_better else f"neg_{self.metric}"
 
     @property
-    def _larger_is_better(self) -> bool:
+    def larger_is_better(self) -> bool:
+        """Whether the metric itself is better if it is larger."""
         name = getattr(um_np, self.metric).__name__  # The metric may be an alias.
         return _directions.direction(name) == "larger"
 
@@ -67,6 +68,18 @@ class Scorer:
         labels, probabilities = _aligned(
             estimator.classes_, y, estimator.predict_proba(X)
         )
+        value = self.value(labels, probabilities, sample_weight)
+        return value if self.larger_is_better else -value
+
+    def value(
+        self,
+        labels: np.ndarray,
+        probabilities: np.ndarray,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Returns the metric of labels [N] and the probabilities of all classes [N, K],
+        with its own sign.
+        """
         function = getattr(um_np, self.metric)
         options: dict[str, Any] = {"sample_weight": sample_weight, **self.options}
         two_classes = probabilities.shape[1] == 2
@@ -85,7 +98,7 @@ class Scorer:
         value = float(function(labels, probabilities, **options))
         if follows_scikit_learn:
             value = scoring_rules.of_one_outcome(value, two_classes)
-        return value if self._larger_is_better else -value
+        return value
 
 
 def _aligned(
