@@ -58,6 +58,16 @@ _WRITTEN = (
     "report.json",
     *(picture.file for task in TASKS for picture in pictures_of(task)),
 )
+# Options that name a column or array of a survival model or a regression.
+_ROLES = (
+    ("times", "for a survival model, the column or array of times"),
+    ("event", "for a survival model, that of whether the event came"),
+    ("survival", "that of the probability of no event by --horizon"),
+    ("risk", "that of the probability of the event by --horizon"),
+    ("mean", "for a regression, the column or array of means"),
+    ("stddev", "for a regression, that of the standard deviations"),
+    ("variance", "for a regression, that of the variances"),
+)
 # Seconds between messages on the progress, where stderr is no terminal.
 _PATIENCE = 5.0
 
@@ -248,6 +258,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a survival model, the time by which the event is predicted: the file "
         "has the columns time, event, and survival or risk",
     )
+    for option, text in _ROLES:
+        parser.add_argument(f"--{option}", metavar="NAME", help=text)
     parser.add_argument(
         "--level",
         type=_level,
@@ -492,6 +504,7 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         tuple(dict.fromkeys(getattr(arguments, "feature", ()))),
         getattr(arguments, "audit", False),
         getattr(arguments, "level", None),
+        **{option: getattr(arguments, option, None) for option, _ in _ROLES},
     )
 
 

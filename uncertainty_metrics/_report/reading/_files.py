@@ -360,11 +360,16 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
-    if choice.probabilities is None and _are_forecasts(names):
+    is_chosen = choice.probabilities is not None or choice.of_regression
+    if not is_chosen and _are_forecasts(names):
         return _quantiles_of_npz(source, archive, names, choice)
     label = _column_names.label_of(names, choice, "array")
-    regression = None if choice.probabilities else _column_names.regression_of(names)
-    predictions = prediction_arrays(names, choice, regression is not None)
+    regression = None
+    if not choice.probabilities:
+        regression = _column_names.regression_of(names, choice, "array")
+    predictions = []
+    if not choice.of_regression:
+        predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
         raise both(regression, predictions)
     weights = weights_in(names)
@@ -378,7 +383,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if regression:
         refuse_groups([*groups, *choice.searched])
         mean, spread = regression
-        kind = _column_names.SPREADS[spread.lower()]
+        kind = _column_names.spread_of(spread, choice)
         target = reals(label, arrays[label])
         return Regression(
             source,
