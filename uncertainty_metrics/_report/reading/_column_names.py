@@ -83,6 +83,7 @@ class Choice(NamedTuple):
       mean: name of the column or array of means of a regression.
       stddev: name of that of its standard deviations.
       variance: name of that of its variances.
+      ignore_index: the label of the rows that do not count.
     """
 
     label: str | None = None
@@ -107,6 +108,7 @@ class Choice(NamedTuple):
     mean: str | None = None
     stddev: str | None = None
     variance: str | None = None
+    ignore_index: int | None = None
 
     @property
     def searched(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
     Model,
+    Predictions,
     QuantileForecasts,
     Questions,
     Regression,
@@ -59,6 +60,13 @@ from uncertainty_metrics._report.reading._column_plans import (
     with_note_on_ids,
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
+from uncertainty_metrics._report.reading._ignored_rows import (
+    is_kept,
+    kept_rows,
+    needs_classifier,
+    refuse_ignored,
+    with_note_on_ignored,
+)
 from uncertainty_metrics._report.reading._json_and_excel_tables import (
     ExcelTable,
     InspectTable,
@@ -251,6 +259,8 @@ def read_predictions(
                 model = _read(source, file, kind, choice, tell)
         if choice.percent and isinstance(model, Confidences) and model.confidences.size:
             check_percent(model.confidences.max())
+        if choice.ignore_index is not None and not isinstance(model, Predictions):
+            raise needs_classifier()
         if choice.filter is not None and not num_rows(model):
             raise ValueError(f"no row has the `filter` {choice.filter!r}")
         return model
@@ -323,9 +333,13 @@ def _read(
     table = TABLES[kind](file, tell)
     if choice.cluster is None:
         choice = choice._replace(cluster=table.cluster)
-    table = in_rows_of_forecasts(table, choice)
+    whole = in_rows_of_forecasts(table, choice)
+    table = kept_rows(whole, choice)
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
+    if choice.ignore_index is not None:
+        before = len(whole.read(plan.label, [])[0])
+        model = with_note_on_ignored(model, before, choice)
     if isinstance(model, Confidences) and table.notes:
         model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
     if isinstance(model, QuantileForecasts):
@@ -349,6 +363,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     def may_be_outcomes(name: str) -> bool:
         return are_outcomes(class_names.text_array(archive.read([name])[name]))
 
+    refuse_ignored(choice)
     if choice.multilabel:
         return _multilabel_of_npz(source, archive, names, choice)
     if survival := survival_names_of(names, choice, "array"):
@@ -378,6 +393,14 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
+    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
+    before = arrays[label].size
+    if choice.ignore_index is not None:
+        kept = is_kept(arrays[label], choice.ignore_index)
+        arrays = {
+            key: array[kept] if array.shape[:1] == kept.shape else array
+            for key, array in arrays.items()
+        }
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -396,8 +419,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    return classified(
+    model = classified(
         source,
         arrays[label],
         _ARRAYS.get(
@@ -412,6 +434,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
+    return with_note_on_ignored(model, before, choice)
 
 
 def _multilabel_of_npz(
