@@ -193,8 +193,10 @@ For a survival model, with --horizon, the columns or arrays are
 
 Other arrays and columns are left out, and the report says so. If names are ambiguous,
 an error lists the names that were found, and you choose with --label, --probabilities,
---classes, --positive-class, --correct and --confidence. --group names an attribute of
-the examples, such as their language: the report shows the calibration of each group.
+--classes, --positive-class, --correct and --confidence; `report` also has --mean,
+--stddev, --variance, --times, --event, --survival and --risk. --group names an
+attribute of the examples, such as their language: the report shows the calibration of
+each group.
 In .json and .jsonl the field `subject` of an object `doc` is the column `doc.subject`.
 """
 
