@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import names_page, stubs  # noqa: E402
+from scripts import names_page, stubs, torch_stubs  # noqa: E402
 
 if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
@@ -175,10 +175,14 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    others = stubs.filled() | {
-        names_page.PAGE: names_page.text(),
-        names_page.WORDS: names_page.text_of_words(),
-    }
+    others = (
+        stubs.filled()
+        | torch_stubs.texts()
+        | {
+            names_page.PAGE: names_page.text(),
+            names_page.WORDS: names_page.text_of_words(),
+        }
+    )
     return found | {
         path: text
         for path, text in others.items()

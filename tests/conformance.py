@@ -53,6 +53,15 @@ def _tested_groups(of, **inputs):
     return [[getattr(group, field) for field in fields] for group in tested]
 
 
+def _recalibrated(calibrator, labels, probabilities, new_probabilities):
+    map = calibrator(ridge=0).fit(labels, probabilities=probabilities)
+    return map.transform(probabilities=new_probabilities)
+
+
+_MAPS = {
+    "quadratic_calibration": um_np.QuadraticCalibration,
+    "spline_calibration": um_np.SplineCalibration,
+}
 # The vectors of these definitions hold a part of what the function returns.
 _PARTS = {
     "bin_statistics": _bin_sums,
@@ -76,6 +85,8 @@ def function(half, definition):
         return functools.partial(half.brier_score, zero_based=True)
     if definition == "normal_negative_log_likelihood":
         return half.regression.negative_log_likelihood
+    if definition in _MAPS:  # Only NumPy has these maps.
+        return functools.partial(_recalibrated, _MAPS[definition])
     if definition in _PARTS:
         return functools.partial(_PARTS[definition], getattr(half, definition))
     if definition.startswith("binary_"):

@@ -5,6 +5,7 @@ from . import numpy as numpy
 from . import regression as regression
 
 # The report.
+from ._report.answer_files import read_answers as read_answers
 from ._report.calibration_report import report as report
 
 # Calibration errors.

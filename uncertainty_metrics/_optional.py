@@ -20,18 +20,24 @@ _EXTRAS = {
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
-def require(module: str, needed_by: str = "This") -> ModuleType:
-    """Imports `module`, or raises ImportError that names the extra to install."""
+def require(
+    module: str, needed_by: str = "This", extra: str | None = None
+) -> ModuleType:
+    """Imports `module`, or raises ImportError that names the extra to install, which by
+    default is that of the module.
+    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
-        raise not_installed(missing, needed_by) from missing
+        raise not_installed(missing, needed_by, extra) from missing
 
 
-def not_installed(missing: ModuleNotFoundError, needed_by: str) -> ImportError:
+def not_installed(
+    missing: ModuleNotFoundError, needed_by: str, extra: str | None = None
+) -> ImportError:
     """Returns the ImportError that names the missing package and how to install it."""
     package = (missing.name or str(missing)).partition(".")[0]
-    extra = _EXTRAS.get(package, package)
+    extra = extra or _EXTRAS.get(package, package)
     message = (
         f"{needed_by} needs {package}, which is not installed. Install it with the "
         f"extra `{extra}`: pip install '.[{extra}]' in a checkout, or pip install "

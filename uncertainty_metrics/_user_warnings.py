@@ -8,7 +8,7 @@ import warnings
 # Packages that call this one for the user, and modules that wrap functions.
 _BETWEEN = {
     *("uncertainty_metrics", "keras", "tf_keras", "tensorflow", "jax", "torch"),
-    *("sklearn", "joblib", "contextlib", "functools"),
+    *("sklearn", "joblib", "contextlib", "functools", "numpy"),
 }
 
 

@@ -1,6 +1,8 @@
 """These tests need another backend of Keras: KERAS_BACKEND=jax or torch."""
 
 import os
+import pathlib
+import re
 
 import pytest
 
@@ -15,3 +17,13 @@ def no_shortcut(monkeypatch):
     the arithmetic of tensors with NumPy.
     """
     monkeypatch.setattr(_inputs, "SHORTCUT", False)
+
+
+def page(name):
+    """Returns the code of a page of the guide, and what it prints there."""
+    path = pathlib.Path(__file__).parents[2] / "docs" / "guide" / f"{name}.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", path.read_text(), re.DOTALL)
+    return tuple(
+        "".join(text for kind, text in blocks if kind == wanted)
+        for wanted in ("python", "text")
+    )

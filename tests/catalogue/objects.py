@@ -1,5 +1,7 @@
 """Rows of the classes that are no Keras classes, and of all other public objects."""
 
+import pathlib
+
 import numpy as np
 
 import uncertainty_metrics as um
@@ -99,6 +101,11 @@ def _monitored(room, rng):
     return monitor
 
 
+def _read_answers(m, rng):
+    path = pathlib.Path(__file__).parents[2] / "docs/data/mlflow_answers.json"
+    return m.read_answers(path)
+
+
 def _reported(room, rng):
     return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
 
@@ -143,6 +150,7 @@ OBJECTS = (
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),
+    ObjectRow("read_answers", make=_read_answers),
     ObjectRow("conformal"),
     ObjectRow("datasets"),
     ObjectRow("detection"),

@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import pytest
 from scipy import optimize, special
+from sklearn.ensemble import RandomForestClassifier
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy.calibrators import temperature_scaling
@@ -155,6 +156,22 @@ def test_infinite_logits_of_impossible_classes_are_allowed(rng):
     scaling = TemperatureScaling().fit(labels, logits)
     np.testing.assert_allclose(scaling.temperature, optimum(labels, low), rtol=1e-5)
     np.testing.assert_array_equal(np.isneginf(scaling.transform(logits)), impossible)
+
+
+def test_a_forest_that_was_sure_and_wrong_is_fitted_as_other_maps_fit_it(rng):
+    x = rng.normal(size=[600, 4])
+    labels = np.argmax(x[:, :3] + rng.gumbel(size=[600, 3]), axis=1)
+    forest = RandomForestClassifier(5, random_state=0).fit(x[:300], labels[:300])
+    p, labels = forest.predict_proba(x[300:]), labels[300:]
+    assert np.any(p[np.arange(300), labels] == 0)
+    clipped = np.log(np.maximum(p, 2.0**-24))
+    scaling = TemperatureScaling().fit(labels, probabilities=p)
+    best = optimum(labels, clipped)
+    np.testing.assert_allclose(scaling.temperature, best, rtol=1e-5)
+    np.testing.assert_allclose(
+        scaling.transform(probabilities=p),
+        special.softmax(clipped / scaling.temperature, axis=1),
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])

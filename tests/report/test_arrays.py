@@ -377,8 +377,8 @@ def test_tiles_of_good_and_bad_models():
     assert [tile["value"] for tile in off[2:]][::2] == ["Too high", "Would help"]
     assert [tile["level"] for tile in off[::2]] == ["bad", "bad", "bad"]
     assert fine[3]["value"].endswith("% better")
-    assert fine[0]["value"].endswith(", no clear gain")
-    assert off[0]["value"].endswith(" could be gained")
+    assert fine[0]["value"].endswith(", no clear gain by beta calibration")
+    assert off[0]["value"].endswith(" could be gained by beta calibration")
     mean, stddev, target = forecasts(np.random.default_rng(1), factor=0.5).values()
     tiles = tiles_of(target, means=mean, stddevs=stddev)
     assert tiles[0]["value"].endswith(" could be gained")

@@ -62,14 +62,31 @@ def test_the_first_tile_has_the_score_and_the_gain():
     gain = section["gain"]
     assert tile["title"] == "Brier score"
     assert tile["value"] == (
-        f"{section['loss']:.4f}, of which {gain['estimate']:.4f} could be gained"
+        f"{section['loss']:.4f}, of which {gain['estimate']:.4f} could be gained by "
+        "beta calibration"
     )
     assert f"interval {gain['low']:.4f} to {gain['high']:.4f}" in tile["detail"]
     assert tile["detail"].endswith("The score is the mean of (y - p)^2, 0 (best) to 1.")
     assert tile["level"] == "bad"
     honest = um.report(*events(20_000, slope=1.0)).to_dict()["tiles"][0]
-    assert honest["value"].endswith(", no clear gain")
+    assert honest["value"].endswith(", no clear gain by beta calibration")
     assert honest["level"] == "good"
+
+
+def test_it_says_what_the_best_of_the_maps_gains():
+    rng = np.random.default_rng(0)
+    labels, p = classes(600)
+    labels = np.where(rng.random(600) < 0.3, 0, labels)  # A temperature cannot mend it.
+    found = um.report(labels, p).to_dict()
+    scores = found["recalibration"]["scores"]
+    gain = scores["as it is"]["brier_score"] - scores["isotonic"]["brier_score"]
+    assert found["recalibration"]["best"] == "isotonic"
+    assert (
+        "That map was chosen beforehand; of the 3 maps tried, isotonic calibration is "
+        f"best and gains {gain:.4f}."
+    ) in found["tiles"][0]["detail"]
+    detail = tiles(found)["Recalibration"]["detail"]
+    assert detail.startswith("The best of 3 maps, isotonic calibration, takes the ")
 
 
 def test_an_infinite_score_has_no_gain_beside_it():

@@ -174,16 +174,17 @@ REFUSED = {
     "grade and score": (
         ["grade", "score", "confidence"],
         "each of grade, score may say whether each answer is right: choose the column "
-        "with --correct, as in `report FILE --correct grade` or `report FILE --correct "
-        "score`",
+        "with --correct, as in `python -m uncertainty_metrics report a.csv --correct "
+        "grade` or `python -m uncertainty_metrics report a.csv --correct score`",
     ),
     "grade and correct": (
         ["grade", "correct", "confidence"],
-        "as in `report FILE --correct correct` or `report FILE --correct grade`",
+        "as in `python -m uncertainty_metrics report a.csv --correct correct` or",
     ),
     "score alone": (
         ["grade", "score"],
-        "if `score` is it, type `report FILE --confidence score`",
+        "if `score` is it, type `python -m uncertainty_metrics report a.csv "
+        "--confidence score`",
     ),
 }
 

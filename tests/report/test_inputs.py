@@ -227,8 +227,8 @@ BAD_FORECASTS = {
         {**FORECASTS, "targets": np.ones(6)},
         "each of target, targets may hold",
     ),
-    "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be > 0"),
-    "negative": ({**FORECASTS, "stddev": -np.ones(6)}, "must be > 0. Received: -1"),
+    "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be standard"),
+    "negative": ({**FORECASTS, "stddev": -np.ones(6)}, "> 0. Received: -1"),
     "NaN mean": ({**FORECASTS, "mean": np.full(6, np.nan)}, "`mean` must"),
     "infinite": ({**FORECASTS, "stddev": np.full(6, np.inf)}, "`stddev` must"),
     "other lengths": ({**FORECASTS, "mean": np.ones(5)}, "mean"),
@@ -260,7 +260,10 @@ BAD_CSV = {
     "ragged": ("label,p0,p1\n0,1,0\n1,1\n", "line 3 must have 3 fields, as the header"),
     "text": ("label,p0,p1\n0,1,0\n1,x,0\n", "line 3, column `p0` must be a number"),
     "empty field": ("label,p0,p1\n0,,0\n", "line 2, column `p0` must be a number"),
-    "NaN": ("label,p0,p1\n0,nan,0\n", "Received: nan at [0, 0]"),
+    "NaN": (
+        "label,p0,p1\n0,nan,0\n",
+        "line 2, column `p0` must be a number. Received: NaN",
+    ),
     "label too large": ("label,p0,p1\n2,1,0\n", "integers in [0, 2)"),
     "label of no class": (
         "label,p0,p1\n255,1,0\n",
@@ -279,7 +282,10 @@ BAD_PARQUET = {
         "labels are text: say which",
     ),
     "lists": ({"label": [1], "p0": [[1.0]], "p1": [[0.0]]}, "`p0` must hold numbers"),
-    "missing": ({"label": [1, 0], "probability": [None, 0.5]}, "Received: nan at [0"),
+    "missing": (
+        {"label": [1, 0], "probability": [None, 0.5]},
+        "row 1, column `probability` must be a",
+    ),
     "empty": ({"label": NOTHING, "probability": NOTHING}, "at least one example"),
     "no spread": ({"mean": [1.0], "target": [1.0]}, "one of `variance`, `std` and"),
 }
@@ -382,7 +388,7 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": ".arrow, .xlsx, or be - for standard input. Received: '.pkl'",
+    "no.pkl": ".arrow, .xlsx, .eval, or be - for standard input. Received: '.pkl'",
     "folder.csv": "folder.csv: there is no file of predictions",
     "folder.parquet": "folder.parquet: there is no file of predictions",
     "good.npz --out taken": "error: taken: cannot write there",

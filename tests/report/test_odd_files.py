@@ -282,7 +282,7 @@ BAD = {
         [],
         "each of y, Label may hold the labels: choose the column with --label",
     ),
-    "no label": (table("truth", "p"), [], "call it one of label, labels, y, y_true"),
+    "no label": (table("tag", "p"), [], "call it one of label, labels, y, y_true"),
     "no such label": (TWO, ["--label", "truth"], "no column `truth`. Received: label"),
     "no such column": (
         TWO,
@@ -407,16 +407,22 @@ BAD = {
         "one example. Received: a row 0.75, 0.75, 0.75; a median sum of 1.875",
     ),
     "signs of percent": (
-        rows(LABELS, [f"{p}%" for p in PERCENT], header=("label", "p")),
+        rows(LABELS, [f"{p}%%" for p in PERCENT], header=("label", "p")),
         [],
-        "must be a number; divide percent by 100 for probabilities. Received: '75%'",
+        "must be a number. Received: '75%%'",
+    ),
+    "a comment before the names": (
+        "# made by hand\n" + TWO,
+        [],
+        "line 1 must hold the names of the columns, and seems to be a comment: remove "
+        "it, as `tail -n +2` does. Received: '# made by hand'",
     ),
     "other numbers": (
         rows(LABELS, P0, P1, header=("label", "p2", "p3")),
         [],
         "each label must be one of the classes 2, 3. Received: 0, 1",
     ),
-    "UTF-16": (TWO.encode("utf-16"), [], "not a CSV file in UTF-8"),
+    "UTF-16": (TWO.encode("utf-16")[:-1], [], "not a CSV file in UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), [], "UTF-8"),
     "damaged": (packed(TWO)[:-9], [], "not a CSV file in UTF-8"),
     "two means": (

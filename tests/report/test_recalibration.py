@@ -29,7 +29,12 @@ from uncertainty_metrics._report.sections._recalibration import (
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 MAPS = ("temperature", "vector", "isotonic")
-MAPS_OF_TWO_CLASSES = ("temperature", "vector", "beta", "isotonic", "venn_abers")
+OF_LOG_ODDS = {
+    "beta": um.BetaCalibration,
+    "quadratic": um.QuadraticCalibration,
+    "spline": um.SplineCalibration,
+}
+MAPS_OF_TWO_CLASSES = ("temperature", "vector", *OF_LOG_ODDS, "isotonic", "venn_abers")
 
 
 def forecasts(n=400, classes=3, factor=1.0, seed=0):
@@ -76,10 +81,11 @@ def naive(labels, p, weights, num_bins):
         found["vector"][fold] = special.softmax(
             vector.scales * np.log(two[fold]) + vector.biases, axis=1
         )[:, 1]
-        beta = um.BetaCalibration().fit(
-            labels[rest], probabilities=p[rest], sample_weight=7 * weights[rest]
-        )
-        found["beta"][fold] = beta.transform(probabilities=p[fold])
+        for name, calibrator in OF_LOG_ODDS.items():
+            map = calibrator().fit(
+                labels[rest], probabilities=p[rest], sample_weight=7 * weights[rest]
+            )
+            found[name][fold] = map.transform(probabilities=p[fold])
         isotonic = IsotonicRegression(out_of_bounds="clip")
         isotonic.fit(p[rest], labels[rest], sample_weight=weights[rest])
         found["isotonic"][fold] = isotonic.predict(p[fold])

@@ -228,10 +228,6 @@ BAD = {
     "a number": ("5\n", "line 1 must be a record, such as"),
     "a text": ('"correct"', "Received: the text 'correct'"),
     "a list of numbers": ("[1, 2]", "record 1 must be a record"),
-    "columns": (
-        json.dumps(COLUMNS),
-        "line 1: `confidence` must be a number. Received: the list [0.75, 0.5",
-    ),
     "an object of it": (json.dumps({"data": COLUMNS}), "Received: data.correct, data."),
     "a field twice": (
         lines() + '{"correct": true, "correct": false, "confidence": 0.5}',
@@ -243,7 +239,7 @@ BAD = {
     ),
     "NaN": (
         changed(confidence=float("nan")),
-        "line 3: `confidence` must be a number in [0, 1]. Received: nan",
+        "line 3, column `confidence` must be a number. Received: NaN",
     ),
     "infinite": (changed(confidence=float("inf")), "in [0, 1]. Received: inf"),
     "missing": (without("confidence"), "line 3: `confidence` is missing; fill it in"),
@@ -267,7 +263,7 @@ BAD = {
         changed(confidence="0.8"),
         "line 3: `confidence` must be a number. Received: the text '0.8'",
     ),
-    "text of percent": (changed(confidence="80%"), "Received: the text '80%'"),
+    "text of percent": (changed(confidence="80 %x"), "Received: the text '80 %x'"),
     "a boolean": (changed(confidence=True), "must be a number. Received: True"),
     "percent": (
         lines([{**r, "confidence": 80} for r in RECORDS]),
@@ -304,7 +300,8 @@ BAD = {
     ),
     "grades under another name": (
         changed(correct=0.7).replace("correct", "rubric_points"),
-        "under another name, type `report FILE --correct rubric_points`. Received: ",
+        "under another name, type `python -m uncertainty_metrics report a.jsonl "
+        "--correct rubric_points`. Received: ",
     ),
     "no confidence": (
         renamed(confidence="sure"),
@@ -326,7 +323,7 @@ BAD = {
         renamed(confidence="probability", label=1),
         "the file may hold answers (correct, probability) or predictions (label",
     ),
-    "UTF-16": (lines().encode("utf-16"), "not a JSON file in UTF-8"),
+    "UTF-16": (lines().encode("utf-16")[:-1], "not a JSON file in UTF-8"),
     "Latin-1": ('{"correct": 1, "q": "é"}'.encode("latin-1"), "not a JSON file in UTF"),
     "other numbers of answers": (
         answered(["a"], *ONE_LIST[1:], confidence=False),
@@ -386,7 +383,7 @@ BAD_OTHERS = {
     "missing in Arrow": (
         "a.arrow",
         lambda: arrow({**COLUMNS, "confidence": [0.5, None, 0.5, 0.5]}),
-        "row 2: `confidence` must be a number in [0, 1]. Received: nan",
+        "row 2, column `confidence` must be a number. Received: NaN",
     ),
     "correct missing in Arrow": (
         "a.arrow",

@@ -1,6 +1,7 @@
 """Reports on forecasts of series in time: comparisons of models, and fans."""
 
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, numbers, run
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
+from uncertainty_metrics._report.data._models_in_a_file import each_model
 from uncertainty_metrics._report.data._time_blocks import lags_of_time
 from uncertainty_metrics._report.reading._column_names import Choice
 
@@ -116,6 +118,13 @@ def test_models_in_columns_or_in_long_rows_are_compared():
         for row, value in zip(found["rows"], expected, strict=True):
             assert row["value"] == pytest.approx(value.value)
             assert row["upper"] == pytest.approx(value.upper)
+
+
+def test_a_sample_of_several_models_is_refused():
+    path = written("both.csv", columns(RIGHT, model=["a", "b"] * (len(Y) // 2)))
+    model = report.read_predictions(path, Choice())
+    with pytest.raises(report.ReportError, match="write a file for each model"):
+        each_model([dataclasses.replace(model, sums=object())])
 
 
 def test_the_command_compare_shows_the_coverage(capsys):

@@ -18,8 +18,8 @@ The sections on a classifier:
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
   recalibration         the cross-validated gain by temperature, vector and isotonic
-                        maps, and for two classes by Venn-Abers calibration; and the
-                        size of conformal sets at 90%
+                        maps, and for two classes by maps of P(class 1); and the size of
+                        conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
                         And above which confidence to decide at a promised risk
   risk                  only for two classes, one of which is named as the event: O/E,

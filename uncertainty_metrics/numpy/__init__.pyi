@@ -5,6 +5,7 @@ from . import regression as regression
 from ._metric_state import MetricState as MetricState
 
 # The report.
+from .._report.answer_files import read_answers as read_answers
 from .._report.calibration_report import report as report
 
 # Calibration errors.

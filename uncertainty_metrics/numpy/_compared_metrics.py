@@ -26,6 +26,7 @@ from uncertainty_metrics.numpy import (
     _wilson,
 )
 from uncertainty_metrics.numpy._resamples import Dependence
+from uncertainty_metrics.numpy.scoring import scoring_rules
 
 # Errors of one score and one outcome. Noise makes each of them larger but the debiased
 # one, so models are compared by the debiased squared errors of the same scores.
@@ -272,8 +273,8 @@ def _scores_of_examples(
     if one_brier:
         arguments = {**arguments, "zero_based": True}
     scores = np.asarray(metric.function(**arguments), np.float64)
-    if one_brier and _is_of_two_classes(arguments):
-        scores = scores / 2  # (y - p)^2, not the sum over both classes.
+    if one_brier:
+        scores = scoring_rules.of_one_outcome(scores, _is_of_two_classes(arguments))
     return scores.reshape(-1)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _missing, _row_math, _threads
+from uncertainty_metrics.numpy import _missing, _pytorch, _row_math, _threads
 
 ROW_SUM_TOLERANCE = 1e-3
 # The largest sum of all weights, so that the sums of a metric stay finite.
@@ -72,6 +72,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
       ValueError: a list is ragged, entries are masked, or labels are text.
       TypeError: the value does not convert to an array of numbers.
     """
+    value = _pytorch.as_it_is_read(value)
     _missing.refuse_masked(name, value)
     try:
         array = np.asarray(value)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _pytorch
 
 
 def is_missing(value: Any) -> bool:
@@ -59,6 +60,7 @@ def read_words(name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises:
       ValueError: the rows of a list have different lengths.
     """
+    values = _pytorch.as_it_is_read(values)
     is_list = isinstance(values, list | tuple)
     try:
         mask = _mask(values)

@@ -14,9 +14,12 @@ from uncertainty_metrics.numpy import _missing
 
 __all__ = ["class_indices"]
 
-_PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
+_PREFIX = (
+    r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?|y_prob|"
+    r"y_proba|y_pred_proba|prediction_proba|\.pred)"
+)
 NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
-NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
+NAMED = re.compile(rf"(?:{_PREFIX}[_ .])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
 
 
 def class_indices(

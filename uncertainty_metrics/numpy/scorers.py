@@ -17,6 +17,7 @@ import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks, _directions
 from uncertainty_metrics._calibration_spec import is_required
 from uncertainty_metrics.numpy import _missing
+from uncertainty_metrics.numpy.scoring import scoring_rules
 
 __all__ = ["make_scorers"]
 
@@ -82,8 +83,8 @@ class Scorer:
         if follows_scikit_learn:
             options["zero_based"] = True
         value = float(function(labels, probabilities, **options))
-        if follows_scikit_learn and two_classes:
-            value /= 2  # The mean of (y - p)^2.
+        if follows_scikit_learn:
+            value = scoring_rules.of_one_outcome(value, two_classes)
         return value if self._larger_is_better else -value
 
 

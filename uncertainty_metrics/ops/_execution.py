@@ -22,6 +22,7 @@ if TYPE_CHECKING or IS_JAX:
 
     from uncertainty_metrics.ops import _jax_tracing
 if TYPE_CHECKING or not (IS_TENSORFLOW or IS_JAX):
+    import keras
     import torch
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -205,6 +206,19 @@ def not_converted(function: _Function) -> _Function:
 def has_strategy() -> bool:
     """Returns whether a strategy of TensorFlow distributes what runs here."""
     return IS_TENSORFLOW and tf.distribute.has_strategy()
+
+
+def on_device_of(*arguments: Any) -> contextlib.AbstractContextManager[object]:
+    """Returns a context in which PyTorch computes on the device of the predictions, the
+    first tensor of real numbers. Keras would move all tensors to its default device.
+    """
+    if IS_TENSORFLOW or IS_JAX:
+        return contextlib.nullcontext()
+    tensors = [each for each in arguments if isinstance(each, torch.Tensor)]
+    tensors.sort(key=lambda tensor: not tensor.is_floating_point())
+    if not tensors:
+        return contextlib.nullcontext()
+    return keras.device(str(tensors[0].device))
 
 
 # 32 or 64 bits.

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _stddev_or_variance
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
-from uncertainty_metrics.ops import _inputs, _sizes, _validity, is_floating, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _sizes,
+    _validity,
+    is_floating,
+    to_numpy,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -90,6 +99,24 @@ def variances(name: str, given: xp.Tensor) -> xp.Tensor:
     return xp.where(given > 0, given * given, xp.zeros_like(given))
 
 
+def check_spreads(
+    name: str,
+    means: xp.Tensor,
+    spreads: xp.Tensor,
+    targets: xp.Tensor,
+    weights: xp.Tensor | None,
+) -> None:
+    """Raises ValueError for standard deviations in the place of variances, and the
+    reverse, if the values of the tensors are known and in the memory of the host.
+
+    `name` is the argument that holds the spreads.
+    """
+    tensors = [means, spreads, targets] + ([] if weights is None else [weights])
+    if all(map(_execution.is_for_numpy, tensors)):
+        mean, spread, y, *w = map(to_numpy, tensors)
+        _stddev_or_variance.check(name, mean, spread, y, w[0] if w else None)
+
+
 def checked_forecasts(
     predictions: TensorLike,
     uncertainties: TensorLike | None,
@@ -109,6 +136,7 @@ def checked_forecasts(
     dtype = _inputs.predictions_dtype(tensors[names[0]], tensors[name])
     flat, weights, usable = included(tensors, mask, sample_weight, dtype)
     mean, given, y = (xp.cast(tensor, dtype) for tensor in flat)
+    check_spreads(name, mean, given, y, weights)
     spreads = variances(name, given)
     right = xp.math.is_finite(mean) & xp.math.is_finite(y) & is_variance(spreads)
     right = right & usable

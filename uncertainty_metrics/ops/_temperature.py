@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from uncertainty_metrics.numpy.calibrators._calibrator import LEAST
 from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
     MAX_STEPS,
     ROUNDING,
@@ -130,9 +131,12 @@ def inverse_temperature(
     return xp.where(at_limit, limit, beta)
 
 
-def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
+def logits_of(
+    examples: _inputs.Examples, least: float = 0.0
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the logits [N, K], or the logarithms of probabilities, and whether the
-    probabilities of all examples that count are in [0, 1].
+    probabilities of all examples that count are in [0, 1]. Probabilities are clipped to
+    at least `least`, except in rows of zeros.
     """
     values = xp.cast(examples.predictions, examples.dtype)
     if examples.from_logits:
@@ -140,13 +144,14 @@ def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
     right = _ranges.rows_in_range(examples.predictions)
     # Divided by the largest, whose logarithm is then 0: TensorFlow's logarithm of one
     # number depends on its place, and equal largest ones must stay equal.
-    values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))
+    top = xp.reduce_max(values, axis=-1, keepdims=True)
+    values = xp.math.log(xp.maximum(values, xp.constant(least, values.dtype)) / top)
     return values, _validity.counted_are_right(right, examples.weights)
 
 
 def optimal_temperature(examples: _inputs.Examples) -> xp.Tensor:
     """Returns the best temperature, a scalar; NaN if there is none."""
-    logits, in_range = logits_of(examples)
+    logits, in_range = logits_of(examples, LEAST)
     rows, unit, valid = rows_of(examples, logits)
     beta = inverse_temperature(rows, examples.weights)
     valid = valid & in_range

@@ -75,6 +75,10 @@ def twin(
                 args, kwargs = _frames.read_frames(declaration, args, kwargs)
             if kwargs.get("clusters") is not None:
                 raise _only_for_numpy(declaration.__name__)
+            with _execution.on_device_of(*args, *kwargs.values()):
+                return computed(args, kwargs)
+
+        def computed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if by_numpy and (left := _left_to_numpy(signature, args, kwargs)):
                 arguments, dtype = left
                 value = _on_arrays(declaration, arguments.args, arguments.kwargs)

@@ -19,7 +19,15 @@ from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
 )
 from uncertainty_metrics.numpy.scoring import quantile_scores as np_quantile_scores
-from uncertainty_metrics.ops import _execution, _forecast_scores, _inputs, _sizes, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _forecast_scores,
+    _forecasts,
+    _inputs,
+    _pairwise,
+    _sizes,
+    xp,
+)
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -53,9 +61,9 @@ def _like_labels(labels: TensorLike, **parameters: TensorLike) -> list[xp.Tensor
 
 @twin(np_forecast_scores.crps_normal_score)
 def crps_normal_score(labels, means, stddevs):
-    return _forecast_scores.normal_scores(
-        *_like_labels(labels, means=means, stddevs=stddevs)
-    )
+    labels, means, stddevs = _like_labels(labels, means=means, stddevs=stddevs)
+    _forecasts.check_spreads("stddevs", means, stddevs, labels, None)
+    return _forecast_scores.normal_scores(labels, means, stddevs)
 
 
 def _samples(
@@ -269,7 +277,11 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
         steps = _norm(strays - xp.roll(strays, 1, axis=-2))
         spread = xp.reduce_mean(steps, axis=-1) / 2
     else:
-        spread = _pair_distances(strays) / (m * (m if estimator == "nrg" else m - 1))
+        fair = np_forecast_scores.is_fair(estimator)
+        if strays.shape[-1] == 1:  # By sorting, not by pairs.
+            spread = _pairwise.pairwise_spread(strays[..., 0], fair)
+        else:
+            spread = _pair_distances(strays) / (m * (m - 1 if fair else m))
         spread = np_forecast_scores.share_of_fair(estimator, alpha, m) * spread
     scores = scale * (xp.reduce_mean(_norm(strays), axis=-1) - spread)
     if np_forecast_scores.is_fair(estimator):

@@ -14,6 +14,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.calibrators import (
     temperature_scaling as np_temperature_scaling,
 )
+from uncertainty_metrics.numpy.calibrators._calibrator import LEAST
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
@@ -40,8 +41,9 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
 
     which is convex in 1 / T: the unique optimum is found to the precision of the
     logits. Decisions do not change; T > 1 lowers the confidence of an overconfident
-    model. For probabilities p, z = log p. `TemperatureScalingLayer` is the same as a
-    layer of a model.
+    model. For probabilities p, z = log p, with p clipped to at least 2^-24: so a
+    forecast of 0, as random forests make them, can become larger.
+    `TemperatureScalingLayer` is the same as a layer of a model.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -149,7 +151,8 @@ class TemperatureScaling(np_temperature_scaling.TemperatureScaling):
             wide = xp.minimum(wide, xp.ones_like(wide))
             wide = xp.stack([1 - wide, wide], axis=-1)
         top = xp.reduce_max(wide, axis=-1, keepdims=True)
-        mass = xp.exp(xp.math.log(wide / top) / divisor)
+        clipped = xp.maximum(wide, xp.constant(LEAST, wide.dtype))
+        mass = xp.exp(xp.math.log(clipped / top) / divisor)
         p = mass / xp.reduce_sum(mass, axis=-1, keepdims=True)
         if layout.rank is not None:
             return p[..., 1], right

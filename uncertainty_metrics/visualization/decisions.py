@@ -110,11 +110,22 @@ def decision_curve_diagram(
             clusters=clusters,
         ),
     )
+    return draw_decision_curves(models, points, title, ax)
+
+
+def draw_decision_curves(
+    curves: Mapping[str, Any], points: np.ndarray, title: str | None, ax: Any
+) -> Any:
+    """Draws what `net_benefit` returns of each model, by name, at thresholds `points`,
+    as `decision_curve_diagram` does, and returns the Axes.
+    """
+    from uncertainty_metrics.numpy.scoring import decision_curves
+
     ax, own = _series.axes(ax, 6, 4.5)
     highest = 0.0
     # By the share of class 1, which is usually the same for all models.
     everyone: dict[float, np.ndarray] = {}
-    for i, (name, curve) in enumerate(models.items()):
+    for i, (name, curve) in enumerate(curves.items()):
         benefit, all_treated = curve.net_benefit, curve.treat_all
         label = _series.label(name, "" if name else "Treat by the model")
         marker = "o" if len(points) == 1 else ""  # A single point is no line.

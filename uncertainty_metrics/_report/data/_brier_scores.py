@@ -14,6 +14,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import event_of
 from uncertainty_metrics._report.data._predictions import Stream, is_of_answers
 from uncertainty_metrics._report.data._risks import has_risks
+from uncertainty_metrics.numpy.scoring import scoring_rules
 
 
 def is_of_one_outcome(model: Any) -> bool:
@@ -32,7 +33,8 @@ def share_of_summary(model: Stream) -> float:
     """Returns which share of the Brier score of a summary the report shows: the summary
     of a classifier has the sum over all classes.
     """
-    return 0.5 if is_of_one_outcome(model) and not model.summary.of_answers else 1.0
+    of_sums = is_of_one_outcome(model) and not model.summary.of_answers
+    return scoring_rules.of_one_outcome(1.0, of_sums)
 
 
 def brier_scores(
@@ -49,8 +51,7 @@ def brier_scores(
     """
     given = score_arguments(labels, kind, forecasts)
     found = um.brier_score(**given, zero_based=True, aggregate=False)
-    scores = np.asarray(found)
-    return scores / 2 if one_outcome else scores
+    return scoring_rules.of_one_outcome(np.asarray(found), one_outcome)
 
 
 def score_arguments(

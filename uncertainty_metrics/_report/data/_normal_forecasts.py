@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Regression, remembered
-from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts
 
 
@@ -22,21 +20,11 @@ def forecasts_of(model: Regression) -> _forecasts.Forecasts:
     """
     return _forecasts.checked_forecasts(
         model.mean,
-        _variances(model),
+        model.values,
         model.target,
         sample_weight=model.sample_weight,
         names=("mean", model.kind),
     )
-
-
-def _variances(model: Regression) -> np.ndarray:
-    if model.kind == "variance":
-        return model.values
-    stddev = _inputs.as_array("stddev", model.values)
-    bad = stddev <= 0
-    if np.any(bad):  # The square of a negative number would look valid.
-        raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
-    return np.square(stddev, dtype=np.float64)
 
 
 def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:

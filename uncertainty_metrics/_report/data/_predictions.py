@@ -65,10 +65,12 @@ class Unlabelled(NamedTuple):
     Attributes:
       source: name of the file.
       values: predictions, shaped as those with labels.
+      sample_weight: their weights, [M], or None.
     """
 
     source: str
     values: Any
+    sample_weight: Any = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

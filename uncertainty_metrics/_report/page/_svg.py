@@ -66,6 +66,8 @@ def style() -> Iterator[None]:
         matplotlib.rcParams.update(_STYLE)
         # The name of a file may have letters that the font of matplotlib lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        # The check of the report's own arguments has said it.
+        warnings.filterwarnings("ignore", "`(uncertainties|stddevs)` must", UserWarning)
         yield
 
 

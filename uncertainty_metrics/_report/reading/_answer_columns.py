@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -21,7 +23,11 @@ _SURE = ("confidence", "confidences", "conf", "certainty")
 # In a file with labels, "probability" is the probability of class 1 instead.
 CONFIDENCES = (*_SURE, "probability")
 _SAMPLES = ("answers",)
-IDS = ("question_id", "doc_id", "id", "question", "prompt")
+IDS = ("question_id", "doc_id", "custom_id", "id", "question", "prompt")
+# The column of what a chat model has replied.
+REPLY = "reply"
+# MLflow calls the scores of a metric `exact_match/score`, or `exact_match/v1/score`.
+_END_OF_SCORES = re.compile(r"(/v[0-9]+)?/score")
 
 
 class AnswerNames(NamedTuple):
@@ -71,7 +77,7 @@ def names_of(
             )
         return None
     labels = among(header, _column_names.LABELS)
-    right, sure = among(header, CORRECT), among(header, CONFIDENCES)
+    right, sure = saying_right(header), among(header, CONFIDENCES)
     if sure or choice.of_answers:
         right += _grades(header, choice, right, are_outcomes)
     samples = next(iter(among(header, _SAMPLES)), None)
@@ -95,6 +101,11 @@ def names_of(
     if choice.correct is None and not right and kind == "column":
         known = {*sure, choice.confidence, *among(header, IDS)}
         hint = _hint_of_grades(header, known, are_outcomes)
+        if REPLY in header:
+            hint += (
+                "; a log of replies does not say it: add a field `correct`, true or "
+                "false, to each line"
+            )
     correct = _one(
         "whether each answer is right", "correct", CORRECT, header, right, choice, kind,
         hint,
@@ -109,6 +120,12 @@ def names_of(
     return AnswerNames(
         correct, confidence, samples, likelihoods, next(iter(questions), None)
     )
+
+
+def saying_right(header: Sequence[str]) -> list[str]:
+    """Returns the names of columns that say whether answers are right."""
+    plain = {name: _END_OF_SCORES.sub("", name.lower()) for name in header}
+    return [name for name in header if plain[name] in CORRECT]
 
 
 def _grades(
@@ -142,7 +159,9 @@ def _hint_of_grades(
     names = [name for name in header if name not in known and are_outcomes(name)]
     if not names:
         return ""
-    commands = " or ".join(f"`report FILE --correct {name}`" for name in names[:4])
+    commands = " or ".join(
+        f"`report FILE --correct {shlex.quote(name)}`" for name in names[:4]
+    )
     return f"; if it is there under another name, type {commands}"
 
 
@@ -198,7 +217,9 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(f"`report FILE --{option} {name}`" for name in found[:4])
+        commands = " or ".join(
+            f"`report FILE --{option} {shlex.quote(name)}`" for name in found[:4]
+        )
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"

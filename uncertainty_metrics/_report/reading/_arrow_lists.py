@@ -1,7 +1,8 @@
 """Columns of lists in Arrow files, with a number for each class.
 
 Like the list `"probabilities": [0.2, 0.8]` in JSON, such a column becomes a column for
-each class: `probabilities_0`, `probabilities_1`, and so on.
+each class: `probabilities_0`, `probabilities_1`, and so on. A vector of Spark ML, which
+is a struct, is read as a list.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._predictions import ExampleError
 from uncertainty_metrics._report.reading._column_names import BY_CLASS
+from uncertainty_metrics._report.reading._json_layouts import vector_of
 
 # A row with more numbers has something else than probabilities of classes.
 _MAX_CLASSES = 10_000
@@ -31,9 +33,11 @@ class Lists:
         types = _optional.require("pyarrow").types
         self._sizes: dict[str, int] = {}
         for field in schema:
-            if field.name.lower() not in BY_CLASS or not _is_list(field.type, types):
+            is_list = _is_list(field.type, types) or _is_vector(field.type, types)
+            if field.name.lower() not in BY_CLASS or not is_list:
                 continue
             value = first([field.name])[field.name][:1].to_pylist()
+            value = [vector_of(each) or each for each in value]
             size = len(value[0]) if value and value[0] is not None else 0
             if 0 < size <= _MAX_CLASSES:
                 self._sizes[field.name] = size
@@ -68,6 +72,8 @@ class Lists:
                 columns[name] = column
                 continue
             size = self._sizes[name]
+            if _is_vector(column.type, arrow.types):
+                column = arrow.chunked_array([[*map(vector_of, column.to_pylist())]])
             lengths = compute.list_value_length(column).fill_null(-1).to_numpy()
             wrong = np.flatnonzero(lengths != size)
             if len(wrong):
@@ -86,3 +92,9 @@ class Lists:
 def _is_list(kind: Any, types: Any) -> bool:
     tests = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     return any(test(kind) for test in tests)
+
+
+def _is_vector(kind: Any, types: Any) -> bool:
+    if not types.is_struct(kind):
+        return False
+    return {"type", "values"} <= {field.name for field in kind}

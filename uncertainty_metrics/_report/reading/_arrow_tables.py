@@ -30,6 +30,8 @@ class ArrowTable:
     """
 
     others: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cluster: str | None = None
     _kind = "Arrow"
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):

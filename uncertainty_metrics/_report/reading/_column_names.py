@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,21 +23,35 @@ from uncertainty_metrics.numpy.class_names import (
 )
 
 LABELS = ("label", "labels", "y", "y_true", "target", "targets", "class")
+# Names that count only where a file has none of the others: they may be features.
+EVERYDAY_LABELS = (
+    *("y_test", "outcome", "outcomes", "actual", "truth", "ground_truth"),
+    *("default", "status"),
+)
 MEANS = ("mean", "means")
+_EVERYDAY_MEANS = ("mu", "y_pred")
 SPREADS: dict[str, Spread] = {
     **dict.fromkeys(("variance", "variances"), "variance"),
-    **dict.fromkeys(("std", "stddev", "stddevs"), "stddev"),
+    **dict.fromkeys(("std", "stddev", "stddevs", "sigma", "y_std"), "stddev"),
 }
+_EVERYDAY_SPREADS = ("sigma", "y_std")
 WEIGHTS = "sample_weight"
+_EVERYDAY = ("y_prob", "y_proba", "y_pred_proba", "prediction_proba", "proba")
 # Names of a single column with the predictions of class 1, where there are two classes.
 _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
     "probabilities": "probabilities",
     **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
     **dict.fromkeys(("logit", "y_logit"), "logits"),
+    **dict.fromkeys(("y_pred_proba", "prediction_proba"), "probabilities"),
+    **dict.fromkeys(("risk", "pd"), "probabilities"),
 }
+_EVERYDAY_ALONE = ("y_pred_proba", "prediction_proba", "risk", "pd")
 # Lists and objects of these names hold a number for each class, or for each sample.
-BY_CLASS = ("logits", "probabilities", "probs", "samples")
+BY_CLASS = (
+    *("logits", "probabilities", "probs", "samples", "probability"),
+    *_EVERYDAY,
+)
 
 
 class Choice(NamedTuple):
@@ -130,19 +145,26 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     """
     if choice.label is not None:
         return existing(choice.label, header, kind)
-    found = among(header, LABELS)
+    found = among(header, LABELS) or among(header, EVERYDAY_LABELS)
     if len(found) == 1:
         return found[0]
     if found:
+        commands = " or ".join(
+            f"`report FILE --label {shlex.quote(name)}`" for name in found[:4]
+        )
         raise ValueError(
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
-            "--label"
+            f"--label, as in {commands}"
         )
     nameless = header and all(map(is_number, header))
+    typed = " or ".join(
+        f"`report FILE --label {shlex.quote(name)}`" for name in header[:4]
+    )
     several = sum(name.lower().startswith("label_") for name in header) > 1
     raise ValueError(
         f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        "it with --label; answers have `correct` and `confidence` instead. Received: "
+        f"it with --label, as in {typed}; answers have `correct` and `confidence` "
+        "instead. Received: "
         f"{listed(header)}"
         + ("; the first line must hold the names of the columns" if nameless else "")
         + ("; for several labels of each example say --multilabel" if several else "")
@@ -166,7 +188,10 @@ def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
     Raises:
       ValueError: the header has two names for the mean, or two for the spread.
     """
-    found = among(header, MEANS), among(header, SPREADS)
+    spreads = among(header, SPREADS)
+    known = [name for name in spreads if name.lower() not in _EVERYDAY_SPREADS]
+    means = among(header, MEANS) or among(header, _EVERYDAY_MEANS)
+    found = means, known or spreads
     if not all(found):
         return None
     for names in found:
@@ -205,6 +230,8 @@ def columns_of(
         if match := NUMBERED.fullmatch(name):
             styles.setdefault((match["prefix"] or "").lower(), []).append(name)
     alone = among(others, _ALONE)
+    known = [name for name in alone if name.lower() not in _EVERYDAY_ALONE]
+    alone = known or ([] if styles else alone)
     # Columns 0, 1, ... are predictions, too, as in a table whose columns have no names.
     found = [*styles.values(), *([name] for name in alone)]
     if len(found) > 1:
@@ -312,6 +339,8 @@ def _by_class(
     """Returns columns that have the names of the classes, perhaps after a prefix."""
     styles: dict[str, dict[str, str]] = {}
     for name in others:
+        if name == ".pred_class":  # Of tidymodels, the decision.
+            continue
         match = NAMED.fullmatch(name)
         prefix = (match["prefix"] or "").lower() if match else ""
         if match and prefix:

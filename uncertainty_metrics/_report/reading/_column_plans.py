@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -38,6 +39,10 @@ from uncertainty_metrics._report.reading._answer_columns import (
 from uncertainty_metrics._report.reading._answers_from_columns import (
     answers_of,
     are_outcomes,
+)
+from uncertainty_metrics._report.reading._checked_numbers import (
+    refuse_nan,
+    without_rounding,
 )
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
@@ -283,13 +288,21 @@ def plan_of(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities. Received: {listed(header)}{hint(header)}"
+            f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
+            f"--probabilities {_example(header, label)}`. Received: {listed(header)}"
+            f"{hint(header)}"
         )
     plan = Plan(choice, label, weights, columns, regression)
     _csv_tables.check_once(header, [label, *plan.numbers, *groups])
     if regression:
         refuse_groups([*groups, *choice.searched])
     return plan
+
+
+def _example(header: Sequence[str], label: str) -> str:
+    """Returns a column that a user may name, the last beside the labels."""
+    others = (shlex.quote(name) for name in reversed(header) if name != label)
+    return next(others, "NAME")
 
 
 def model_of_table(source: str, table: Table, plan: Plan) -> Model:
@@ -304,6 +317,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         return _multilabel(source, table, plan, plan.labels)
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
+    if plan.columns or plan.regression:
+        refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     left_out = _left_out(table, plan)
     if plan.quantiles:
         return _forecasts(table, plan, plan.quantiles, source, labels, numbers)
@@ -315,6 +330,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.columns:
         names = plan.columns.names
         found = numbers[:, : len(names)]
+        if plan.columns.kind == "probabilities":
+            found = without_rounding(found)
         if plan.columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
                 f"the columns {listed(names)} have names of labels, but their rows do "
@@ -406,6 +423,9 @@ def _row_keys(table: Table, names: QuantileNames) -> dict[str, Any]:
 def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confidences:
     choice = plan.choice
     correct, numbers = table.read(names.correct, plan.numbers)
+    refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
+    if names.confidence:
+        numbers[:, 0] = without_rounding(numbers[:, 0], 100 if choice.percent else 1)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]

@@ -17,6 +17,7 @@ import numpy as np
 
 from uncertainty_metrics._report.data._predictions import ExampleError
 from uncertainty_metrics._report.reading import _plain_or_gzip_text
+from uncertainty_metrics._report.reading._column_names import BY_CLASS
 from uncertainty_metrics._report.reading._plain_or_gzip_text import (
     LongLineError,
     TextFile,
@@ -37,10 +38,14 @@ class Table(Protocol):
     Attributes:
       header: names of the columns.
       others: other contents of the file, such as further sheets, in words.
+      notes: on what the file says, for the reader of the report.
+      cluster: the column of clusters, if the file says that there is one, or None.
     """
 
     header: list[str]
     others: tuple[str, ...]
+    notes: tuple[str, ...]
+    cluster: str | None
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Returns the column of labels [N] and columns of numbers [N, columns].
@@ -68,6 +73,17 @@ def missing(name: str, place: str) -> ExampleError:
     )
 
 
+def percent(text: str) -> float | None:
+    """Returns the share that a text such as "90%" says; None for another text."""
+    number, sign, rest = text.strip().partition("%")
+    if not sign or rest or "_" in number:
+        return None
+    try:
+        return float(number) / 100
+    except ValueError:
+        return None
+
+
 def check_once(header: Sequence[str], names: Sequence[str]) -> None:
     """Raises ValueError if the header has one of these names twice."""
     counts = collections.Counter(header)
@@ -93,6 +109,8 @@ class CsvTable:
     """
 
     others: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cluster: str | None = None
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
@@ -110,10 +128,74 @@ class CsvTable:
         reader, rows = self._rows()
         with readable("CSV"):
             self.header = [name.strip() for name in next(rows, [])]
-        self._plain = reader.line_num == 1  # The header is the first line.
-        self.header_lines = reader.line_num + self._skipped
+            title = reader.line_num
+            row = next(rows, [])
+        self._plain = title == 1  # The header is the first line.
+        self.header_lines = title + self._skipped
         if not self.header:
             raise ValueError(_EMPTY)
+        self._check_title(first[-1], row)
+        self._expand_vectors(row)
+
+    def _check_title(self, line: str, row: list[str]) -> None:
+        """Raises ValueError if a comment stands where the names should be.
+
+        Args:
+          line: the first line that is not empty.
+          row: the first row after it.
+        """
+        is_comment = line.lstrip().startswith("#") or len(self.header) == 1
+        if self._before or len(row) <= len(self.header) or not is_comment:
+            return
+        raise ValueError(
+            f"line {self.header_lines} must hold the names of the columns, and seems "
+            "to be a comment: remove it, as `tail -n +2` does. Received: "
+            f"{reprlib.repr(line.strip())}"
+        )
+
+    def _expand_vectors(self, row: list[str]) -> None:
+        """Makes a column for each number of vectors such as "[0.1,0.9]".
+
+        Spark ML writes them, and pandas writes arrays so. The lines stay where they
+        are.
+        """
+        if len(row) != len(self.header):
+            return
+        sizes = {
+            j: len(numbers)
+            for j, name in enumerate(self.header)
+            if name.lower() in BY_CLASS and (numbers := _vector(row[j]))
+        }
+        if not sizes:
+            return
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=self.delimiter)
+        reader = csv.reader(self._lines(), delimiter=self.delimiter)
+        for cells in reader:
+            if reader.line_num > self.header_lines and len(cells) == len(self.header):
+                cells = self._expanded(cells, sizes, reader.line_num)
+            writer.writerow(cells)
+        names = [
+            [f"{name}_{k}" for k in range(sizes[j])] if j in sizes else [name]
+            for j, name in enumerate(self.header)
+        ]
+        self.header = [*itertools.chain(*names)]
+        self._file = TextFile(io.BytesIO(text.getvalue().encode("utf-8-sig")))
+
+    def _expanded(
+        self, cells: list[str], sizes: dict[int, int], line: int
+    ) -> list[str]:
+        """Returns a row with a cell for each number of the vectors of some columns."""
+        parts = []
+        for j, cell in enumerate(cells):
+            parts.append(_vector(cell) if j in sizes else [cell])
+            if len(parts[j]) != sizes.get(j, 1):
+                raise ExampleError(
+                    f"line {line + self._before}, column `{self.header[j]}` must be a "
+                    f"list of {sizes[j]} numbers, as in the first row. Received: "
+                    f"{reprlib.repr(cell)}"
+                )
+        return [*itertools.chain(*parts)]
 
     def _lines(self) -> Iterator[str]:
         """Yields the lines of the file from its start."""
@@ -168,7 +250,8 @@ class CsvTable:
         Returns None if pyarrow is not installed, or if the file is wrong somewhere: the
         slow reader then says where.
         """
-        if self._file.size < _LARGE or self._file.packed or not self._plain:
+        is_plain = self._plain and self._file.encoding != "utf-16"
+        if self._file.size < _LARGE or self._file.packed or not is_plain:
             return None
         try:
             module = importlib.import_module("pyarrow.csv")
@@ -275,9 +358,10 @@ class CsvTable:
                 return float(text)
         except ValueError:
             pass
-        hint = "; divide percent by 100 for probabilities" if "%" in cell else ""
+        if (share := percent(text)) is not None:
+            return share
         raise ExampleError(
-            f"line {line}, column `{name}` must be a number{hint}. Received: "
+            f"line {line}, column `{name}` must be a number. Received: "
             f"{reprlib.repr(cell)}"
         )
 
@@ -336,6 +420,25 @@ def _end_of_records(
         if end >= size:
             break
     return end
+
+
+def _vector(cell: str) -> list[str]:
+    """Returns the numbers of a vector in a cell; none if it holds something else.
+
+    It may be "[0.1,0.9]", "[0.1 0.9]", or of Spark ML, where most numbers are 0, the
+    size, the places and the values of the others: "(3,[0,2],[0.2,0.8])".
+    """
+    if match := re.fullmatch(r"\s*\[([^\[\]]*)\]\s*", cell):
+        return re.split(r"[\s,;]+", match[1].strip())
+    match = re.fullmatch(r"\((\d{1,4}),\[([\d,]*)\],\[([^\[\]]*)\]\)", cell.strip())
+    if not match:
+        return []
+    found = ["0"] * int(match[1])
+    places, numbers = (part.split(",") if part else [] for part in match.groups()[1:])
+    for place, number in zip(places, numbers, strict=False):
+        if int(place) < len(found):
+            found[int(place)] = number
+    return found
 
 
 def is_blank(text: str, delimiter: str) -> bool:

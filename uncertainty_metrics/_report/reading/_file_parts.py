@@ -11,7 +11,10 @@ from uncertainty_metrics._report.data._predictions import silent
 from uncertainty_metrics._report.reading import _arrow_tables, _csv_tables
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._files import TABLES
-from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._json_and_excel_tables import (
+    RecordTable,
+    is_one_value,
+)
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile, readable
 
 # The most numbers in a part of a table, and about the most characters of text.
@@ -24,8 +27,8 @@ def parts(
     """Yields the tables of the parts of a file, in their order.
 
     Args:
-      kind: "parquet", "arrow", "csv", "json" or "excel". An Excel file, and a list of
-        records in JSON, is one part.
+      kind: "parquet", "arrow", "csv", "json", "inspect" or "excel". An Excel file, a
+        log of Inspect, and a list or a table in one JSON value are one part.
       file: opened for reading bytes.
       columns: names of the columns that are used; None for all.
 
@@ -36,7 +39,7 @@ def parts(
         yield from _arrow_tables.parts(file, kind, rows, columns)
     elif kind == "csv":
         yield from _csv_parts(file)
-    elif kind == "json" and TextFile(file).first_character("JSON") != "[":
+    elif kind == "json" and not is_one_value(TextFile(file)):
         # JSON escapes the ends of lines in text, so that each line is a record.
         blocks = TextFile(file).blocks("JSON")
         texts = (("".join(block), len(block)) for block in blocks)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
+import dataclasses
 import io
 import pathlib
+import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -60,6 +61,7 @@ from uncertainty_metrics._report.reading._column_plans import (
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import (
     ExcelTable,
+    InspectTable,
     RecordTable,
 )
 from uncertainty_metrics._report.reading._label_columns import (
@@ -67,7 +69,10 @@ from uncertainty_metrics._report.reading._label_columns import (
     multilabel_of,
 )
 from uncertainty_metrics._report.reading._long_tables import in_rows_of_forecasts
-from uncertainty_metrics._report.reading._plain_or_gzip_text import GZIP
+from uncertainty_metrics._report.reading._plain_or_gzip_text import (
+    GZIP,
+    encoding_of,
+)
 from uncertainty_metrics._report.reading._quantile_columns import (
     SERIES,
     TARGETS,
@@ -89,6 +94,9 @@ FILE and OTHER_FILE are each one of
   .json       a list of such examples; also .json.gz
   .parquet, .feather, .arrow
         the same columns; need pyarrow
+  .json       also a table that pandas (`to_json`), MLflow or W&B wrote, or a log of
+              Inspect
+  .eval       a log of Inspect
   .xlsx       the same columns, on the first sheet; needs openpyxl
   .npz        arrays. Pickled objects are never loaded
   -           any of these formats on standard input
@@ -197,6 +205,7 @@ ENDINGS = {
     **dict.fromkeys((".jsonl.gz", ".ndjson.gz", ".json.gz"), "json"),
     **dict.fromkeys((".feather", ".arrow"), "arrow"),
     ".xlsx": "excel",
+    ".eval": "inspect",
 }
 TABLES: dict[str, Callable[..., Table]] = {
     "parquet": ParquetTable,
@@ -204,11 +213,12 @@ TABLES: dict[str, Callable[..., Table]] = {
     "json": RecordTable,
     "arrow": ArrowTable,
     "excel": ExcelTable,
+    "inspect": InspectTable,
 }
 _STDIN = "standard input"
 # Number of first bytes that show the format of standard input, and the name of a file
 # that every .xlsx archive holds.
-_START, _EXCEL = 4096, b"[Content_Types].xml"
+_START, _EXCEL, _INSPECT = 4096, b"[Content_Types].xml", b"_journal/start.json"
 
 
 def read_predictions(
@@ -256,7 +266,9 @@ def errors_of(source: str) -> Iterator[None]:
     except OSError as failed:
         raise ReportError(f"{source}: {failed.strerror or failed}") from None
     except (ImportError, TypeError, ValueError) as wrong:
-        raise ReportError(f"{source}: {wrong}") from None
+        typed = f"`python -m uncertainty_metrics report {shlex.quote(source)}"
+        message = str(wrong).replace("`report FILE", typed)
+        raise ReportError(f"{source}: {message}") from None
 
 
 def is_summary(path: pathlib.Path) -> bool:
@@ -289,12 +301,14 @@ def _format_of(content: io.BytesIO) -> str:
     known = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARRO": "arrow"}
     kind = known.get(start[:4], "csv")
     if kind == "npz":
+        if _INSPECT in content.getvalue():
+            return "inspect"
         return "excel" if _EXCEL in content.getvalue() else "npz"
     if start.startswith(GZIP):
         with contextlib.suppress(zlib.error):  # The reader raises this error again.
             start = zlib.decompressobj(wbits=31).decompress(start, _START)
-    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
-    return "json" if text.startswith((b"{", b"[")) else kind
+    text = start.decode(encoding_of(start), "replace").lstrip()
+    return "json" if text.startswith(("{", "[")) else kind
 
 
 def _read(
@@ -306,9 +320,14 @@ def _read(
 ) -> Model:
     if kind == "npz":
         return read_npz(source, file, choice)
-    table = in_rows_of_forecasts(TABLES[kind](file, tell), choice)
+    table = TABLES[kind](file, tell)
+    if choice.cluster is None:
+        choice = choice._replace(cluster=table.cluster)
+    table = in_rows_of_forecasts(table, choice)
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
+    if isinstance(model, Confidences) and table.notes:
+        model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
     if isinstance(model, QuantileForecasts):
         return in_blocks_of_time(model)
     return with_note_on_ids(model, table, plan)
@@ -419,7 +438,7 @@ def _are_forecasts(names: list[str]) -> bool:
     if {"quantiles", "levels"} <= {*names}:
         return True
     others = among(names, _ARRAYS) or _column_names.regression_of(names)
-    return "samples" in names and not others
+    return bool({"quantiles", "samples"} & {*names}) and not others
 
 
 def _quantiles_of_npz(

@@ -1,7 +1,7 @@
 """Tables in files whose values have types: .json, .jsonl and .xlsx.
 
 A text is never read as a number here, nor a boolean as a probability: a writer of "0.8"
-in the place of a number may mean something else.
+in the place of a number may mean something else. "80%" can mean only 0.8.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._predictions import ExampleError
+from uncertainty_metrics._report.reading import (
+    _chat_replies,
+    _inspect_logs,
+    _json_layouts,
+)
 from uncertainty_metrics._report.reading._column_names import BY_CLASS
-from uncertainty_metrics._report.reading._csv_tables import missing
+from uncertainty_metrics._report.reading._csv_tables import missing, percent
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile
 from uncertainty_metrics.numpy import _archive
 
@@ -37,6 +42,8 @@ class ValueTable(abc.ABC):
 
     header: list[str]
     others: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cluster: str | None = None
 
     @abc.abstractmethod
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
@@ -74,6 +81,8 @@ def _number(value: Any, name: str, place: str) -> float:
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
+    if isinstance(value, str) and (share := percent(value)) is not None:
+        return share
     raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
 
@@ -113,7 +122,8 @@ def _type_of(label: Any) -> str | None:
 class RecordTable(ValueTable):
     """Records of JSON, one in each line or all in one list; perhaps packed by gzip.
 
-    The fields of an object within a record are columns, too: `doc.subject`.
+    The fields of an object within a record are columns, too: `doc.subject`. The file
+    may also be one object that holds a table, as other tools write it.
 
     Args:
       file: opened for reading bytes.
@@ -125,11 +135,12 @@ class RecordTable(ValueTable):
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
         self._list: list[Any] | None = None
-        if not before and self._file.first_character("JSON") == "[":
-            text = "".join(self._file.lines("JSON", any_length=True))
-            self._list = _parsed(text, _WHOLE)
+        if not before and (found := _of_one_value(self._file)) is not None:
+            self._list, self.notes, self.cluster = found
         names: dict[str, None] = {}
+        by_tokens = False
         for place, record in self._records():
+            by_tokens |= _chat_replies.with_reply(record)
             names.update(dict.fromkeys(record))
             if len(names) > _MAX_NAMES:
                 raise ValueError(
@@ -139,6 +150,8 @@ class RecordTable(ValueTable):
         if not names:
             raise ValueError(_EMPTY)
         self.header = list(names)
+        if by_tokens:
+            self.notes = (*self.notes, _chat_replies.BY_TOKENS)
 
     def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields the place of each record, and its values by the names of columns."""
@@ -155,7 +168,59 @@ class RecordTable(ValueTable):
 
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         for place, record in self._records():
+            _chat_replies.with_reply(record)
             yield place, [record.get(name) for name in names]
+
+
+class InspectTable(RecordTable):
+    """The samples of a log of Inspect in an .eval archive.
+
+    Args:
+      file: opened for reading bytes.
+      tell: called with the progress of reading.
+    """
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
+        tell("reads the samples")
+        self._list, self.notes, self.cluster = _inspect_logs.read_archive(file)
+        flat = (record for _, record in self._records())
+        self.header = list(dict.fromkeys(name for record in flat for name in record))
+
+
+def is_one_value(file: TextFile) -> bool:
+    """Says whether a file is one JSON value: a list, or an object that is a table."""
+    return _of_one_value(file) is not None
+
+
+def _of_one_value(file: TextFile) -> _inspect_logs.Found | None:
+    """Returns the records of a file that is one JSON value; None for records in lines.
+
+    Raises:
+      ValueError: the value is damaged.
+    """
+    first = file.first_character("JSON")
+    if first == "[":
+        text = "".join(file.lines("JSON", any_length=True))
+        values = _parsed(text, _WHOLE)
+        return _json_layouts.records_in(values) or _inspect_logs.Found(values)
+    if first != "{":
+        return None
+    lines = (line for line in file.lines("JSON") if line.strip())
+    beginning = next(lines)
+    try:
+        json.loads(beginning)
+        if next(lines, None) is not None:
+            return None  # The first of several records.
+    except (ValueError, RecursionError):
+        pass  # The object goes on in the next line, or is damaged.
+    try:
+        text = "".join(file.lines("JSON", any_length=True))
+        value = _parsed(text, _WHOLE)
+    except ExampleError:
+        raise
+    except ValueError:  # The reader of lines raises this error again.
+        return None
+    return _json_layouts.records_in(value)
 
 
 def _parsed(text: str, place: str) -> Any:
@@ -215,6 +280,7 @@ def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         name = f"{prefix}{_clean(key)}"
         by_class = name.lower() in BY_CLASS
+        value = _json_layouts.vector_of(value) or value
         if by_class and isinstance(value, list):
             value = {str(k): number for k, number in enumerate(value)}
         if isinstance(value, dict) and value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -71,7 +72,7 @@ class _Counted(io.BufferedIOBase):
 
 
 class TextFile:
-    """A text file in UTF-8.
+    """A text file in UTF-8, or in UTF-16 with a mark of the byte order.
 
     Args:
       file: opened for reading bytes, at any position.
@@ -79,6 +80,7 @@ class TextFile:
     Attributes:
       size: number of bytes of the file.
       packed: whether the file is packed by gzip.
+      encoding: of the text.
     """
 
     def __init__(self, file: IO[bytes]):
@@ -86,6 +88,9 @@ class TextFile:
         self.size = file.seek(0, os.SEEK_END)
         file.seek(0)
         self.packed = file.read(len(GZIP)) == GZIP
+        self.encoding = "utf-8-sig"
+        with contextlib.suppress(OSError, EOFError, zlib.error):  # Raised again later.
+            self.encoding = encoding_of(self._counted(any_length=True).read1(2))
 
     def read(self) -> bytes:
         """Returns the bytes of the file as they are."""
@@ -108,13 +113,14 @@ class TextFile:
           ValueError: the file is no text, a line is too long, or the file unpacks to
             suspiciously many bytes.
         """
-        with readable(kind), _as_text(self._counted(any_length)) as text:
+        with readable(kind), _as_text(self._counted(any_length), self.encoding) as text:
             while block := text.readlines(_BLOCK):
                 yield block
 
     def first_character(self, kind: str) -> str:
         """Returns the first character that is no space, or "" if there is none."""
-        with readable(kind), _as_text(self._counted(any_length=True)) as text:
+        counted = self._counted(any_length=True)
+        with readable(kind), _as_text(counted, self.encoding) as text:
             while found := text.read(_BLOCK):
                 if found.strip():
                     return found.lstrip()[0]
@@ -128,9 +134,15 @@ class TextFile:
         return _Counted(self._file, None, any_length)
 
 
+def encoding_of(start: bytes) -> str:
+    """Returns the encoding of a text by its first two bytes."""
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return "utf-16" if start.startswith(marks) else "utf-8-sig"
+
+
 @contextlib.contextmanager
-def _as_text(file: Any) -> Iterator[io.TextIOWrapper]:
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+def _as_text(file: Any, encoding: str) -> Iterator[io.TextIOWrapper]:
+    text = io.TextIOWrapper(file, encoding, newline="")
     try:
         yield text
     finally:

@@ -16,7 +16,7 @@ from uncertainty_metrics._report.data._predictions import (
     silent,
 )
 from uncertainty_metrics._report.reading._column_names import Choice, existing
-from uncertainty_metrics._report.reading._column_plans import plan_of
+from uncertainty_metrics._report.reading._column_plans import plan_of, weights_in
 from uncertainty_metrics._report.reading._files import (
     TABLES,
     errors_of,
@@ -59,13 +59,12 @@ def read_unlabelled(path: str, labelled: str, choice: Choice) -> Unlabelled:
         if kind == "npz":
             archive = _archive.Archive(file)
             (name,) = prediction_arrays(list(archive.names), choice, False)
-            return Unlabelled(source, archive.read([name])[name])
-        return Unlabelled(
-            source, _columns(TABLES[kind](file, silent), labelled, choice)
-        )
+            names = [name, *weights_in(archive.names)]
+            return Unlabelled(source, *archive.read(names).values())
+        return _of_table(source, TABLES[kind](file, silent), labelled, choice)
 
 
-def _columns(table: Any, labelled: str, choice: Choice) -> np.ndarray:
+def _of_table(source: str, table: Any, labelled: str, choice: Choice) -> Unlabelled:
     kind = kind_of(pathlib.Path(labelled))
     if kind not in TABLES:
         raise ValueError("both files must be tables, or both .npz")
@@ -75,10 +74,13 @@ def _columns(table: Any, labelled: str, choice: Choice) -> np.ndarray:
         raise ValueError("--unlabelled needs a classifier")
     first, *others = (existing(name, table.header, "column") for name in columns.names)
     # There are no labels: the first column of predictions is read in their place.
-    values, numbers = table.read(first, others)
+    of_weights = weights_in(table.header)
+    values, numbers = table.read(first, [*others, *of_weights])
     if values.dtype.kind not in "biuf":
         raise ValueError(f"`{first}` must hold numbers. Received: text")
+    weights = numbers[:, -1] if of_weights else None
     values = values.astype(np.float64)
-    if columns.alone:
-        return values
-    return np.concatenate([values[:, None], numbers], axis=1)
+    if not columns.alone:
+        rest = numbers[:, : len(others)]
+        values = np.concatenate([values[:, None], rest], axis=1)
+    return Unlabelled(source, values, weights)

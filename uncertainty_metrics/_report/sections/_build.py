@@ -93,6 +93,8 @@ def build(
         )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)
+        # The check of the report's own arguments has said it.
+        warnings.filterwarnings("ignore", "`(uncertainties|stddevs)` must", UserWarning)
         return _built(predictions, num_bins, other, tell, several)
 
 

@@ -50,6 +50,7 @@ from uncertainty_metrics._report.sections._model_report import (
     Section,
 )
 from uncertainty_metrics._report.sections._recalibrated_forecasts import (
+    AS_IT_IS,
     FOLDS,
     MAPS,
     Gains,
@@ -147,18 +148,20 @@ class Gain(Section):
                 verdict=why,
             )
         of_brier = loss_and_gain(brier, found.of_brier, Loss)
+        title = MAPS[found.map][1]
         return cls(
             brier=of_brier,
             likelihood=loss_and_gain(likelihood, found.of_likelihood, Loss),
             map=found.map,
             examples=examples,
             definition=_definition(report.model),
-            verdict=verdict_on(of_brier, MAPS[found.map][1]),
+            verdict=f"{verdict_on(of_brier, title)}{_of_better(report, of_brier)}",
         )
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
         detail = f"{self.verdict} {self.definition}"
-        yield tile_of_loss(BRIER, self.brier, detail)
+        by = "" if self.map is None else f" by {MAPS[self.map][1]}"
+        yield tile_of_loss(BRIER, self.brier, detail, by)
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         yield Text(f"{BRIER} {number(self.brier.loss)}. {self.verdict}")
@@ -205,6 +208,25 @@ def _found(model: Decided, num_bins: int) -> tuple[Gains | None, int, str]:
         "outcomes"
     )
     return None, 0, f"{TOO_FEW_TO_SAY} how much could be gained: {why}."
+
+
+def _of_better(report: ModelReport, loss: Loss) -> str:
+    """Returns a sentence on the best of the maps that were tried; "" if it gains no
+    more Brier score than the one that was chosen beforehand.
+    """
+    rows = rows_of(report.model)
+    best = None if rows is None else recalibrated(rows, report.num_bins).best
+    if rows is None or best is None or loss.gain is None:
+        return ""
+    scores = recalibrated(rows, report.num_bins).scores
+    before, after = (scores[name]["brier_score"] for name in (AS_IT_IS, best.name))
+    gain = number(before - after)
+    if float(gain) <= float(number(loss.gain.estimate)):
+        return ""
+    return (
+        f" That map was chosen beforehand; of the {len(best.gains)} maps tried, "
+        f"{MAPS[best.name][1]} is best and gains {gain}."
+    )
 
 
 def _gains_of_summary(model: Stream) -> Gains:
@@ -286,16 +308,16 @@ def loss_and_gain(loss: float, found: CalibrationLoss, kind: type[_Loss]) -> _Lo
     )
 
 
-def tile_of_loss(title: str, loss: Loss, detail: str) -> Tile:
-    """Returns the tile of a score."""
+def tile_of_loss(title: str, loss: Loss, detail: str, by: str = "") -> Tile:
+    """Returns the tile of a score; `by` names the map, where a report has several."""
     value, level, show = loss.show(loss.loss), "unclear", loss.show
     if loss.gain is not None:
         gain, share = loss.gain, loss.share
         if loss.is_clear:
-            value += f", of which {show(gain.estimate)} could be gained"
+            value += f", of which {show(gain.estimate)} could be gained{by}"
             level = "bad" if share >= _MUCH else "unclear"
         else:
-            value += ", no clear gain"
+            value += f", no clear gain{by}"
             is_small = (gain.high or 0.0) < _LITTLE * loss.loss
             level = "good" if is_small else "unclear"
     return Tile(title, value, detail, level)

@@ -64,14 +64,17 @@ MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "vector": (um.VectorScaling, "vector scaling"),
     "platt": (um.PlattScaling, "Platt scaling"),
     "beta": (um.BetaCalibration, "beta calibration"),
+    "quadratic": (um.QuadraticCalibration, "quadratic calibration"),
+    "spline": (um.SplineCalibration, "spline calibration"),
     "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
     "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
     "histogram": (um.HistogramBinning, "histogram binning"),
 }
 _OF_CLASSES = ("temperature", "vector", "isotonic")
-_OF_TWO_CLASSES = ("temperature", "vector", "beta", "isotonic", "venn_abers")
-_OF_ANSWERS = ("platt", "beta", "isotonic", "venn_abers", "histogram")
-_OF_GRADES = ("platt", "beta", "isotonic", "histogram")
+_OF_ONE = ("beta", "quadratic", "spline", "isotonic")
+_OF_TWO_CLASSES = ("temperature", "vector", *_OF_ONE, "venn_abers")
+_OF_ANSWERS = ("platt", *_OF_ONE, "venn_abers", "histogram")
+_OF_GRADES = ("platt", *_OF_ONE, "histogram")
 # The first of these that can be fitted says how much of the scores could be gained. A
 # map chosen for its gain would claim too much.
 _GAIN_OF_CLASSES = ("temperature", "vector", "isotonic")

@@ -182,7 +182,7 @@ class Recalibration(Section):
         yield Tile(
             title,
             value,
-            f"The best map ({self.best}) takes the "
+            f"The best of {len(self.gains)} maps, {MAPS[self.best][1]}, takes the "
             f"{_spelled(self.criterion, report.model)} from {number(before)} to "
             f"{number(after)} on examples that it was not fitted to; within two "
             f"standard errors, the gain is {number(gain.low)} to {number(gain.high)}.",

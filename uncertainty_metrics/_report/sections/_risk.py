@@ -48,7 +48,6 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     interval,
 )
 from uncertainty_metrics._report.sections._model_report import (
-    SEED,
     ModelReport,
     ReportPicture,
     Section,
@@ -64,6 +63,7 @@ from uncertainty_metrics._report.sections._risk_numbers import (
     finding,
     if_defined,
     metrics_of,
+    net_benefit_of,
     shown_intervals,
     verdict_of,
 )
@@ -96,7 +96,7 @@ def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
     from uncertainty_metrics.visualization import _series
 
     um.reliability_diagram(
-        **_arguments(models, with_clusters=True),
+        **_arguments(models),
         num_bins=num_bins,
         method="spline",
         error_bars=INTERVAL_LEVEL,
@@ -186,22 +186,26 @@ def _draw_decisions(models: dict[str, Any], num_bins: int) -> Any:
     single model has a band.
     """
     del num_bins
-    given = _arguments(models)
+    from uncertainty_metrics.visualization import decisions
+
+    having = {name: model for name, model in models.items() if has_risks(model)}
     if len(models) == 1:
-        (model,) = models.values()
-        given |= {"level": INTERVAL_LEVEL, "clusters": clusters_of(model), "seed": SEED}
+        curves = {name: net_benefit_of(model) for name, model in having.items()}
+    else:
+        curves = {
+            name: um.net_benefit(**risks_of(model).arguments, thresholds=THRESHOLDS)
+            for name, model in having.items()
+        }
     return drawn(
         4.6,
-        um.decision_curve_diagram,
-        **given,
-        thresholds=THRESHOLDS,
+        decisions.draw_decision_curves,
+        curves=curves,
+        points=THRESHOLDS,
         title="Decision curve",
     )
 
 
-def _arguments(
-    models: Mapping[str, Any], with_clusters: bool = False
-) -> dict[str, Any]:
+def _arguments(models: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments by which diagrams take the risks of one model, or some.
 
     The weights of a survival model are not numbers of examples. They are divided so
@@ -215,8 +219,7 @@ def _arguments(
             if isinstance(model, Survival) and weights is not None:
                 weights = weights * (data.sample_size / data.total)
             given[name] = data._replace(weights=weights).arguments
-            if with_clusters:
-                given[name]["clusters"] = clusters_of(model)
+            given[name]["clusters"] = clusters_of(model)
     return by_argument_of(given)
 
 
@@ -305,12 +308,25 @@ class RiskSection(Section):
             "Decision curve: the net benefit of acting on the risks, of treating all "
             "and of treating none, against the threshold.",
             "Net benefit, in true positives for each example, of treating where the "
-            "risk is at least the threshold. On these examples, acting on the risks "
-            "had the larger net benefit where its curve is above both others; there is "
-            "no interval that tells this from chance. Choose the threshold by the harm "
-            "of a needless and of a missed treatment, before you look at the curve."
-            f"{report.both_drawn}",
+            f"risk is at least the threshold. {_on_band(report)} Choose the threshold "
+            "by the harm of a needless and of a missed treatment, before you look at "
+            f"the curve.{report.both_drawn}",
         )
+
+
+def _on_band(report: ModelReport) -> str:
+    """Returns sentences on what tells a larger net benefit from chance."""
+    if report.other is None:
+        return (
+            f"The area is its {INTERVAL_LEVEL:.0%} band, and the line is thick where "
+            "acting on the risks is better than treating all and than treating none, "
+            "beyond chance at all thresholds together."
+        )
+    return (
+        "On these examples, acting on the risks had the larger net benefit where its "
+        "curve is above both others; a picture of several models has no band that "
+        "tells this from chance."
+    )
 
 
 def _caption_of_curve(report: ModelReport) -> str:
@@ -418,7 +434,7 @@ def risk_of(model: Predictions | Stream) -> Risk:
     event, words = name_of_event(model), None
     if not is_too_few(data.smaller_class):
         words = finding(clearer, float(intervals[clearer].estimate))
-    curve = decision_curve_of(data, clusters)
+    curve = decision_curve_of(model)
     return Risk(
         **common_fields(data, intervals, curve),
         verdict=verdict_of(data, f"The event ({event}) came", intervals, p, curve),

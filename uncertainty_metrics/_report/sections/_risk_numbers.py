@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._risks import TOO_FEW, Risks, is_too_few
+from uncertainty_metrics._report.data._predictions import remembered
+from uncertainty_metrics._report.data._risks import (
+    TOO_FEW,
+    Risks,
+    is_too_few,
+    risks_of,
+)
+from uncertainty_metrics._report.data._row_clusters import clusters_of
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval, Metric
 from uncertainty_metrics._report.sections._model_report import SEED
@@ -18,6 +25,7 @@ from uncertainty_metrics._report.sections._p_values import (
     is_clear,
     shown_p_value,
 )
+from uncertainty_metrics.numpy.scoring import scoring_rules
 
 THRESHOLDS = np.arange(1, 100) / 100
 MEANINGS: dict[str, str] = {
@@ -93,15 +101,21 @@ def if_defined(function: Callable[..., Any], *values: Any, **options: Any) -> An
         return None
 
 
-def decision_curve_of(data: Risks, clusters: np.ndarray | None = None) -> DecisionCurve:
-    """Returns the net benefit of acting on risks, by threshold."""
-    curve = um.net_benefit(
-        **data.arguments,
+@remembered
+def net_benefit_of(model: Any) -> Any:
+    """Returns the `NetBenefitBand` of acting on the risks of a model."""
+    return um.net_benefit(
+        **risks_of(model).arguments,
         thresholds=THRESHOLDS,
         level=INTERVAL_LEVEL,
-        clusters=clusters,
+        clusters=clusters_of(model),
         seed=SEED,
     )
+
+
+def decision_curve_of(model: Any) -> DecisionCurve:
+    """Returns the net benefit of acting on the risks of a model, by threshold."""
+    curve = net_benefit_of(model)
     return DecisionCurve(THRESHOLDS.tolist(), *(each.tolist() for each in curve))
 
 
@@ -112,8 +126,9 @@ def metrics_of(data: Risks) -> dict[str, Metric]:
         "ici": index.ici,
         "e50": index.e50,
         "e90": index.e90,
-        # Half of the sum over both classes.
-        "brier_score": um.brier_score(**data.arguments, zero_based=True) / 2,
+        "brier_score": scoring_rules.of_one_outcome(
+            um.brier_score(**data.arguments, zero_based=True), has_two_classes=True
+        ),
         "scaled_brier_score": if_defined(um.scaled_brier_score, **data.arguments),
     }
     return {

@@ -81,7 +81,7 @@ class SurvivalRisk(RiskSection):
         }
         metrics = metrics_of(data)
         del metrics["brier_score"]
-        curve = decision_curve_of(data)
+        curve = decision_curve_of(model)
         came = f"By time {model.at:g}, with weights for censoring, the event came"
         return cls(
             **common_fields(data, intervals, curve),

@@ -13,7 +13,13 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import examples_of
 from uncertainty_metrics._report.data._predictions import Predictions, Unlabelled
 from uncertainty_metrics._report.data._row_clusters import clusters_of
-from uncertainty_metrics._report.sections._blocks import Block, Table, Text, number
+from uncertainty_metrics._report.sections._blocks import (
+    Block,
+    Table,
+    Text,
+    Tile,
+    number,
+)
 from uncertainty_metrics._report.sections._bootstrap_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
 from uncertainty_metrics._report.sections._model_report import (
@@ -23,6 +29,10 @@ from uncertainty_metrics._report.sections._model_report import (
 )
 
 _SHOWN = 20
+_OTHER_CHANGE = "More changed than the classes"
+_OTHER_SHARES = "Other shares of the classes"
+_NO_CHANGE = "No clear change"
+_LEVELS = {_OTHER_CHANGE: "bad", _OTHER_SHARES: "bad", _NO_CHANGE: "good"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,6 +46,7 @@ class UnlabelledData(Section):
       priors: share of each class there, by the name of the class.
       held_out: share of each class in the examples with labels.
       p_value: of the test of a shift of classes only.
+      finding: what to do, in a few words, for the tile; "" if shares are unknown.
       verdict: a few sentences.
     """
 
@@ -49,6 +60,7 @@ class UnlabelledData(Section):
     priors: dict[str, Interval] = dataclasses.field(default_factory=dict)
     held_out: dict[str, float] = dataclasses.field(default_factory=dict)
     p_value: float | None = None
+    finding: str = ""
     verdict: str
 
     @classmethod
@@ -72,7 +84,7 @@ class UnlabelledData(Section):
         except (ValueError, RuntimeError) as why:
             verdict = f"{start} The shares of the classes there stay unknown: {why}"
             return cls(source=new.source, examples=len(p), verdict=verdict)
-        found = shift.adapt(p)
+        found = shift.adapt(p, sample_weight=new.sample_weight)
         names = model.classes or tuple(map(str, range(p.shape[1])))
         ends = zip(found.lower, found.prior, found.upper, strict=True)
         accuracy = found.accuracy_lower, found.accuracy, found.accuracy_upper
@@ -83,8 +95,14 @@ class UnlabelledData(Section):
             priors={n: _interval(*e) for n, e in zip(names, ends, strict=True)},
             held_out=dict(zip(names, map(float, found.source_prior), strict=True)),
             p_value=found.p_value,
+            finding=_finding(found),
             verdict=f"{start} {_advice(found, names)}",
         )
+
+    def tiles(self, report: ModelReport) -> Iterator[Tile]:
+        del report
+        value = self.finding or "Shares unknown"
+        yield Tile(self.heading, value, self.verdict, _LEVELS.get(value, "unclear"))
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
         del report
@@ -114,6 +132,17 @@ class UnlabelledData(Section):
         )
 
 
+def _moved(found: Any) -> np.ndarray:
+    """Returns whether the share of each class clearly changed, [K]."""
+    return (found.lower > found.source_prior) | (found.upper < found.source_prior)
+
+
+def _finding(found: Any) -> str:
+    if not found.consistent:
+        return _OTHER_CHANGE
+    return _OTHER_SHARES if np.any(_moved(found)) else _NO_CHANGE
+
+
 def _advice(found: Any, names: tuple[str, ...]) -> str:
     p = f"p = {found.p_value:.3f}"
     if not found.consistent:
@@ -122,7 +151,7 @@ def _advice(found: Any, names: tuple[str, ...]) -> str:
             f"({p}): the inputs changed too, or the map does not calibrate. Do not "
             "adapt the probabilities; label some of these examples."
         )
-    moved = (found.lower > found.source_prior) | (found.upper < found.source_prior)
+    moved = _moved(found)
     if not np.any(moved):
         return (
             "They show no clear change of the shares of the classes, and no other "

@@ -143,12 +143,23 @@ def ends_of(
     return ordered[skipped - 1], ordered[-skipped]
 
 
-def p_value_of(found: Found, draws: Found) -> float:
+def p_value_of(found: Found, draws: Found, size: float) -> float:
     """Returns the share of resamples whose differences are as far from those of the
     samples as these are from 0, by a chi-square sum over the cells.
+
+    If a class has few held-out examples, resamples vary too little. So the share is
+    read as that of a Normal variable, and replaced by that of Student's, as in
+    `ends_of`.
+
+    Args:
+      found: what the samples say.
+      draws: what the resamples say.
+      size: number of held-out examples of the rarest class.
     """
     scale = np.where(found.implied > 0, found.implied, 1.0)
     observed = np.sum(found.differences**2 / scale)
     changes = draws.differences - found.differences
     count = np.sum(np.sum(changes**2 / scale, axis=1) >= observed)
-    return float(1 + count) / (1 + len(changes))
+    share = float(1 + count) / (1 + len(changes))
+    t = special.ndtri(share / 2) * math.sqrt((size - 1) / size)
+    return float(2 * special.stdtr(size - 1, t))

@@ -124,8 +124,8 @@ def calibration_loss(
       score: "log" (negative log-likelihood, in nats) or "brier".
       calibrator: a class of calibrators, a calibrator, of which copies are fitted, or a
         function without arguments that returns a new one. None fits a temperature to
-        more than two classes (with probabilities of at least 2^-24), and else
-        `BetaCalibration`, or `PlattScaling` where the forecasts have only two values.
+        more than two classes, and else `BetaCalibration`, or `PlattScaling` where the
+        forecasts have only two values.
       folds: number of folds, from 2 to the number of examples or of clusters.
       level: share of data sets for which the interval holds the gain, in (0, 1).
       seed: seed of the folds, all that `np.random.default_rng` takes. None gives other
@@ -286,9 +286,6 @@ def _recalibrated(
         forecasts = forecasts[:, 1]
         if name == "logits":  # Those of class 0 need not be 0.
             forecasts = forecasts - examples.predictions[:, 0]
-    elif make is None and name == "probabilities" and forecasts.shape[1] > 2:
-        # No temperature changes a probability of 0.
-        forecasts = np.maximum(forecasts, _calibrator.LEAST)
     outcomes: dict[str, np.ndarray | None] = {"labels": examples.labels}
     if examples.shares is not None:
         outcomes = {"label_distributions": examples.shares}
@@ -358,8 +355,7 @@ def _scores(examples: _examples.Examples, score: Score) -> np.ndarray:
         return np.asarray(nll).reshape(-1)
     brier = scoring_rules.brier_score(given, zero_based=True, aggregate=False)
     scores = np.asarray(brier).reshape(-1)
-    # Both of two classes miss the outcome by the same distance.
-    return scores / 2 if examples.num_classes == 2 else scores
+    return scoring_rules.of_one_outcome(scores, examples.num_classes == 2)
 
 
 def lowered(p: np.ndarray, q: np.ndarray, of_answers: bool) -> np.ndarray:

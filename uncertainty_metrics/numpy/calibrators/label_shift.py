@@ -174,6 +174,9 @@ class LabelShift:
     changed in more than their shares, or that the map does not calibrate. A large one
     does not show that the shift is one of classes: no test of forecasts can tell a
     shift of classes from every other one.
+    With few held-out examples of a class, p-values are larger, and intervals wider, by
+    Student's distribution; so a shift of classes only is found inconsistent in about
+    5% of data sets, and in fewer where a class has five to ten held-out examples.
 
     `adapt` takes O((N + M) K^2) for each resample, of N held-out and M new examples.
     The simulations are `studies/label_shift.py`.
@@ -331,10 +334,11 @@ class LabelShift:
         found = of_samples(source, target, of_all, cells)
         draws = self._of_resamples(source, target, cells, found.prior[0])
         new_sizes = _size(target.weights) * found.prior[0] + _MORE
-        smallest = min(*_sizes(source), *new_sizes)
+        rarest = min(_sizes(source))
+        smallest = min(rarest, *new_sizes)
         lower, upper = ends_of(draws.prior, self._level, smallest)
         lowest, highest = ends_of(draws.accuracy, self._level, smallest)
-        p_value = p_value_of(found, draws)
+        p_value = p_value_of(found, draws, rarest)
         return ShiftedClasses(
             found.prior[0],
             lower,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ ROUNDING = 8
 _EPSILON = float(np.finfo(np.float64).eps)
 # Each Newton step doubles the right digits: the step after one this small is the last.
 _LAST_STEP = 1e-9
+_LOG_LEAST = math.log(_calibrator.LEAST)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,13 +155,15 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
 def _optimal_temperature(examples: _examples.Examples) -> float:
     """Returns the best temperature; raises ValueError if there is none."""
     name = examples.name
-    rows, unit = rows_of(examples, log_probabilities(examples))
+    logits = log_probabilities(examples)
+    if name == "probabilities":
+        logits = np.maximum(logits, _LOG_LEAST)
+    rows, unit = rows_of(examples, logits)
     if np.any(np.isneginf(rows.at_label)):
-        least = "-inf" if name == "logits" else "0"
         raise _checks.error(
             name,
-            f"above {least} at every label, because no temperature changes a {least}",
-            f"{least} at a label",
+            "above -inf at every label, because no temperature changes a -inf",
+            "-inf at a label",
         )
     beta = inverse_temperature(rows)
     if not 0 < beta < np.inf:
@@ -178,7 +182,8 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
 
     which is convex in 1 / T: the unique optimum is found to the precision of float64.
     Decisions do not change; T > 1 lowers the confidence of an overconfident model. For
-    probabilities p, z = log p.
+    probabilities p, z = log p, with p clipped to at least 2^-24: so a forecast of 0, as
+    random forests make them, can become larger.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -223,7 +228,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
           logits: logits of the same shape, instead of `probabilities`; -inf is an
             impossible class.
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
-            1) of two classes, shape [...] or [..., 1]. 0 is an impossible class.
+            1) of two classes, shape [...] or [..., 1].
           sample_weight: weight of each example, >= 0, broadcastable to the labels.
           ignore_index: a label whose examples are left out.
           label_distributions: instead of labels, the share of each class among votes,
@@ -239,7 +244,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
           ValueError: an argument is not as described, or there is no best temperature:
             the logits of the labels are on average no larger than the others (it would
             be infinite), every label has the largest logit (it would be 0), or a label
-            has -inf.
+            has the logit -inf.
         """
         _calibrator.check_no_labels(self, multilabel)
         options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
@@ -316,8 +321,7 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         def softmax(p: np.ndarray) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                logs = np.log(p.astype(np.float64))
+            logs = np.log(np.maximum(p.astype(np.float64), _calibrator.LEAST))
             return _row_math.softmax(logs / self.temperature)
 
         return _row_math.in_blocks(softmax, rows, rows.shape[1])

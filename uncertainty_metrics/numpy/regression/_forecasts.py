@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _row_math
+from uncertainty_metrics.numpy import _inputs, _row_math, _stddev_or_variance
 
 
 class Forecasts(NamedTuple):
@@ -72,12 +72,13 @@ def included(
 
 
 def variances(name: str, value: ArrayLike, single: bool = False) -> np.ndarray:
-    """Returns finite float64 variances > 0; for `stddevs`, their squares.
+    """Returns finite float64 variances > 0, the squares of standard deviations.
 
     With `single`, variances in float32 stay in float32.
     """
-    array = _inputs.finite(name, value, single and name != "stddevs")
-    if name != "stddevs":
+    stddevs = _stddev_or_variance.are_stddevs(name)
+    array = _inputs.finite(name, value, single and not stddevs)
+    if not stddevs:
         if np.min(array, initial=np.inf) <= 0:
             first = _inputs.first(array <= 0, array.astype(np.float64))
             raise _checks.error(name, "variances > 0", first)
@@ -130,7 +131,9 @@ def checked_arrays(
     (mean, values, y), weights = included(arguments, mask, sample_weight)
     mean = _inputs.finite(names[0], mean, single=True)
     y = _inputs.finite("targets", y, single=True)
-    return mean, variances(name, values, single=True), y, weights
+    squares = variances(name, values, single=True)
+    _stddev_or_variance.check(name, mean, values, y, weights)
+    return mean, squares, y, weights
 
 
 def _standardized(

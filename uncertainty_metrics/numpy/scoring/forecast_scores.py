@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _row_math
+from uncertainty_metrics.numpy import _inputs, _row_math, _stddev_or_variance
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _interval_bounds, _pairwise
 
@@ -90,6 +90,7 @@ def crps_normal_score(
     means = _inputs.like_labels("means", means, labels, single=True)
     stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
+    _stddev_or_variance.check("stddevs", means, stddevs, labels, None)
     return _row_math.in_double(score, labels, means, stddevs)
 
 

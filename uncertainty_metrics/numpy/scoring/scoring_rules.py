@@ -81,6 +81,14 @@ def image_mean(values: np.ndarray) -> ImageMean:
     return ImageMean(mean - half, mean, mean + half, values)
 
 
+def of_one_outcome(scores: Any, has_two_classes: bool) -> Any:
+    """Returns zero-based Brier scores as scorers, comparisons, the calibration loss and
+    reports show them: of two classes the squared error (y - p)^2 of the one outcome,
+    and not the sum over both classes, which is twice as large.
+    """
+    return scores / 2 if has_two_classes else scores
+
+
 def _mean_score(
     data: ClassifierData,
     scores_of: Callable[[_examples.Examples], np.ndarray],

@@ -1,0 +1,98 @@
+"""Files with names that people use are read, or refused with a command to type."""
+
+import pathlib
+import re
+import shlex
+
+import pytest
+
+from tests.report.reports import fails, write_csv
+from uncertainty_metrics import _report as report
+from uncertainty_metrics.__main__ import main
+from uncertainty_metrics._report.data._predictions import (
+    Confidences,
+    Predictions,
+    Regression,
+)
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+NUMBERS = (1, 0.9), (0, 0.2), (1, 0.6)
+TWO = ("yes", 0.9, 0.1), ("no", 0.2, 0.8), ("yes", 0.6, 0.4)
+# The header, the rows, and what is read.
+READ = [
+    ("y_test,y_pred_proba", NUMBERS, Predictions),
+    ("actual,prediction_proba", NUMBERS, Predictions),
+    ("truth,proba", NUMBERS, Predictions),
+    ("ground_truth,probability", NUMBERS, Predictions),
+    ("default,pd", NUMBERS, Predictions),
+    ("outcome,risk", NUMBERS, Predictions),
+    ("status,p", NUMBERS, Predictions),
+    ("truth,.pred_yes,.pred_no", TWO, Predictions),
+    ("actual,prob.yes,prob.no", TWO, Predictions),
+    ("label,p,status", [(1, 0.9, 5), (0, 0.2, 6)], Predictions),
+    ("label,p,risk", [(1, 0.9, 5), (0, 0.2, 6)], Predictions),
+    ("y,mu,sigma", [(1.5, 1.2, 0.5), (2.5, 1.2, 0.5)], Regression),
+    ("y_test,y_pred,y_std", [(1.5, 1.2, 0.5), (2.5, 1.2, 0.5)], Regression),
+    ("y,mean,std,y_pred,sigma", [(1.5, 1.2, 0.5, 9, 9)] * 2, Regression),
+    ("exact_match/v1/score,confidence,ground_truth", [(1, 0.9, "a")] * 2, Confidences),
+    ("correct,confidence,status", [(1, "90%", "ok"), (0, "20%", "ok")], Confidences),
+]
+
+
+@pytest.mark.parametrize(("header", "rows", "kind"), READ)
+def test_everyday_names_are_read(header, rows, kind):
+    write_csv("a.csv", header.split(","), rows)
+    found = report.read_predictions("a.csv")
+    assert isinstance(found, kind)
+    if kind is Predictions:
+        shown = found.values if found.values.ndim == 1 else found.values[:, 0]
+        assert shown.tolist() == [row[1] for row in rows]
+        first = found.classes[0] if found.classes else 1
+        right = [1 - k if found.classes else k for k in found.labels.tolist()]
+        assert right == [int(row[0] == first) for row in rows]
+    elif kind is Regression:
+        assert (found.mean.tolist(), found.values.tolist()) == ([1.2] * 2, [0.5] * 2)
+    else:
+        assert found.confidences[0] == 0.9
+
+
+# The header, and what the command to type says after the name of the file.
+REFUSED = [
+    ("outcome,status,p", "--label outcome"),
+    ("died in 30 days,p", "--label 'died in 30 days'"),
+    ("truth,score", "--label truth --probabilities score"),
+    ("points,confidence", "--correct points"),
+]
+
+
+@pytest.mark.parametrize(("header", "typed"), REFUSED)
+def test_a_command_that_can_be_pasted(header, typed, capsys):
+    names = header.split(",")
+    write_csv(
+        "my file.csv", names, [(1, 0, 0.9), (0, 1, 0.2)] if len(names) > 2 else NUMBERS
+    )
+    message = fails(capsys, "my file.csv")
+    commands = re.findall("`(python[^`]+)`", message)
+    start = "python -m uncertainty_metrics report 'my file.csv' "
+    assert commands[0] == start + typed
+    assert main([*shlex.split(commands[0])[3:], "--out", "out"]) == 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_rounded_probabilities(ending, capsys):
+    """What float32 has computed may leave [0, 1] by its rounding, but by no more."""
+
+    def write(*values):
+        if ending == "csv":
+            write_csv("a.csv", ["correct", "confidence"], [(1, v) for v in values])
+        else:
+            lines = [f'{{"correct": 1, "confidence": {v}}}\n' for v in values]
+            pathlib.Path("a.jsonl").write_text("".join(lines))
+
+    write(1.0000009, -0.0000009, 0.5)
+    found = report.read_predictions(f"a.{ending}")
+    assert found.confidences.tolist() == [1, 0, 0.5]
+    write(0.5, 1.000002)
+    assert "line" in (message := fails(capsys, f"a.{ending}"))
+    assert "`confidence` must be in [0, 1]" in message

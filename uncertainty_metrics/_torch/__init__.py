@@ -1,0 +1,1 @@
+"""What `uncertainty_metrics.torch` makes of the Keras metrics and losses."""

@@ -1,0 +1,5 @@
+"""The names of `uncertainty_metrics.torch.conformal`."""
+
+from uncertainty_metrics._torch import names
+
+__getattr__, __dir__, __all__ = names.attach(__name__, "conformal")

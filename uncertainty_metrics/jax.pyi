@@ -1,0 +1,1 @@
+from uncertainty_metrics import *  # noqa: F403
