@@ -108,6 +108,7 @@ class ClassifierData:
                 "`correct` with `confidences` must be given.",
                 given,
             )
+        _checks.boolean("multilabel", self.multilabel)
         for name, expected in (("ignore_index", None), ("multilabel", False)):
             value = getattr(self, name)
             if self.has_confidences and value is not expected:
@@ -126,6 +127,7 @@ class ClassifierData:
             )
         if self.label_distributions is None:
             return
+        _checks.boolean("multilabel", self.multilabel)
         for name, expected in (("ignore_index", None), ("multilabel", False)):
             value = getattr(self, name)
             if value is not expected:

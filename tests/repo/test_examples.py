@@ -45,6 +45,7 @@ TOOLS = (
 )
 ENGINES = {
     "inspect": "inspect_ai",
+    "mlflow": "mlflow",
     "ray": "ray",
     "spark": "pyspark",
 }  # From the modules to what they need.
