@@ -118,6 +118,8 @@ def given():
     return score
 
 
+# Inspect also shows the metrics of the samples that are done so far, which may be few.
+@pytest.mark.filterwarnings("ignore:There are .* clusters:UserWarning")
 def test_an_evaluation_has_all_metrics_of_all_epochs(tmp_path, rng):
     right, p = rng.random((40, 2)) < 0.6, rng.uniform(0.5, 1, 40)
     data = [

@@ -17,7 +17,7 @@ from uncertainty_metrics._results import (
     ImageMean,
 )
 from uncertainty_metrics.numpy._examples import Partition
-from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
+from uncertainty_metrics.numpy.scoring import _group_values
 from uncertainty_metrics.ops import (
     IS_JAX,
     IS_TENSORFLOW,
@@ -67,7 +67,7 @@ def _image_mean(values: xp.Tensor, number: int) -> ImageMean:
     # The quantile of each number of images; an interval needs two of them.
     quantiles = np.full(number + 1, np.nan)
     quantiles[2:] = special.stdtrit(
-        np.arange(1, number), (1 + np_scoring_rules.IMAGE_LEVEL) / 2
+        np.arange(1, number), (1 + _group_values.IMAGE_LEVEL) / 2
     )
     half = xp.gather(xp.constant(quantiles, dtype), n) * xp.sqrt(variance / count)
     return ImageMean(mean - half, mean, mean + half, values)

@@ -21,15 +21,13 @@ from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy import _examples, _image_blocks, _row_math, _threads
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring._cross_entropies import cross_entropies
+from uncertainty_metrics.numpy.scoring._group_values import image_mean, of_groups
 
 __all__ = [
     "brier_score",
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
-
-# The level of the interval of a mean over images.
-IMAGE_LEVEL = 0.95
 
 
 def at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -44,41 +42,6 @@ def _places(labels: np.ndarray, classes: int) -> np.ndarray:
     rows follow each other. This takes half the time of two indices.
     """
     return np.arange(0, len(labels) * classes, classes) + labels
-
-
-def of_groups(
-    values: np.ndarray,
-    weights: np.ndarray,
-    groups: _examples.Partition,
-    worst: Callable[[np.ndarray], Any] = np.max,
-) -> GroupValues | ImageMean:
-    """Returns `GroupValues` of values [num_groups], which are NaN for empty groups; or
-    their mean, if the groups are images.
-    """
-    nonempty = values[~np.isnan(values)]
-    if groups.are_images:
-        return image_mean(values)
-    worst_value = float(worst(nonempty)) if len(nonempty) else np.nan
-    result = GroupValues(values, worst_value, weights)
-    result.names = groups.names or tuple(range(groups.number))
-    return result
-
-
-def image_mean(values: np.ndarray) -> ImageMean:
-    """Returns the mean of the values of images, which are NaN for empty ones."""
-    from scipy import special
-
-    held = values[~np.isnan(values)]
-    n = len(held)
-    if n == 0:
-        return ImageMean(np.nan, np.nan, np.nan, values)
-    mean = float(np.mean(held))
-    if n == 1:
-        return ImageMean(np.nan, mean, np.nan, values)
-    with np.errstate(invalid="ignore"):  # The deviation of an infinite value is NaN.
-        error = float(np.std(held, ddof=1)) / np.sqrt(n)
-    half = float(special.stdtrit(n - 1, (1 + IMAGE_LEVEL) / 2) * error)
-    return ImageMean(mean - half, mean, mean + half, values)
 
 
 def of_one_outcome(scores: Any, has_two_classes: bool) -> Any:

@@ -35,7 +35,7 @@ from uncertainty_metrics.numpy import _examples, _image_blocks
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
-from uncertainty_metrics.numpy.scoring import scoring_rules
+from uncertainty_metrics.numpy.scoring import _group_values
 
 __all__ = [
     "bin_statistics",
@@ -64,7 +64,7 @@ def _error_of_blocks(data: ClassifierData, spec: CalibrationSpec) -> Any:
         found = blocks and _image_blocks.of_images(
             blocks, lambda block: _error_of_all(block, spec, allow_none=True)
         )
-        return scoring_rules.image_mean(found[0]) if found else None
+        return _group_values.image_mean(found[0]) if found else None
     if spec.binning_scheme != "even":  # Such bins need the scores of all images.
         return None
     total = None
@@ -89,7 +89,7 @@ def _error_of_all(
         return _binning.calibration_error(statistics, spec.norm)
     errors = _binning.calibration_errors(statistics, spec.norm, examples.groups.number)
     weights = examples.groups.sums(examples.weights)
-    return scoring_rules.of_groups(errors, weights, examples.groups)
+    return _group_values.of_groups(errors, weights, examples.groups)
 
 
 @takes_frames
