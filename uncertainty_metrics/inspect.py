@@ -45,7 +45,8 @@ _Made = TypeVar("_Made", bound=Callable[..., Metric])
 
 def _registered(make: _Made) -> _Made:
     """Registers a metric that gets each epoch by itself; it keeps its docstring."""
-    return functools.wraps(make)(metric(scores="unreduced")(make))
+    made: Any = functools.wraps(make)(metric(scores="unreduced")(make))
+    return made
 
 
 @_registered

@@ -43,11 +43,11 @@ TOOLS = (
     *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray", "skore"),
     "wandb",
 )
+# From the modules to what they need.
 ENGINES = {
-    "inspect": "inspect_ai",
-    "ray": "ray",
-    "spark": "pyspark",
-}  # From the modules to what they need.
+    **{"inspect": "inspect_ai", "mlflow": "mlflow"},
+    **{"ray": "ray", "spark": "pyspark"},
+}
 
 
 def is_missing_a_tool(code):
