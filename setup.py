@@ -48,6 +48,7 @@ COLABS = [
     "nbclient>=0.9",
     "nbformat>=5.9",
     *SKLEARN,
+    "statsmodels>=0.14",  # For its data.
 ]
 DOCS = [
     # The pages are made of the public names, which are imported, and of pictures.

@@ -31,6 +31,7 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 EXTRAS = {
     "conformal": ("plot", "sklearn"),
     "detection": ("plot", "matplotlib"),
+    "forecasting": ("plot,sklearn,tensorflow", "statsmodels"),
     "keras_jax": ("jax,plot", "jax"),
     "language_model": ("plot", "matplotlib"),
     "risk": ("plot", "sklearn"),

@@ -108,10 +108,13 @@ class ClassifierData:
                 "`correct` with `confidences` must be given.",
                 given,
             )
-        if self.has_confidences and self.ignore_index is not None:
-            raise _checks.error(
-                "ignore_index", "None where there are no `labels`", self.ignore_index
-            )
+        _checks.boolean("multilabel", self.multilabel)
+        for name, expected in (("ignore_index", None), ("multilabel", False)):
+            value = getattr(self, name)
+            if self.has_confidences and value is not expected:
+                raise _checks.error(
+                    name, f"{expected} where there are no `labels`", value
+                )
 
     def check_labels(self) -> None:
         """Raises ValueError unless there are labels, or distributions of them without
@@ -124,6 +127,7 @@ class ClassifierData:
             )
         if self.label_distributions is None:
             return
+        _checks.boolean("multilabel", self.multilabel)
         for name, expected in (("ignore_index", None), ("multilabel", False)):
             value = getattr(self, name)
             if value is not expected:

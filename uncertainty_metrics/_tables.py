@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -82,8 +83,36 @@ class Table:
 
 
 def cell(value: object) -> str:
-    """Returns the text of a cell: floats have six digits."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Returns the text of a cell: floats have six digits, and whole ones all digits."""
+    if not isinstance(value, float):
+        return str(value)
+    whole = value.is_integer() and abs(value) < 1e15
+    return f"{value:.0f}" if whole else f"{value:.6g}"
+
+
+def decimals(error: float) -> int:
+    """Returns how many decimals a number with this standard error has: as many as show
+    two digits of the error, and at most 6.
+    """
+    if not 0 < error < math.inf:
+        return 6
+    return min(max(1 - math.floor(math.log10(error)), 0), 6)
+
+
+def means(sizes: Iterable[float]) -> Callable[[float], str]:
+    """Returns the function that shows the means of a table of so many outcomes in
+    [0, 1]. They have the decimals of the most certain mean, so that they are aligned.
+
+    The sizes are numbers of examples. If they are sums of weights, of which the number
+    of examples is not known, the means have 4 decimals.
+    """
+    sizes = [*sizes]
+    if any(size % 1 for size in sizes):
+        digits = 4
+    else:
+        # 0.5 is the largest standard deviation of one outcome.
+        digits = decimals(0.5 / math.sqrt(max([1.0, *sizes])))
+    return lambda value: f"{value:.{digits}f}"
 
 
 def escaped_markdown(text: str) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -45,8 +45,8 @@ _Made = TypeVar("_Made", bound=Callable[..., Metric])
 
 def _registered(make: _Made) -> _Made:
     """Registers a metric that gets each epoch by itself; it keeps its docstring."""
-    made: Any = functools.wraps(make)(metric(scores="unreduced")(make))
-    return made
+    registered = functools.wraps(make)(metric(scores="unreduced")(make))
+    return cast(_Made, registered)
 
 
 @_registered

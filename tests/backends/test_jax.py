@@ -38,6 +38,9 @@ p = jax.nn.softmax(logits)
 off = p - jax.nn.one_hot(labels, 4)
 exact = 2 * p * (off - (off * p).sum(-1, keepdims=True)) / 20
 np.testing.assert_allclose(gradients, exact, atol=1e-6)
+for name in ("ece", "smooth_calibration_error", "averaged_two_bin_calibration_error"):
+    error = lambda z: getattr(um, name)(labels[0], logits=z)
+    assert (jax.grad(error)(logits[0]) == 0).all(), name
 assert um.ExpectedCalibrationError().result() == 0
 assert set(um.__all__) == set(dir(um))
 """

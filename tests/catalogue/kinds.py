@@ -103,8 +103,9 @@ class Function(Public):
     saving, errors), `test_state.py` and `test_beam.py` (states that add),
     `test_monitored.py`, `test_scale.py`, `test_unknown_sizes.py`, `test_interrupted.py`
     and `test_threads.py`, in collections `test_collection.py`, for forecasts
-    `test_scoring_rules.py`, and on JAX and PyTorch `tests/backends/test_metrics.py` and
-    `test_models.py`. `benchmarks/rows.py` times the functions and the metrics.
+    `test_scoring_rules.py`, and on JAX and PyTorch `tests/backends/test_metrics.py`,
+    `test_models.py` and `test_torch.py`. `benchmarks/rows.py` times the functions and
+    the metrics.
 
     Attributes:
       half: "numpy" if both halves have the same object, "tensors" if only tensors have

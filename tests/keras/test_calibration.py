@@ -229,9 +229,9 @@ def test_plot_of_a_sketch_needs_no_bins(method, rng):
     reliability.plot_metric(cells, metric.spec, 0.125, function, ax=ax)
     expected = score_curves.curve_from_cells(cells, method)
     np.testing.assert_array_equal(ax.lines[1].get_xdata(), expected.scores)
-    (corner,) = ax.artists
+    (number,) = ax.texts
     name = {"isotonic": "KS", "smooth": "smECE"}[method]
-    assert corner.get_texts()[0].get_text() == f"{name} = 0.125"
+    assert number.get_text() == f"{name} = 0.125"
 
 
 @pytest.mark.tensors

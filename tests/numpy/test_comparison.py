@@ -326,11 +326,21 @@ def test_paired_differences_of_grades_have_their_level(rng):
     assert wrong / draws < 0.05 + 5 * np.sqrt(0.05 * 0.95 / draws)
 
 
-@pytest.mark.parametrize("metric", ["auroc", "scaled_brier_score"])
-def test_metrics_of_right_and_wrong_name_what_to_do_with_grades(metric, rng):
+def test_the_scaled_brier_score_takes_grades(rng):
+    grades, given = graded(rng)
+    options = {"num_resamples": 20, "seed": 0, "metrics": "scaled_brier_score"}
+    found = um.compare(correct=grades, predictions=given, **options)
+    for name, p in given.items():
+        brier = np.mean(grades * (1 - p) ** 2 + (1 - grades) * p**2)
+        expected = 1 - brier / (grades.mean() * (1 - grades.mean()))
+        value = rows_of(found, "scaled_brier_score")[name].value
+        assert value == pytest.approx(expected)
+
+
+def test_metrics_of_right_and_wrong_name_what_to_do_with_grades(rng):
     grades, given = graded(rng)
     with pytest.raises(ValueError, match="0 or 1; give it correct=grades >= threshold"):
-        um.compare(correct=grades, predictions=given, metrics=metric)
+        um.compare(correct=grades, predictions=given, metrics="auroc")
 
 
 def test_metrics_that_read_answers_say_what_takes_grades(rng):

@@ -256,7 +256,8 @@ def test_class_indices():
     assert um.class_indices([["yes"], ["no"]], classes).tolist() == [[1], [0]]
     for bad, said in (
         (["yes", None], "`labels` must hold a label everywhere.* None at [1]"),
-        (["yes", "maybe"], "one of the classes no, yes. Received: maybe"),
+        (["yes", "maybe"], "one of the classes no, yes. Received: maybe at [1]"),
+        ([["yes"], ["a"], ["b"]], "Received: a, b; the first at [1, 0]"),
     ):
         with pytest.raises(ValueError, match=re.escape(said).replace(r"\.\*", ".*")):
             um.class_indices(bad, classes)

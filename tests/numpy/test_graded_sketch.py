@@ -239,6 +239,44 @@ def test_summaries_of_grades_add_up_and_have_the_sketch_of_the_answers(rng):
     np.testing.assert_allclose(interval, expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("form", ["classes", "logits", "one column"])
+@pytest.mark.parametrize("more", ["plain", "weights", "clusters"])
+def test_a_summary_of_votes_is_that_of_the_shares_of_the_decisions(form, more, rng):
+    p = rng.dirichlet(np.ones(2 if form == "one column" else 3), 60)
+    shares = rng.multinomial(5, p) / 5
+    shares[:3] = np.eye(shares.shape[1])[0]  # All votes are for one class.
+    options = {}
+    if more == "weights":
+        options["sample_weight"] = rng.integers(0, 3, 60)
+    elif more == "clusters":
+        options["clusters"] = np.repeat(np.arange(30), 2)
+    of_votes, of_answers = um.Summary(), um.Summary()
+    given = {"probabilities": p[:, 1] if form == "one column" else p}
+    if form == "logits":
+        given = {"logits": np.log(p)}
+    of_votes.update(label_distributions=shares, **given, **options)
+    said = np.ones(60, int) if form == "one column" else np.argmax(p, axis=1)
+    grades, confidences = (each[np.arange(60), said] for each in (shares, p))
+    of_answers.update(correct=grades, confidences=confidences, **options)
+    assert of_votes.of_answers
+    assert of_votes.num_examples == of_answers.num_examples
+    for name, moments in of_answers.means().items():
+        np.testing.assert_allclose(of_votes.means()[name], moments, rtol=1e-9)
+    assert of_votes.decisions.ece() == pytest.approx(of_answers.decisions.ece())
+
+
+def test_one_hot_rows_are_right_and_wrong_in_a_summary(rng):
+    p = rng.dirichlet(np.ones(3), 60)
+    labels = np.argmax(rng.multinomial(1, p), axis=1)
+    summary, answers = um.Summary(), um.Summary()
+    summary.update(label_distributions=np.eye(3)[labels], probabilities=p)
+    answers.update(correct=labels == p.argmax(axis=1), confidences=p.max(axis=1))
+    for name, moments in answers.means().items():
+        np.testing.assert_allclose(summary.means()[name], moments, rtol=1e-9)
+    with pytest.raises(ValueError, match="either of `labels`, or of `correct`"):
+        summary.update(labels, p)
+
+
 def test_a_summary_of_grades_says_what_it_cannot_do(rng):
     summary = summary_of(graded(rng))
     for ask in (summary.decision_cells, lambda: um.calibration_drift(summary, summary)):

@@ -530,6 +530,31 @@ def test_the_test_of_all_classes_keeps_its_level_for_votes(by_class, rng):
     assert rejected / draws < 0.1 + 5 * np.sqrt(0.1 * 0.9 / draws)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_scaled_brier_score_is_that_of_every_vote(weighted, rng):
+    votes, shares, p = voted(rng)
+    weights = rng.integers(1, 4, len(p)) if weighted else np.ones(len(p))
+    found = um.scaled_brier_score(
+        label_distributions=shares, probabilities=p, sample_weight=weights
+    )
+    base = np.average(shares, axis=0, weights=weights)
+    brier = constant = 0.0
+    for row, forecast, weight in zip(votes, p, weights, strict=True):
+        for vote in row:
+            brier += weight * np.sum((forecast - np.eye(4)[vote]) ** 2)
+            constant += weight * np.sum((base - np.eye(4)[vote]) ** 2)
+    assert found == pytest.approx(1 - brier / constant)
+    with pytest.raises(ValueError, match="`label_distributions` must hold at least tw"):
+        um.scaled_brier_score(label_distributions=[[1, 0]], probabilities=[[0.9, 0.1]])
+
+
+def test_all_metrics_of_shares_are_those_of_the_single_functions(rng):
+    _, shares, p = voted(rng)
+    data = {"label_distributions": shares, "probabilities": p}
+    for key, value in um.compute_all_metrics(**data, num_bins=4).items():
+        assert value == um.gce(**data, **key._asdict(), num_bins=4)
+
+
 @pytest.mark.parametrize("name", ["ece", "mce", "rmsce", "sce", "ace", "tace"])
 def test_one_hot_rows_are_labels(name, rng):
     votes, shares, p = voted(rng)
@@ -581,6 +606,25 @@ def test_wrong_distributions_raise(wrong, message):
     for function in (um.brier_score, um.ece):
         with pytest.raises(ValueError, match=message):
             function(**{**good, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("brier_score", {}),
+        ("net_benefit", {"thresholds": [0.5]}),
+        ("miscalibration_cost", {"thresholds": [0.5]}),
+        ("aurc", {}),
+        ("risk_coverage_curve", {}),
+        ("threshold_at_risk", {"risk": 0.1}),
+    ],
+)
+def test_shares_as_labels_are_told_where_they_go(name, options):
+    shares = [[0.5, 0.5], [0.2, 0.8]]
+    message = r"pass `label_distributions` or `losses` .* else every vote as an example"
+    for labels in (shares, shares[0]):
+        with pytest.raises(ValueError, match=message):
+            getattr(um, name)(labels, np.full(np.shape(labels), 0.5), **options)
 
 
 CALIBRATORS = [

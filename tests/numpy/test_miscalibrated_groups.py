@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy.calibration.watching import _residual_tree
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
 
@@ -71,7 +72,8 @@ def test_the_first_split_is_that_of_a_naive_search(rng, num_parts):
     outcomes, confidences, features = hospital(rng, 1500, 0.3)
     scored = Scored(confidences, outcomes.astype(float), np.ones(1500), None)
     used = np.arange(1500) % 3 > 0
-    columns = _residual_tree.features_of(features, np.ones(1500, bool), used)
+    examples = _examples.examples(outcomes, confidences)
+    columns = _residual_tree.features_of(features, examples, used)
     leaves = _residual_tree.leaves(columns, scored, used, 1, 50, num_parts)
     residuals, variances = outcomes - confidences, confidences * (1 - confidences)
     edges = np.sort(confidences[used])[

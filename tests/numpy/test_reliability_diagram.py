@@ -29,14 +29,9 @@ def rectangles(container):
     ).reshape(-1, 4)
 
 
-def by_place(bars):
-    """Sorts rectangles from left to right, since faded ones are drawn last."""
-    return bars[np.argsort(bars[:, 0])]
-
-
-def corner_text(ax):
-    (legend,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
-    return legend.get_texts()[0].get_text()
+def number_shown(ax):
+    (text,) = ax.texts
+    return text.get_text()
 
 
 def test_bars_show_the_curve(ax):
@@ -48,16 +43,17 @@ def test_bars_show_the_curve(ax):
     assert 0 < held.sum() < 10  # Some of the bins are empty.
     left, right = curve.edges[0, :-1][held], curve.edges[0, 1:][held]
     accuracy, confidence = curve.accuracies[0][held], curve.confidences[0][held]
+    enough = curve.sizes[0][held] >= 5
 
     bars, over, under = ax.containers
     expected = np.stack([left, 0 * left, right - left, accuracy], axis=-1)
-    np.testing.assert_allclose(by_place(rectangles(bars)), expected)
+    np.testing.assert_allclose(rectangles(bars), expected[enough])
     below = accuracy < confidence
-    for container, which in ((over, below), (under, ~below)):
+    for container, which in ((over, below & enough), (under, ~below & enough)):
         low = np.minimum(accuracy, confidence)[which]
         gap = np.abs(accuracy - confidence)[which]
         expected = np.stack([left[which], low, (right - left)[which], gap], axis=-1)
-        np.testing.assert_allclose(by_place(rectangles(container)), expected)
+        np.testing.assert_allclose(rectangles(container), expected)
     diagonal, means, few, _ = ax.lines
     np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
     for drawn, which in ((means, curve.counts >= 5), (few, curve.counts < 5)):
@@ -69,8 +65,8 @@ def test_bars_show_the_curve(ax):
     expected = np.stack(
         [left, 0 * left, right - left, curve.proportions[0][held]], axis=-1
     )
-    np.testing.assert_allclose(by_place(rectangles(strip.containers[0])), expected)
-    assert corner_text(ax) == f"ECE = {um.ece(labels, probabilities, num_bins=10):.3f}"
+    np.testing.assert_allclose(rectangles(strip.containers[0]), expected)
+    assert number_shown(ax) == f"ECE = {um.ece(labels, probabilities, num_bins=10):.3f}"
 
 
 def test_adaptive_bars_are_at_the_edges_of_their_bins(ax):
@@ -84,8 +80,9 @@ def test_adaptive_bars_are_at_the_edges_of_their_bins(ax):
 
 
 def test_empty_bins_draw_nothing(ax):
-    um.reliability_diagram([1, 1, 0], [0.95, 0.95, 0.35], num_bins=10, ax=ax)
-    # The confidences .95, .95 and .65 are in two of the ten bins.
+    labels, scores = [1] * 5 + [0] * 5, [0.95] * 5 + [0.35] * 5
+    um.reliability_diagram(labels, scores, num_bins=10, ax=ax)
+    # The confidences .95 and .65 are in two of the ten bins.
     bars, over, under = ax.containers
     assert [len(bars), len(over), len(under)] == [2, 0, 2]
     assert len(ax.patches) == 4
@@ -139,8 +136,8 @@ def test_grid_has_a_panel_for_each_class(y_axis):
         else:
             score, outcome = probabilities[:, k], labels == k
         own = um.bin_statistics(outcome.astype(int), score, positive_class=True)
-        heights = by_place(rectangles(panel.containers[0]))[:, 3]
-        np.testing.assert_allclose(heights, own.accuracies[own.counts > 0])
+        heights = rectangles(panel.containers[0])[:, 3]
+        np.testing.assert_allclose(heights, own.accuracies[own.counts >= 5])
         error = um.ece(outcome.astype(int), score, positive_class=True)
         name, annotation = panel.get_title().split("\n")
         assert name == f"Class {k}"
@@ -177,8 +174,8 @@ def test_grid_is_drawn_into_axes_of_the_user():
 
 def test_a_class_that_is_never_decided_draws_no_bar():
     panels = um.reliability_diagram(
-        [0, 1, 2],
-        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
+        [0, 1, 2] * 5,
+        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]] * 5,
         class_conditional=True,
     )
     assert [len(panel.patches) for panel in panels] == [4, 0, 2]
@@ -226,10 +223,7 @@ def test_more_than_20_classes_need_a_choice():
 def test_annotation_may_be_of_another_metric(ax):
     curve = um.reliability_curve([0, 1, 1], [0.2, 0.6, 0.9])
     reliability.draw_reliability(curve, annotation="MCE = 0.400", ax=ax)
-    assert corner_text(ax) == "MCE = 0.400"
-    ax.legend()
-    texts = [a for a in ax.get_children() if isinstance(a, mpl.legend.Legend)]
-    assert len(texts) == 2  # A legend does not replace the annotation in the corner.
+    assert number_shown(ax) == "MCE = 0.400"
 
 
 @pytest.mark.parametrize(
@@ -296,20 +290,16 @@ def test_error_bars_and_band_show_the_curve(class_conditional):
     for group, panel in enumerate(np.atleast_1d(panels)):
         held = curve.counts[group] > 0
         lower, upper = (ends[group][held] for ends in curve.consistency_band[1:])
-        fill, outline = panel.containers[-2:]
-        expected = np.stack(
-            [
-                curve.edges[group, :-1][held],
-                lower,
-                np.diff(curve.edges[group])[held],
-                upper - lower,
-            ],
-            axis=-1,
-        )
-        np.testing.assert_allclose(rectangles(fill), expected)
-        np.testing.assert_allclose(rectangles(outline), expected)
-        assert fill[0].get_zorder() < panel.containers[0][0].get_zorder()
-        (bars,) = panel.collections
+        assert not panel.containers  # Bars would hide the ends of band and error bars.
+        band, bars, _ = panel.collections  # The third is for the legend.
+        drawn = {tuple(point) for point in band.get_paths()[0].vertices.round(9)}
+        scores = curve.confidences[group][held]
+        ends = np.concatenate([np.stack([scores, y], -1) for y in (lower, upper)])
+        assert drawn == {tuple(point) for point in ends.round(9)}
+        few = curve.sizes[group][held] < 5
+        for line, which in zip(lines_of(panel), (~few, few), strict=False):
+            expected = np.stack([scores, curve.accuracies[group][held]], -1)[which]
+            np.testing.assert_array_equal(line.get_xydata(), expected)
         confidence = curve.confidences[group][held]
         for segment, x, low, high in zip(
             bars.get_segments(),
@@ -333,28 +323,25 @@ def lines_of(ax):
     return [line for line in ax.lines[1:] if len(line.get_xdata())]
 
 
-def test_bins_of_few_examples_are_faded(ax):
+@pytest.mark.parametrize("options", [{}, {"error_bars": 0.9}])
+def test_bins_of_few_examples_have_a_small_dot_only(ax, options):
     # Three bins: four overconfident examples, six underconfident and four
     # underconfident ones.
     p = [0.55] * 4 + [0.75] * 6 + [0.85] * 4
     labels = [1, 0, 0, 0] + [1] * 6 + [1] * 4
-    um.reliability_diagram(labels, p, num_bins=10, ax=ax)
-    bars, over, under = ax.containers
-    # Faded bars are drawn last, so that the legend shows the color of a full one.
-    np.testing.assert_allclose(rectangles(bars)[:, 0], [0.7, 0.5, 0.8])
-    colors = np.array([bar.get_facecolor()[:3] for bar in bars])
-    full, *faded = colors
-    for color in faded:
-        np.testing.assert_allclose(1 - color, 0.35 * (1 - full))
-    assert rectangles(over)[:, 0] == pytest.approx([0.5])
-    np.testing.assert_allclose(rectangles(under)[:, 0], [0.7, 0.8])
-    _, means, few, _ = ax.lines
+    um.reliability_diagram(labels, p, num_bins=10, ax=ax, **options)
+    if not options:
+        bars, over, under = ax.containers
+        np.testing.assert_allclose(rectangles(bars)[:, 0], [0.7])
+        assert len(over) == 0
+        np.testing.assert_allclose(rectangles(under)[:, 0], [0.7])
+    means, few = lines_of(ax)
     np.testing.assert_allclose(means.get_xydata(), [[0.75, 1]])
     np.testing.assert_allclose(few.get_xydata(), [[0.55, 0.25], [0.85, 1]])
     assert few.get_markerfacecolor() == "white"
-    shown = entries(ax)
-    assert "Fewer than 5 examples" in shown
-    assert shown["Accuracy"][0].get_facecolor()[:3] == tuple(full)
+    assert few.get_linestyle() == "None"
+    assert few.get_markersize() < means.get_markersize()
+    assert "Fewer than 5 examples" in entries(ax)
 
 
 def test_gap_of_an_underconfident_bin_has_the_color_of_accuracy(ax):
@@ -452,7 +439,6 @@ def test_a_second_call_adds_a_model():
         own = ax is None
         ax = um.reliability_diagram(labels, p, title="First", ax=ax, **options)
         figure = ax.get_figure()
-        assert len(ax.containers) == 5
         for given in (p**2, {"cubed": p**3}):
             assert um.reliability_diagram(labels, given, ax=ax, **options) is ax
         together = mpl_figure.Figure().subplots()
@@ -510,15 +496,17 @@ def test_diagrams_by_class_take_no_second_model():
     assert len(axes[0, 0].lines) == lines
 
 
-def test_annotation_is_in_the_corner_without_data(ax):
-    rng = np.random.default_rng(0)
-    p = rng.random(3000)
-    for shape, corner in ((lambda p: p**0.25, 4), (lambda p: p**4, 2)):
-        ax = mpl_figure.Figure().subplots()
-        labels = (rng.random(3000) < shape(p)).astype(int)
-        um.reliability_diagram(labels, p, positive_class=True, ax=ax)
-        (box,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
-        assert box._loc == corner  # 4 is the lower right corner, 2 the upper left.
+@pytest.mark.parametrize("method", ["bins", "isotonic"])
+@pytest.mark.parametrize("size", [(3.3, 3.8), (5, 6.4)])  # A column, and our own size.
+def test_the_number_is_between_diagram_and_strip(method, size):
+    figure = mpl_figure.Figure(figsize=size, layout="constrained")
+    ax = figure.subplots()
+    um.reliability_diagram(*coin_flips(), method=method, title="Title", ax=ax)
+    figure.draw_without_rendering()
+    (text,), (strip,) = ax.texts, ax.child_axes
+    found = text.get_window_extent()
+    assert found.y0 >= ax.get_window_extent().y1
+    assert found.y1 <= strip.get_window_extent().y0
 
 
 @pytest.mark.parametrize("layout", ["constrained", "tight"])

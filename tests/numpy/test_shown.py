@@ -12,8 +12,8 @@ BinStatistics of 4 even bins
 from    to  count  confidence  accuracy
    0  0.25      0           -         -
 0.25   0.5      0           -         -
- 0.5  0.75      2        0.65       0.5
-0.75     1      2        0.85         1"""
+ 0.5  0.75      2        0.65      0.50
+0.75     1      2        0.85      1.00"""
 
 
 def columns(text):
@@ -63,7 +63,7 @@ def test_sketches_show_weights_and_means_of_each_group(class_conditional):
     expected = [[0, 6, 0.5, 0.5]]
     if class_conditional:
         expected = [[0, 3, 1.4 / 3, 2 / 3], [1, 3, 1.6 / 3, 1 / 3]]
-    np.testing.assert_allclose(np.float64(rows), expected, atol=1e-3)
+    np.testing.assert_allclose(np.float64(rows), expected, atol=5e-3)
 
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])

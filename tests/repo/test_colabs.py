@@ -15,7 +15,7 @@ NAMES = (
     *("calibration", "beyond_bins", "training", "ensemble"),
     *("regression", "abstention", "distributed"),
     *("scikit_learn", "risk", "conformal", "keras_jax", "language_model"),
-    "detection",
+    *("detection", "forecasting"),
 )
 LARGEST = 1_000_000  # Bytes.
 MACHINE_PATH = re.compile(

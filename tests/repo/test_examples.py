@@ -43,11 +43,12 @@ TOOLS = (
     *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray", "skore"),
     "wandb",
 )
-# From the modules to what they need.
 ENGINES = {
-    **{"inspect": "inspect_ai", "mlflow": "mlflow"},
-    **{"ray": "ray", "spark": "pyspark"},
-}
+    "inspect": "inspect_ai",
+    "mlflow": "mlflow",
+    "ray": "ray",
+    "spark": "pyspark",
+}  # From the modules to what they need.
 
 
 def is_missing_a_tool(code):

@@ -224,3 +224,10 @@ def approximately(expected):
     if isinstance(expected, str | type(None)):
         return expected
     return pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def cells_of(row):
+    """Returns estimate and interval as text, with two digits of the standard error."""
+    error = (row["high"] - row["low"]) / 4
+    decimals = next(d for d in range(7) if error * 10**d >= 10)
+    return [f"{row[key]:.{decimals}f}" for key in ("estimate", "low", "high")]

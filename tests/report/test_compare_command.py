@@ -72,3 +72,23 @@ def test_other_errors_are_one_line(files, capsys):
         message = capsys.readouterr().err
         assert word in message
         assert message.count("\n") == 1
+
+
+def test_forecasts_may_have_clusters(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    wards, targets = np.arange(120) // 4, rng.normal(size=120)
+    levels, models = [0.1, 0.5, 0.9], {}
+    for name, width in (("a", 1.3), ("b", 2.0)):
+        models[name] = {
+            "quantile_predictions": np.tile([-width, 0.0, width], (120, 1)),
+            "quantiles": levels,
+        }
+        lines = [
+            f"{w},{y!r},{-width},0.0,{width}\n"
+            for w, y in zip(wards.tolist(), targets.tolist(), strict=True)
+        ]
+        text = "ward,y,q0.1,q0.5,q0.9\n" + "".join(lines)
+        (tmp_path / f"{name}.csv").write_text(text)
+    assert run(tmp_path, "a.csv", "b.csv", "--cluster", "ward") == 0
+    expected = um.compare(targets, models, clusters=wards)
+    assert repr(expected) in capsys.readouterr().out

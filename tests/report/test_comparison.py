@@ -11,6 +11,7 @@ from tests.report.reports import (
     approximately,
     built,
     calibrated,
+    cells_of,
     each_kind,
     examples,
     lines_of,
@@ -324,8 +325,7 @@ def test_paired_differences(weighted):
         sides = found["comparison"]["numbers"][name]
         assert row["estimate"] == pytest.approx(sides["first"] - sides["second"])
         assert row["low"] <= row["estimate"] <= row["high"]
-        cells = [f"{row[key]:.4f}" for key in ("estimate", "low", "high")]
-        assert lines_of(out, name, *cells)
+        assert lines_of(out, name, *cells_of(row))
     # The models make similar errors: the difference is more certain than each score.
     gaps = (labels - p) ** 2 - (labels - other) ** 2
     weight = weights.get("sample_weight", np.ones(800))

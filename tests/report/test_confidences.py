@@ -265,10 +265,10 @@ def test_pandas_objects_in_other_orders_are_refused():
     assert names == {"language=a", "language=b"}
     second = pandas.Series(confidences)[::-1]
     with pytest.raises(
-        ValueError, match="`correct` and the predictions must be in the same"
+        ValueError, match="`correct` and `confidences` must be in the same"
     ):
         um.report(correct=first, confidences=second)
-    with pytest.raises(ValueError, match="`correct` and the groups must be in the sa"):
+    with pytest.raises(ValueError, match="`correct` and `groups` must be in the same"):
         um.report(correct=first, confidences=confidences, groups=frame[::-1])
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.legend import Legend
+from matplotlib.offsetbox import AnchoredText
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import (
@@ -326,8 +326,8 @@ def test_the_curve_of_risks_has_groups_and_numbers():
     middle, half = (k + z2 / 2) / (n + z2), np.sqrt(k * (n - k) / n + z2 / 4)
     half *= np.sqrt(z2) / (n + z2)
     np.testing.assert_allclose(ends[0][:, 1], [middle - half, middle + half], atol=1e-6)
-    (box,) = (each for each in ax.artists if isinstance(each, Legend))
-    lines = box.get_texts()[0].get_text().splitlines()
+    (box,) = (each for each in ax.artists if isinstance(each, AnchoredText))
+    lines = box.txt.get_text().splitlines()
     assert lines[:2] == ["500 examples", f"{labels.sum()} with the event"]
     assert lines[2] == f"O/E = {labels.sum() / p.sum():.3f}"
     assert f"AUROC = {um.auroc(labels, p):.3f}" in lines

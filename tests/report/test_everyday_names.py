@@ -4,6 +4,7 @@ import pathlib
 import re
 import shlex
 
+import numpy as np
 import pytest
 
 from tests.report.reports import fails, write_csv
@@ -13,7 +14,9 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Predictions,
     Regression,
+    Survival,
 )
+from uncertainty_metrics._report.reading._column_names import Choice
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -63,20 +66,137 @@ REFUSED = [
     ("died in 30 days,p", "--label 'died in 30 days'"),
     ("truth,score", "--label truth --probabilities score"),
     ("points,confidence", "--correct points"),
+    ("y,mean,var 1,var 2", "--mean mean --stddev 'var 1'", "--mean", "mean"),
+    *(
+        pytest.param(case, marks=pytest.mark.thorough)
+        for case in (
+            ("y,mean,std,p", "--probabilities p"),
+            ("y,mu,y_pred,std", "--mean mu --stddev std"),
+        )
+    ),
+    (
+        "months,died,score",
+        "--horizon 2 --times months --event died --risk score",
+        *("--horizon", "2"),
+    ),
+    (
+        "time,duration,event,survival",
+        "--horizon 1.5 --times time --event event --survival survival",
+        *("--horizon", "1.5"),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("header", "typed"), REFUSED)
-def test_a_command_that_can_be_pasted(header, typed, capsys):
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[0])
+def test_a_command_that_can_be_pasted(case, capsys):
+    header, typed, *options = case
     names = header.split(",")
-    write_csv(
-        "my file.csv", names, [(1, 0, 0.9), (0, 1, 0.2)] if len(names) > 2 else NUMBERS
-    )
-    message = fails(capsys, "my file.csv")
+    rows = {
+        2: NUMBERS,
+        3: [(1, 0, 0.9), (2, 1, 0.2)],
+        4: [(1, 0.9, 0.6, 0.7), (0, 0.2, 1, 0.8)],
+    }[len(names)]
+    if header.startswith("outcome"):
+        rows = [(1, 0, 0.9), (0, 1, 0.2)]
+    elif header.startswith("time"):
+        rows = [(1, 2, 1, 0.7), (2, 3, 0, 0.8)]
+    write_csv("my file.csv", names, rows)
+    message = fails(capsys, "my file.csv", *options)
     commands = re.findall("`(python[^`]+)`", message)
     start = "python -m uncertainty_metrics report 'my file.csv' "
     assert commands[0] == start + typed
     assert main([*shlex.split(commands[0])[3:], "--out", "out"]) == 0
+
+
+# The header, the rows, the options, and what is read.
+NAMED = [
+    ("y,m,s", [(1.5, 1.2, 0.5), (2.5, 1.2, 0.5)], {"mean": "m", "stddev": "s"}),
+    ("y,m,std", [(1.5, 1.2, 0.5), (2.5, 1.2, 0.5)], {"mean": "m", "variance": "std"}),
+    ("y,p,mean,s", [(1, 0.9, 1.2, 0.5), (0, 0.2, 1.2, 0.5)], {"stddev": "s"}),
+    (
+        "t,time,event,r",
+        [(1, 5, 1, 0.9), (2, 5, 0, 0.2)],
+        {"times": "t", "risk": "r", "horizon": 1.5},
+    ),
+    (
+        "t,e,risk",
+        [(1, 1, 0.1), (2, 0, 0.8)],
+        {"times": "t", "event": "e", "survival": "risk", "horizon": 1.5},
+    ),
+]
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+@pytest.mark.parametrize(("header", "rows", "options"), NAMED)
+def test_every_role_has_an_option(header, rows, options, is_archive):
+    names = header.split(",")
+    if is_archive:
+        np.savez("a.npz", **dict(zip(names, np.transpose(rows), strict=True)))
+    else:
+        write_csv("a.csv", names, rows)
+    found = report.read_predictions(
+        "a.npz" if is_archive else "a.csv", Choice(**options)
+    )
+    if isinstance(found, Survival):
+        assert found.times.tolist() == [1, 2]
+        assert found.risks.tolist() == pytest.approx([0.9, 0.2])
+        assert found.event.tolist() == [1, 0]
+    else:
+        assert (found.mean.tolist(), found.values.tolist()) == ([1.2] * 2, [0.5] * 2)
+        assert found.kind == ("variance" if "variance" in options else "stddev")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--times", "t"], "needs --horizon.*--times t --event e --risk r`"),
+        (["--mean", "t", "--horizon", "1"], "--horizon is for a survival model"),
+        (["--mean", "t", "--correct", "e"], "options of one kind only"),
+        (["--mean", "t", "--probabilities", "r"], "options of one kind only"),
+        (["--event", "other", "--horizon", "1"], "there is no column `other`"),
+    ],
+)
+def test_options_that_do_not_fit(options, message, capsys):
+    write_csv("a.csv", ["t", "e", "r"], [(1, 1, 0.9), (2, 0, 0.2)])
+    assert re.search(message, fails(capsys, "a.csv", *options))
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+@pytest.mark.parametrize("labels", [(1, -100, 0), ("b", "-100", "a")])
+def test_rows_with_the_label_to_ignore(labels, ending):
+    columns = {
+        "label": labels,
+        "prob_a": (0.1, 0.5, 0.8),
+        "prob_b": (0.9, 0.5, 0.2),
+        "site": ("x", "y", "z"),
+        "sample_weight": (1.0, 2.0, 3.0),
+    }
+    options = {"ignore_index": -100, "groups": ("site",), "classes": ("a", "b")}
+    if ending == "csv":
+        options |= {"probabilities": "prob_a,prob_b"}
+        write_csv("a.csv", list(columns), zip(*columns.values(), strict=True))
+    else:
+        p = np.transpose([columns["prob_a"], columns["prob_b"]])
+        rest = {name: columns[name] for name in ("label", "site", "sample_weight")}
+        np.savez("a.npz", probabilities=p, **rest)
+    found = report.read_predictions(f"a.{ending}", Choice(**options))
+    assert found.labels.tolist() == [1, 0]
+    assert found.values.tolist() == [[0.1, 0.9], [0.8, 0.2]]
+    assert list(found.groups["site"]) == ["x", "z"]
+    assert found.sample_weight.tolist() == [1, 3]
+    assert "1 row has the label -100, and no number counts them." in found.notes
+
+
+def test_ignored_labels_that_do_not_fit(capsys):
+    write_csv("a.csv", ["y", "p"], [(-100, 0.9), (-100, 0.2)])
+    wrong = fails(capsys, "a.csv", "--ignore-index", "-100")
+    assert "some labels must not be --ignore-index" in wrong
+    write_csv("b.csv", ["y", "mean", "std"], [(-100, 0.9, 1), (1, 0.2, 1)])
+    assert "needs a classifier" in fails(capsys, "b.csv", "--ignore-index", "-100")
+    wrong = fails(capsys, "a.csv", "b.csv", "--ignore-index", "-100")
+    assert "needs all rows of a model in one file" in wrong
+    np.savez("a.npz", label=np.ones((2, 3), int), probabilities=np.ones((2, 3, 2)))
+    assert "shape [2, 3]" in fails(capsys, "a.npz", "--ignore-index", "1")
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

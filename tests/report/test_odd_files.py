@@ -428,7 +428,7 @@ BAD = {
     "two means": (
         rows(P1, P1, P1, LABELS, header=("mean", "std", "variance", "y")),
         [],
-        "one mean and one of `variance`, `std` and `stddev`. Received: mean, std, var",
+        "one mean and one of `variance`, `std` and `stddev`: choose the columns",
     ),
     "a regression of text": (
         rows(P1, P1, CATS, header=("mean", "std", "y")),

@@ -317,7 +317,7 @@ def test_predictions_and_summaries_do_not_mix(capsys):
         summary.save(file)
     assert "1 of 2 are summaries" in fails(capsys, "s.npz", path)
     wrong = fails(capsys, "s.npz", "--group", "site")
-    assert "--group and --feature need the predictions" in wrong
+    assert "--group, --feature and --ignore-index need the predictions" in wrong
     pathlib.Path("broken.npz").write_bytes(pathlib.Path("s.npz").read_bytes()[:400])
     assert "broken.npz" in fails(capsys, "broken.npz")
 

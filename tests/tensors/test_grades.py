@@ -56,6 +56,14 @@ def test_values_are_those_of_numpy(name, dtype, case, rng, monkeypatch):
     np.testing.assert_allclose(graph, twin, **tolerance)
 
 
+def test_all_metrics_of_shares_of_votes_are_those_of_numpy(rng):
+    p = rng.dirichlet(np.ones(3), 40)
+    data = {"label_distributions": rng.multinomial(5, p) / 5, "probabilities": p}
+    found = um.compute_all_metrics(**data, num_bins=4)
+    for key, value in um_np.compute_all_metrics(**data, num_bins=4).items():
+        assert float(found[key]) == pytest.approx(value, abs=1e-12)
+
+
 def test_wrong_grades_raise_and_are_nan_in_a_graph():
     confidences = tf.constant([0.5, 0.25])
     for correct in ([0.5, 1.5], [0.5, np.nan]):

@@ -1,5 +1,7 @@
 """Metrics by group and multilabel metrics on tensors."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -52,6 +54,36 @@ def test_multilabel_equals_numpy(row, rng, monkeypatch):
     assert_equal(row.find(um)(**arguments, **options), expected)
     monkeypatch.setattr(_inputs, "SHORTCUT", True)
     assert_equal(row.find(um)(**arguments, **options), expected)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_errors_of_one_score_pool_the_labels(compiled, rng):
+    data = labelled(rng)
+    del data["groups"]
+    options = {"multilabel": True, "ignore_index": -1}
+    tensors = {name: tf.constant(value) for name, value in data.items()}
+    for name in ("ks_calibration_error", "kuiper_calibration_error", "atb", "smece"):
+        expected = getattr(um_np, name)(**data, **options)
+        compute = functools.partial(getattr(um, name), **options)
+        if compiled:
+            compute = tf.function(compute, autograph=False)
+        assert float(compute(**tensors)) == pytest.approx(expected, abs=1e-5)
+    options |= {"class_conditional": True, "num_bins": 4}
+    found = um.bin_statistics(**tensors, **options)
+    expected = um_np.bin_statistics(**data, **options)
+    for name in ("counts", "accuracies", "confidences"):
+        one, other = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_estimates_with_labels_that_depend_on_each_other_are_for_numpy():
+    data = {"labels": [[0, 1], [1, 0]], "probabilities": [[0.2, 0.6], [0.5, 0.1]]}
+    for name in ("debiased_calibration_error", "calibration_error_interval"):
+        message = (
+            rf"`multilabel` must be False on tensors: `uncertainty_.*numpy\.{name}`"
+        )
+        with pytest.raises(ValueError, match=message):
+            getattr(um, name)(**data, multilabel=True)
 
 
 @pytest.mark.thorough

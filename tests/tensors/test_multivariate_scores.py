@@ -1,11 +1,17 @@
 """Properties of the scores of multivariate forecasts, in both halves."""
 
+import fractions
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.spatial import distance
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.numpy import _threads
+from uncertainty_metrics.numpy.scoring import _variogram
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
 
@@ -47,6 +53,35 @@ def test_variogram_score_by_hand(room):
     same = room.variogram_score(y + 3, samples + shift, 1)
     np.testing.assert_allclose(same, 2.0)
     assert float(room.variogram_score([1.0], [[2.0], [4.0]])) == 0
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 2])
+def test_variogram_score_in_blocks_of_coordinates_equals_all_pairs(p, rng, monkeypatch):
+    monkeypatch.setattr(_threads, "BLOCK", 1)
+    monkeypatch.setattr(_variogram, "_LEAST", 16)
+    d = 50
+    y, x = rng.normal(size=d), rng.normal(size=[3, d]) + 1e4
+    forecast = np.mean([distance.pdist(row[:, None]) ** p for row in x], axis=0)
+    errors = (distance.pdist(y[:, None]) ** p - forecast) ** 2
+    score = um_np.variogram_score(y, x, p)
+    np.testing.assert_allclose(score, 2 * errors.sum(), rtol=1e-10)
+    weights = rng.uniform(size=[d, d])
+    expected = distance.squareform(errors)
+    score = um_np.variogram_score(y, x, p, weights)
+    np.testing.assert_allclose(score, np.sum(weights * expected), rtol=1e-10)
+
+
+def test_variogram_score_of_order_2_is_exact_for_close_forecasts(rng):
+    """Errors of 1e-6 of the labels, whose squares would be lost beside the labels."""
+    y, errors = rng.normal(size=7), 1e-6 * rng.normal(size=[3, 7])
+    score = um_np.variogram_score(y, y + errors, 2)
+    exact, total = np.vectorize(fractions.Fraction), 0
+    y, x = exact(y), exact(y + errors)
+    for i, j in itertools.permutations(range(7), 2):
+        total += ((y[i] - y[j]) ** 2 - ((x[:, i] - x[:, j]) ** 2).sum() / 3) ** 2
+    np.testing.assert_allclose(score, float(total), rtol=1e-8)
+    mirrored = um_np.variogram_score(np.arange(9.0), -np.arange(9.0)[None], 2)
+    np.testing.assert_allclose(mirrored, 0, atol=1e-9)
 
 
 @ROOMS

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from scipy import special, stats
+from scipy.spatial import distance
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -386,6 +387,30 @@ def test_energy_score_of_one_dimension_is_the_crps(room, rng):
             room.crps_score(y, samples, **options),
             atol=1e-12,
         )
+
+
+@pytest.mark.parametrize("m", [4999, 5000])
+def test_energy_score_of_many_samples_equals_the_loop_over_pairs(m, rng):
+    """There are two blocks of samples, and m / 2 is a whole number or not."""
+    y, samples = rng.normal(size=[2, 9]), rng.normal(size=[2, m, 9])
+    for i, score in enumerate(um_np.energy_score(y, samples)):
+        error = np.linalg.norm(samples[i] - y[i], axis=-1).mean()
+        spread = distance.pdist(samples[i]).mean()
+        np.testing.assert_allclose(score, error - spread / 2, rtol=1e-11)
+    rolled = um_np.energy_score(y, samples, estimator="roll")
+    steps = np.linalg.norm(samples - np.roll(samples, 1, axis=1), axis=-1)
+    errors = np.linalg.norm(samples - y[:, None], axis=-1)
+    expected = errors.mean(axis=1) - steps.mean(axis=1) / 2
+    np.testing.assert_allclose(rolled, expected, rtol=1e-11)
+
+
+def test_energy_score_of_one_dimension_takes_many_samples(rng):
+    """By pairs it would take minutes, and overflow at 1e200."""
+    y, samples = rng.normal(size=[2, 1]), rng.normal(size=[2, 10**5, 1])
+    expected = um_np.crps_score(y[:, 0], samples[..., 0])
+    compiled = tf.function(um.energy_score)(y, samples)
+    for scores in (um_np.energy_score(y * 1e200, samples * 1e200) / 1e200, compiled):
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
 @ROOMS

@@ -58,6 +58,16 @@ _WRITTEN = (
     "report.json",
     *(picture.file for task in TASKS for picture in pictures_of(task)),
 )
+# Options that name a column or array of a survival model or a regression.
+_ROLES = (
+    ("times", "for a survival model, the column or array of times"),
+    ("event", "for a survival model, that of whether the event came"),
+    ("survival", "that of the probability of no event by --horizon"),
+    ("risk", "that of the probability of the event by --horizon"),
+    ("mean", "for a regression, the column or array of means"),
+    ("stddev", "for a regression, that of the standard deviations"),
+    ("variance", "for a regression, that of the variances"),
+)
 # Seconds between messages on the progress, where stderr is no terminal.
 _PATIENCE = 5.0
 
@@ -248,6 +258,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a survival model, the time by which the event is predicted: the file "
         "has the columns time, event, and survival or risk",
     )
+    parser.add_argument(
+        "--ignore-index",
+        type=int,
+        metavar="N",
+        help="for a classifier, the label of rows that do not count, such as -100: "
+        "they are left out, and a note says how many",
+    )
+    for option, text in _ROLES:
+        parser.add_argument(f"--{option}", metavar="NAME", help=text)
     parser.add_argument(
         "--level",
         type=_level,
@@ -492,6 +511,8 @@ def _choice(arguments: argparse.Namespace) -> Choice:
         tuple(dict.fromkeys(getattr(arguments, "feature", ()))),
         getattr(arguments, "audit", False),
         getattr(arguments, "level", None),
+        ignore_index=getattr(arguments, "ignore_index", None),
+        **{option: getattr(arguments, option, None) for option, _ in _ROLES},
     )
 
 
@@ -505,20 +526,26 @@ def _read(files: list[str], choice: Choice, tell: _Progress) -> Model:
             "--cluster needs all rows of a model in one file, because a cluster may be "
             f"in several. Received: {len(paths)} files"
         )
+    if choice.ignore_index is not None and len(paths) > 1:
+        raise ReportError(
+            "--ignore-index needs all rows of a model in one file. Received: "
+            f"{len(paths)} files"
+        )
     if summaries := _large_files.summaries_in(paths):
         if choice.cluster is not None:
             raise ReportError(
                 "--cluster needs the predictions, because a summary does not hold the "
                 f"clusters of its examples. Received: {summaries.source}, a summary"
             )
-        if choice.groups or choice.searched:
+        if choice.groups or choice.searched or choice.ignore_index is not None:
             raise ReportError(
-                "--group and --feature need the predictions, because a summary does "
-                f"not hold the groups of its examples. Received: {summaries.source}, a "
-                "summary"
+                "--group, --feature and --ignore-index need the predictions, because a "
+                "summary does not hold its examples. Received: "
+                f"{summaries.source}, a summary"
             )
         return summaries
-    is_whole = choice.cluster is not None or not _large_files.is_large(paths[0])
+    is_whole = choice.cluster is not None or choice.ignore_index is not None
+    is_whole = is_whole or not _large_files.is_large(paths[0])
     if len(paths) == 1 and is_whole:
         return read_predictions(paths[0], choice, tell)
     return _large_files.read_stream(paths, choice, tell).result()

@@ -31,7 +31,11 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
         "and says in each metric which is best, and which are not worse beyond chance."
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a file of predictions for each model"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a file of predictions for each model, or one file with the forecasts of "
+        "several models",
     )
     parser.add_argument(
         "--metric",
@@ -48,8 +52,8 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster",
         metavar="COLUMN",
-        help="the column of clusters, such as questions or patients: rows of a cluster "
-        "may depend on each other",
+        help="the column of clusters, such as questions, patients or series: rows of a "
+        "cluster may depend on each other",
     )
     parser.add_argument(
         "--block",
@@ -84,14 +88,14 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
     """Returns the table of the comparison, and where it was written."""
     import uncertainty_metrics.numpy as um
 
-    columns = {name for name in (arguments.id, arguments.cluster) if name is not None}
     choice = Choice(
         label=arguments.label,
         probabilities=arguments.probabilities,
         positive_class=arguments.positive_class,
         correct=arguments.correct,
         confidence=arguments.confidence,
-        groups=tuple(sorted(columns)),
+        groups=() if arguments.id is None else (arguments.id,),
+        cluster=arguments.cluster,
     )
     read = [read_predictions(file, choice, tell) for file in arguments.files]
     names = _names(arguments.files)
@@ -110,7 +114,7 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
     models = matched(read, names, ids, hint)
     clusters, block = None, arguments.block
     if arguments.cluster is not None:
-        clusters = _column(read[0], arguments.cluster)
+        clusters = _clusters(read[0])
     elif block is None and isinstance(read[0], QuantileForecasts):
         models, clusters, block = in_order_of_time(read[0], models)
     with errors_of(", ".join(map(str, arguments.files))):
@@ -146,6 +150,13 @@ def _names(files: list[str]) -> list[str]:
     """Returns a name for each file: the file's without its end, if all differ."""
     stems = [pathlib.Path(file).name.split(".")[0] for file in files]
     return stems if len({*stems}) == len(stems) else list(files)
+
+
+def _clusters(model: Model) -> np.ndarray:
+    clusters = getattr(model, "clusters", None)
+    if clusters is None:
+        raise ReportError(f"{model.source}: --cluster needs the rows of all examples")
+    return np.asarray(clusters.values).reshape(-1)
 
 
 def _column(model: Model, name: str) -> np.ndarray:

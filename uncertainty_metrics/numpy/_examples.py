@@ -204,6 +204,34 @@ class Examples:
             return dataclasses.replace(self, weights=None, clusters=None)
         return dataclasses.replace(self.at(np.sort(first)), weights=None)
 
+    def rows_of_labels(self) -> _clusters.Clusters | None:
+        """Returns the row of each label of `multilabel` as a cluster; None if every
+        label is an example of its own. `counted` must be that of these examples.
+        """
+        if self.places is None:
+            return None
+        rows = np.flatnonzero(self.counted) // self.places.number
+        distinct, codes = np.unique(rows, return_inverse=True)
+        return _clusters.Clusters(codes.reshape(-1), len(distinct))
+
+    def with_clusters(self) -> Examples:
+        """Returns the examples with the labels of a row as a cluster, because they
+        depend on each other; the examples themselves if there are clusters already, or
+        no rows of labels.
+        """
+        rows = self.rows_of_labels()
+        if self.clusters is not None or rows is None:
+            return self
+        return dataclasses.replace(self, clusters=rows)
+
+    def for_each_label(self, values: np.ndarray) -> np.ndarray:
+        """Returns values of the examples, [N], for each label of `multilabel`, [N L];
+        values of as many labels, and of other examples, as they are.
+        """
+        if self.places is None or len(values) * self.places.number != self.counted.size:
+            return values
+        return np.repeat(values, self.places.number)
+
     def with_one_label_each(self) -> Examples:
         """Returns the examples themselves if each has one label; else a copy of each
         example for every class of which it has a share, with this label and the share

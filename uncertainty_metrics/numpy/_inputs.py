@@ -229,7 +229,13 @@ def integer_labels(
     if is_floating(array):
         bad |= array != np.floor(array)  # True for NaN.
     if np.any(bad):
-        expected = f"integers in [0, {num_classes})" + label_hint(array, num_classes)
+        hint = label_hint(array, num_classes)
+        if name == "labels" and not hint and not np.any((array < 0) | (array > 1)):
+            hint = (
+                "; if these are shares of votes, pass `label_distributions` or "
+                "`losses` to a function that takes it, else every vote as an example"
+            )
+        expected = f"integers in [0, {num_classes})" + hint
         raise _checks.error(name, expected, first(bad, array, place))
     return array.astype(np.int64)
 

@@ -12,7 +12,7 @@ _MAX_ROWS = 20
 
 def table(header: Sequence[str], size: int, row: Callable[[int], list[object]]) -> str:
     """Returns a table with a header and the rows `row(i)` for i < size: its columns are
-    aligned on the right, and floats have six digits.
+    aligned on the right.
     """
     half = _MAX_ROWS // 2
     ends = (range(half), range(size - half, size))

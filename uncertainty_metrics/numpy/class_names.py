@@ -55,7 +55,7 @@ def class_indices(
     if names.ndim != 1 or names.size == 0:
         expected = "the names of the classes, [K]"
         raise _checks.error("classes", expected, f"shape {list(names.shape)}")
-    return encoded(read_labels("labels", labels), words(names))
+    return encoded(read_labels("labels", labels), words(names), place=True)
 
 
 def read_labels(name: str, labels: Any) -> np.ndarray:
@@ -143,10 +143,18 @@ def is_text(labels: np.ndarray) -> bool:
     return labels.dtype.kind == "U"
 
 
-def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+def encoded(
+    labels: np.ndarray, classes: Sequence[str], *, place: bool = False
+) -> np.ndarray:
     """Returns the number of the class of each label.
 
     A label is the name of its class, or the number of its class.
+
+    Args:
+      labels: numbers, text or booleans, any shape.
+      classes: names of the classes.
+      place: whether the error says where the first unknown label is. The labels of a
+        part of a file do not know where they are in the file.
 
     Raises:
       ValueError: a label is none of the classes.
@@ -166,9 +174,15 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
         if np.all(whole):
             return labels.astype(np.int64)
     if unknown:
+        where = ""
+        if place:
+            is_unknown = np.array([key not in numbers for key in keys])
+            found = np.argwhere(is_unknown[inverse].reshape(labels.shape))
+            more = "; the first" if len(unknown) > 1 else ""
+            where = f"{more} at {list(map(int, found[0]))}"
         raise ValueError(
             f"each label must be one of the classes {listed(classes)}. Received: "
-            f"{listed(unknown)}"
+            f"{listed(unknown)}{where}"
         )
     return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
 

@@ -76,7 +76,9 @@ def of_examples(
     are valid.
     """
     scored = _binning.score(examples, spec)
-    scores = xp.cast(scored.scores, examples.dtype)
+    # Residuals are sums of integers and have no gradient; that of the places of the
+    # scores alone would not be the gradient of the error.
+    scores = xp.stop_gradient(xp.cast(scored.scores, examples.dtype))
     weights = xp.ones_like(scores)
     if scored.weights is not None:
         weights = xp.cast(scored.weights, examples.dtype)

@@ -73,8 +73,8 @@ def twin(
         def function(*args: Any, **kwargs: Any) -> Any:
             if _frames.has_frames(args, kwargs):
                 args, kwargs = _frames.read_frames(declaration, args, kwargs)
-            if kwargs.get("clusters") is not None:
-                raise _only_for_numpy(declaration.__name__)
+            if "clusters" in signature.parameters:
+                _check_without_clusters(declaration.__name__, kwargs)
             with _execution.on_device_of(*args, *kwargs.values()):
                 return computed(args, kwargs)
 
@@ -175,15 +175,20 @@ def _with_data(
     return compute
 
 
-def _only_for_numpy(name: str) -> ValueError:
-    """Returns the error for clusters of tensors: ids may be strings, and their number
-    is known only from their values, so no compiled code could take them.
+def _check_without_clusters(name: str, given: dict[str, Any]) -> None:
+    """Raises ValueError for clusters of tensors: ids may be strings, and their number
+    is known only from their values, so no compiled code could take them. With
+    `multilabel` the labels of an example are a cluster.
     """
-    return _checks.error(
-        "clusters",
-        f"None on tensors: `uncertainty_metrics.numpy.{name}` takes clusters",
-        "`clusters`",
-    )
+    if given.get("clusters") is not None:
+        raise _checks.error(
+            "clusters",
+            f"None on tensors: `uncertainty_metrics.numpy.{name}` takes clusters",
+            "`clusters`",
+        )
+    if given.get("multilabel") is True:
+        expected = f"False on tensors: `uncertainty_metrics.numpy.{name}` takes labels"
+        raise _checks.error("multilabel", expected + " that depend on each other", True)
 
 
 def _wrong_parameters(arithmetic: FunctionType, expected: object) -> TypeError:

@@ -27,6 +27,7 @@ def bin_statistics(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -54,6 +55,7 @@ def bin_statistics(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -73,7 +75,7 @@ def bin_statistics(
     """
 
 def compute_all_metrics(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -84,6 +86,7 @@ def compute_all_metrics(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool | None = None,
+    label_distributions: TensorLike | None = None,
 ) -> dict[CalibrationKey, Tensor]:
     """The general calibration error for every combination of its four choices.
 
@@ -101,6 +104,8 @@ def compute_all_metrics(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,

@@ -19,6 +19,7 @@ def averaged_two_bin_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -53,6 +54,7 @@ def averaged_two_bin_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -88,6 +90,7 @@ def kolmogorov_smirnov_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -116,6 +119,7 @@ def kolmogorov_smirnov_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -152,6 +156,7 @@ def kuiper_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -178,6 +183,7 @@ def kuiper_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels

@@ -23,6 +23,7 @@ def calibration_error_interval(
     confidences: TensorLike | None = None,
     clusters: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -100,6 +101,7 @@ def calibration_error_interval(
         For NumPy functions; tensors take None.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -150,6 +152,7 @@ def debiased_calibration_error(
     confidences: TensorLike | None = None,
     clusters: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -215,6 +218,7 @@ def debiased_calibration_error(
         For NumPy functions; tensors take None.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];

@@ -24,6 +24,7 @@ from uncertainty_metrics.ops import (
     _forecast_scores,
     _forecasts,
     _inputs,
+    _pairwise,
     _sizes,
     xp,
 )
@@ -276,7 +277,11 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
         steps = _norm(strays - xp.roll(strays, 1, axis=-2))
         spread = xp.reduce_mean(steps, axis=-1) / 2
     else:
-        spread = _pair_distances(strays) / (m * (m if estimator == "nrg" else m - 1))
+        fair = np_forecast_scores.is_fair(estimator)
+        if strays.shape[-1] == 1:  # By sorting, not by pairs.
+            spread = _pairwise.pairwise_spread(strays[..., 0], fair)
+        else:
+            spread = _pair_distances(strays) / (m * (m - 1 if fair else m))
         spread = np_forecast_scores.share_of_fair(estimator, alpha, m) * spread
     scores = scale * (xp.reduce_mean(_norm(strays), axis=-1) - spread)
     if np_forecast_scores.is_fair(estimator):

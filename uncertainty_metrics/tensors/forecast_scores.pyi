@@ -172,9 +172,10 @@ def energy_score(
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
-      an unbiased score of few samples may be negative. Time O(m^2 d), memory O(m d) for
-      each forecast. float32, or float64 for float64 predictions. Compiled code returns
-      NaN for wrong values, for which eager code raises ValueError.
+      an unbiased score of few samples may be negative. Time O(m^2 d) for each forecast,
+      and O(m log m) for d = 1; memory O(m d). float32, or float64 for float64
+      predictions. Compiled code returns NaN for wrong values, for which eager code
+      raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

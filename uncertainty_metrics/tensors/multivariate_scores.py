@@ -56,7 +56,7 @@ def _power(values: xp.Tensor, order: float) -> xp.Tensor:
     return xp.where(positive, xp.pow(safe, order), xp.zeros_like(values))
 
 
-@twin(np_multivariate_scores.variogram_score)
+@twin(np_multivariate_scores.variogram_score, by_numpy=True)
 def variogram_score(labels, predictive_samples, p, weights):
     labels, samples, right = _vectors(labels, predictive_samples)
     order, d = np_multivariate_scores.check_order(p), samples.shape[-1]

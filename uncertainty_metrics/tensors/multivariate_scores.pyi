@@ -67,9 +67,10 @@ def variogram_score(
 
     Returns:
       Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is
-      better. Time and memory O(m d^2) for each forecast. float32, or float64 for
-      float64 predictions. Compiled code returns NaN for wrong values, for which eager
-      code raises ValueError.
+      better. Time O(m d^2) for each forecast, and O(m^2 d) for p = 2 without weights if
+      m < d; memory O(m d). On tensors, in compiled code and for gradients, time and
+      memory are O(m d^2). float32, or float64 for float64 predictions. Compiled code
+      returns NaN for wrong values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.

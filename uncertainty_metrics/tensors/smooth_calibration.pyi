@@ -19,6 +19,7 @@ def smooth_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> Tensor:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -59,6 +60,7 @@ def smooth_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for

@@ -8,7 +8,7 @@ from uncertainty_metrics import _checks, _optional
 
 # The height of a strip, and the space below it, as fractions of the height of the Axes.
 _STRIP_SIZE = 0.2
-_STRIP_PAD = 0.06
+_STRIP_PAD = 0.1
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -19,7 +19,7 @@ from uncertainty_metrics.visualization.score_curves import ScoreBand, ScoreCurve
 
 Curve: TypeAlias = ReliabilityCurve | ScoreCurve
 
-# Means over fewer examples than this are faded.
+# Means over fewer examples than this are drawn small, and lines of them are faded.
 FEW = 5
 _FADED = 0.35
 
@@ -41,7 +41,6 @@ _BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
 _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#4477aa", "edgecolor": "#c3d8ec", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
-_BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
 # Height of the ticks and the label below the Axes, in inches.
 _BELOW = 0.42
 # The band behind lines is light grey, so that lines of any color stand out.
@@ -58,7 +57,13 @@ _OUTCOME_LABELS = {
     "accuracy": ("Decision", "wrong", "right"),
     "frequency": ("Label", "0", "1"),
 }
-_HOLLOW = {"linestyle": "none", "markerfacecolor": "white", "alpha": 0.7}
+_SMALL = {
+    "linestyle": "none",
+    "markersize": 2.5,
+    "markeredgewidth": 0.8,
+    "markerfacecolor": "white",
+}
+_MEAN_LABEL = "Mean of a bin"
 
 
 def label_axes(ax: Any, curve: Curve) -> None:
@@ -66,8 +71,8 @@ def label_axes(ax: Any, curve: Curve) -> None:
     ax.set(xlabel=x_label, ylabel=y_label)
 
 
-def annotation(curve: Curve, group: int = 0) -> str:
-    """Returns the error of a group as text."""
+def annotation(curve: Curve) -> str:
+    """Returns the error of a curve of one group as text."""
     if isinstance(curve, ScoreCurve):
         if len(curve.scores) == 0:
             return "no examples"
@@ -75,39 +80,14 @@ def annotation(curve: Curve, group: int = 0) -> str:
             name = "smECE" if curve.method == "smooth" else "ICI"
             return f"{name} = {curve.error:.3f}"
         return f"MCB = {curve.error:.4f}"
-    if not np.any(curve.counts[group] > 0):
+    if not np.any(curve.counts[0] > 0):
         return "no examples"
-    return f"ECE = {curve.errors[group]:.3f}"
+    return f"ECE = {curve.errors[0]:.3f}"
 
 
-def draw_corner(ax: Any, curve: Curve, text: str) -> None:
-    """Adds a box of text in the corner that the curve leaves free."""
-    # Not `ax.legend`, so that a legend added later does not replace it.
-    legend = _optional.require("matplotlib.legend")
-    lines = _optional.require("matplotlib.lines")
-    corner = legend.Legend(
-        ax,
-        [lines.Line2D([], [], linestyle="none")],
-        [text],
-        loc="lower right" if _fills_upper_left(curve) else "upper left",
-        framealpha=0.9,
-        handlelength=0,  # The box has text only.
-        handletextpad=0,
-    )
-    ax.add_artist(corner)
-
-
-def _fills_upper_left(curve: Curve) -> bool:
-    """Says if more of a curve is in the upper left than in the lower right."""
-    if isinstance(curve, ScoreCurve):
-        x, tops, bottoms = curve.scores, curve.frequencies, curve.frequencies
-    else:
-        x, tops, bottoms = curve.confidences, curve.accuracies, curve.accuracies
-        if curve.error_bars is not None:
-            bottoms, tops = curve.error_bars[1:]
-    # Points that are not drawn are NaN, and comparisons with NaN are false.
-    left, right = (x < 0.6) & (tops > 0.85), (x > 0.4) & (bottoms < 0.15)
-    return bool(np.sum(left) > np.sum(right))
+def draw_number(ax: Any, text: str) -> None:
+    """Writes a text between the diagram and its strip, where no data are drawn."""
+    ax.text(0, 1.02, text, transform=ax.transAxes, fontsize="small", va="bottom")
 
 
 def _clips(points: np.ndarray) -> bool:
@@ -124,14 +104,6 @@ def _set_limits(ax: Any) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
 
 
-def _bounds(
-    intervals: BinIntervals,
-    group: int,
-    bins: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    return intervals.lower[group][bins], intervals.upper[group][bins]
-
-
 def _bar_label(intervals: BinIntervals) -> str:
     return f"{100 * intervals.level:.4g}% error bars"
 
@@ -139,25 +111,47 @@ def _bar_label(intervals: BinIntervals) -> str:
 # Bars of one group.
 
 
-def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
-    """Draws the bars of a group, and above them the histogram of its scores.
+def of_group(curve: ReliabilityCurve, group: int) -> ReliabilityCurve:
+    """Returns the curve of a single group."""
+    one = slice(group, group + 1)
+    arrays: dict[str, Any] = {
+        field.name: value[one]
+        for field in dataclasses.fields(curve)
+        if isinstance(value := getattr(curve, field.name), np.ndarray)
+    }
+    for name in ("error_bars", "consistency_band"):
+        if (intervals := getattr(curve, name)) is not None:
+            level, lower, upper = intervals
+            arrays[name] = BinIntervals(level, lower[one], upper[one])
+    return dataclasses.replace(curve, error=float(curve.errors[group]), **arrays)
+
+
+def draw_group(ax: Any, curve: ReliabilityCurve) -> Any:
+    """Draws a curve of one group: its bars, or with error bars or a band its means.
+
+    Bars would hide the ends of the error bars and the band.
 
     Returns:
-      The Axes of the histogram.
+      The Axes of the histogram of the scores.
     """
-    bins = np.flatnonzero(curve.counts[group] > 0)
-    # Faded bars come last, because a legend shows the first bar.
-    bins = bins[np.argsort(curve.sizes[group][bins] < FEW, kind="stable")]
-    left = curve.edges[group, :-1][bins]
-    width = np.diff(curve.edges[group])[bins]
-    confidence = curve.confidences[group][bins]
-    accuracy = curve.accuracies[group][bins]
-    few = curve.sizes[group][bins] < FEW
-    tips = np.array(_tips(curve, group), object)[bins]
+    if curve.error_bars is None and curve.consistency_band is None:
+        return _draw_bars(ax, curve)
+    return draw_lines(ax, {"": curve})
+
+
+def _draw_bars(ax: Any, curve: ReliabilityCurve) -> Any:
+    bins = np.flatnonzero(curve.counts[0] > 0)
+    left = curve.edges[0, :-1][bins]
+    width = np.diff(curve.edges[0])[bins]
+    confidence = curve.confidences[0][bins]
+    accuracy = curve.accuracies[0][bins]
+    few = curve.sizes[0][bins] < FEW
+    tips = np.array(_tips(curve), object)[bins]
 
     def bar(
         drawn: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
     ) -> None:
+        drawn = drawn & ~few
         # The outlines make adaptive bins visible that are narrower than a pixel.
         patches = ax.bar(
             left[drawn],
@@ -169,36 +163,22 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
             label=label if np.any(drawn) else None,
             **style,
         )
-        for patch, faded, tip in zip(patches, few[drawn], tips[drawn], strict=True):
+        for patch, tip in zip(patches, tips[drawn], strict=True):
             _series.set_tips(patch, tip)
-            if faded:
-                patch.set_facecolor(_lighter(patch.get_facecolor()))
-                patch.set_edgecolor(_lighter(patch.get_edgecolor()))
 
     over_label, under_label = _GAP_LABELS[curve.y_axis]
     bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
     bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
     bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
-    bars, band = curve.error_bars, curve.consistency_band
-    if band is not None:
-        lower, upper = _bounds(band, group, bins)
-        place = {"bottom": lower, "align": "edge", **_BAND}
-        place |= {"height": upper - lower, "width": width}
-        label = _series.band_label(band.level)
-        ax.bar(left, **place, color=_series.BAND_FILL, zorder=0.5, label=label)
-        ax.bar(left, **place, fill=False)
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
-    if bars is not None:
-        lower, upper = _bounds(bars, group, bins)
-        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
     means = (confidence, accuracy)
-    style = {"color": "black", "marker": "o"}
-    _draw_means(ax, means, few, tips, style, "Mean of a bin")
+    style = {"color": "black", "marker": "o", "markersize": 3}
+    _draw_means(ax, means, few, tips, style, _MEAN_LABEL)
     if np.any(few):
-        _name_few(ax, {"markersize": 3, **_HOLLOW})
+        _name_few(ax, _SMALL)
     _set_limits(ax)
 
-    shares = curve.proportions[group]
+    shares = curve.proportions[0]
     strip = _axes.strip(ax, np.max(shares))
     outline = {"align": "edge", "linewidth": 0.6, **_STRIP}
     patches = strip.bar(left, shares[bins], width, **outline)
@@ -208,25 +188,20 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     return strip
 
 
-def _tips(curve: ReliabilityCurve, group: int) -> list[str]:
-    """Returns the tooltip of each bin."""
+def _tips(curve: ReliabilityCurve) -> list[str]:
+    """Returns the tooltip of each bin of a curve of one group."""
     x_name, y_name = _AXIS_LABELS[curve.y_axis]
     tips = []
-    for b, count in enumerate(curve.counts[group]):
-        low, high = curve.edges[group, b : b + 2]
-        mean, accuracy = curve.confidences[group, b], curve.accuracies[group, b]
+    for b, count in enumerate(curve.counts[0]):
+        low, high = curve.edges[0, b : b + 2]
+        mean, accuracy = curve.confidences[0, b], curve.accuracies[0, b]
         tip = f"{x_name} {low:.3g} to {high:.3g}: mean {mean:.3f}, "
         tip += f"{y_name.lower()} {accuracy:.3f}"
         if curve.error_bars is not None:
-            ends = (end[group, b] for end in curve.error_bars[1:])
+            ends = (end[0, b] for end in curve.error_bars[1:])
             tip += " ({:.3f} to {:.3f})".format(*ends)
         tips.append(f"{tip}, n = {count:.6g}")
     return tips
-
-
-def _lighter(color: Sequence[float]) -> list[float]:
-    """Returns a faded color that is not transparent."""
-    return [1 - _FADED * (1 - part) for part in color[:3]]
 
 
 def _draw_means(
@@ -236,16 +211,15 @@ def _draw_means(
     tips: np.ndarray,
     style: Mapping[str, Any],
     label: str,
-    size: float = 3,
 ) -> None:
-    """Draws the means of bins; hollow and off the line for bins of few examples."""
+    """Draws the means of bins; small and off the line for bins of few examples."""
     x, y = means
-    style = {"linestyle": "none", "markersize": size, **style}
+    style = {"linestyle": "none", **style}
     clips = _clips(x[~few])
     drawn = ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
     _series.set_tips(*drawn, *tips[~few])
     if np.any(few):
-        drawn = ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
+        drawn = ax.plot(x[few], y[few], clip_on=False, **style | _SMALL)
         _series.set_tips(*drawn, *tips[few])
 
 
@@ -276,7 +250,7 @@ def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
                 few = {"marker": "", "alpha": _FADED}
             continue
         if _draw_bin_line(ax, i, curve, name):
-            few = {"markersize": 4, **_HOLLOW}
+            few = _SMALL
         bars = curve.error_bars or bars
     if bars is not None:
         ax.vlines([], [], [], color="0.3", label=_bar_label(bars), **_THIN)
@@ -291,13 +265,13 @@ def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, name: str) -> bool:
     bins = curve.counts[0] > 0
     x, y = curve.confidences[0][bins], curve.accuracies[0][bins]
     few = curve.sizes[0][bins] < FEW
-    style = _series.line(i) | {"marker": _series.marker(i)}
-    tips = [_series.label(name, tip) for tip in _tips(curve, 0)]
-    label = _series.label(name, annotation(curve))
-    _draw_means(ax, (x, y), few, np.array(tips, object)[bins], style, label, size=4)
+    style = _series.line(i) | {"marker": _series.marker(i), "markersize": 4}
+    tips = [_series.label(name, tip) for tip in _tips(curve)]
+    label = _series.label(name, annotation(curve)) if name else _MEAN_LABEL
+    _draw_means(ax, (x, y), few, np.array(tips, object)[bins], style, label)
     if curve.error_bars is not None:
-        bounds = _bounds(curve.error_bars, 0, bins)
-        ax.vlines(x, *bounds, color=_series.color(i), **_THIN)
+        _, lower, upper = curve.error_bars
+        ax.vlines(x, lower[0][bins], upper[0][bins], color=_series.color(i), **_THIN)
     return bool(np.any(few))
 
 
@@ -309,9 +283,9 @@ def _draw_score_line(
     few = curve.sizes < FEW
     style = _series.line(i) | {"clip_on": _clips(x)}
     marks = {}
-    # Markers distinguish the lines also in grey. They are spaced by the length of the
-    # line, and a line of NaN has none.
-    if marked and not np.all(few):
+    # Markers distinguish steps also in grey; on a smooth curve they would look like
+    # data. They are spaced by the length of the line, and a line of NaN has none.
+    if marked and curve.method == "isotonic" and not np.all(few):
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)

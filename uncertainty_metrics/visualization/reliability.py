@@ -99,15 +99,16 @@ def reliability_diagram(
 ) -> Any:
     """Reliability diagram: how often predictions of each confidence are right.
 
-    Each non-empty bin has a bar, whose height is its accuracy. The hatched part is the
-    gap between the accuracy and the mean confidence. It is above the bar if the
-    accuracy is too low, and at the top of the bar if it is too high. The dot has the
-    mean confidence and the accuracy of the bin: it is on the diagonal if the bin is
-    calibrated, and below it if the bin is overconfident. The strip at the top shows
-    the share of the scores in each bin. The ECE is the mean of the gaps, weighted by
-    these shares. Bins of fewer than 5 examples are faded.
+    Each bin has a bar, whose height is its accuracy. The hatched part is the gap
+    between the accuracy and the mean confidence. It is above the bar if the accuracy is
+    too low, and at the top of the bar if it is too high. The dot has the mean
+    confidence and the accuracy of the bin: it is on the diagonal if the bin is
+    calibrated, and below it if the bin is overconfident. Bins of fewer than 5 examples
+    have only a small dot. The strip at the top shows the share of the scores in each
+    bin. The ECE is the mean of the gaps, weighted by these shares.
 
-    For several models the diagram shows the means of the bins, a line for each model.
+    With error bars or a band, and for several models, the diagram shows the dots on a
+    line for each model, without bars.
     If the Axes already show a reliability diagram, the models are added to it.
 
     Three methods need no bins. "isotonic" draws the non-decreasing function of the
@@ -285,8 +286,7 @@ def draw_reliability(
       classes: for a curve of several groups, the groups to draw.
       class_names: for a curve of several groups, the names of all groups.
       title: title of the diagram, or of the figure made for the grid of panels.
-      annotation: text in the corner of the diagram, for a curve of one group; by
-        default its ECE.
+      annotation: text above the diagram, for a curve of one group; by default its ECE.
       ax: matplotlib Axes to draw in, or an array with Axes for each panel. By default a
         new pyplot figure, which is not shown and has a legend.
 
@@ -302,11 +302,11 @@ def draw_reliability(
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import reliability
       >>> curve = um.reliability_curve(
-      ...     correct=[0, 1, 1, 1], confidences=[0.6, 0.7, 0.8, 0.9]
+      ...     correct=[0, 1, 1, 1, 0], confidences=[0.7, 0.7, 0.7, 0.7, 0.7]
       ... )
       >>> ax = reliability.draw_reliability(curve, ax=Figure().subplots())
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
-      [0.0, 1.0, 1.0, 1.0]
+      [0.6]
     """
     return _draw(curve, classes, class_names, title, annotation, ax)
 
@@ -423,12 +423,12 @@ def _draw_models(
     single = curves[""] if list(curves) == [""] else None
     with _panel.recorded(ax, dict(curves), own):
         if isinstance(single, ReliabilityCurve):
-            _panel.draw_bars(ax, single, 0)
+            _panel.draw_group(ax, single)
         else:
             _panel.draw_lines(ax, curves)
         if single is not None:
             text = _panel.annotation(single) if annotation is None else annotation
-            _panel.draw_corner(ax, single, text)
+            _panel.draw_number(ax, text)
         if own or single is None:
             _panel.add_legend(ax, own, columns=1 if single is None else 2)
     _panel.label_axes(ax, next(iter(curves.values())))
@@ -509,16 +509,16 @@ def _draw_grid(
                 raise _checks.error("ax", "Axes without a diagram", "Axes with one")
 
     for k, panel in zip(classes, panels.flat, strict=True):
-        of_class = curve[k] if isinstance(curve, list) else curve
+        of_class = curve[k] if isinstance(curve, list) else _panel.of_group(curve, k)
         with _panel.recorded(panel, {}, False):
             if isinstance(of_class, ScoreCurve):
                 strip = _panel.draw_lines(panel, {"": of_class})
                 size = of_class.size
             else:
-                strip = _panel.draw_bars(panel, of_class, k)
-                size = of_class.counts[k].sum()
+                strip = _panel.draw_group(panel, of_class)
+                size = of_class.counts.sum()
         strip.set_ylabel("")
-        annotation = _panel.annotation(of_class, k)
+        annotation = _panel.annotation(of_class)
         if of_class.y_axis == "accuracy" and size > 0:  # The groups differ in size.
             annotation += f", n = {size:.6g}"
         panel.set_title(f"{class_names[k]}\n{annotation}", fontsize="medium")

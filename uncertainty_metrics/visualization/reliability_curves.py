@@ -137,18 +137,20 @@ class ReliabilityCurve(_tables.Table):
         groups, bins = self.counts.shape
         means = self.confidences, self.accuracies, self.gaps
         header = ("group", "from", "to", "count", "confidence", self.y_axis, "gap")
+        mean = _tables.means(self.counts.ravel().tolist())
 
         def row(i: int) -> list[object]:
             at = group, start = divmod(i, bins)
             ends = self.edges[group, start : start + 2].tolist()
             count = float(self.counts[at])
-            shown = (float(values[at]) for values in means) if count > 0 else ["--"] * 3
+            shown = [mean(values[at]) for values in means] if count > 0 else ["--"] * 3
             return [group, *ends, count, *shown][groups == 1 :]
 
         return _tables.Shown(header[groups == 1 :], groups * bins, row)
 
     def __repr__(self) -> str:
-        title = f"ReliabilityCurve: calibration error {self.error:.6g}"
+        error = _tables.means([self.counts.sum().item()])(self.error)
+        title = f"ReliabilityCurve: calibration error {error}"
         return f"{title}\n{_text_tables.table(*self._shown())}"
 
 

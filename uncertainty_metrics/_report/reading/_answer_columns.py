@@ -68,12 +68,14 @@ def names_of(
     Raises:
       ValueError: the names are ambiguous, or a name is missing.
     """
-    if choice.of_classes:
-        if choice.of_answers:
+    if choice.of_classes or choice.of_regression:
+        of_classes = choice.probabilities or choice.classes or choice.positive_class
+        if choice.of_answers or (choice.of_regression and of_classes is not None):
             raise ValueError(
                 "--correct, --confidence and --percent are for answers; --label, "
-                "--probabilities, --classes and --positive-class are for a classifier: "
-                "use options of one kind only"
+                "--probabilities, --classes and --positive-class are for a classifier; "
+                "--mean, --stddev and --variance for a regression: use options of one "
+                "kind only"
             )
         return None
     labels = among(header, _column_names.LABELS)

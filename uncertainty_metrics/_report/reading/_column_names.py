@@ -76,6 +76,14 @@ class Choice(NamedTuple):
       features: names of features by which the report searches for groups.
       audit: whether it also searches by the attributes.
       level: of the interval whose name does not say it, as Prophet's.
+      times: name of the column or array of times of a survival model.
+      event: name of that of its events.
+      survival: name of that of the probabilities of no event by the horizon.
+      risk: name of that of the probabilities of the event.
+      mean: name of the column or array of means of a regression.
+      stddev: name of that of its standard deviations.
+      variance: name of that of its variances.
+      ignore_index: the label of the rows that do not count.
     """
 
     label: str | None = None
@@ -93,6 +101,14 @@ class Choice(NamedTuple):
     features: tuple[str, ...] = ()
     audit: bool = False
     level: float | None = None
+    times: str | None = None
+    event: str | None = None
+    survival: str | None = None
+    risk: str | None = None
+    mean: str | None = None
+    stddev: str | None = None
+    variance: str | None = None
+    ignore_index: int | None = None
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -109,6 +125,18 @@ class Choice(NamedTuple):
     def of_classes(self) -> bool:
         """Whether the user says that a file holds the predictions of a classifier."""
         given = (self.label, self.probabilities, self.classes, self.positive_class)
+        return any(value is not None for value in given)
+
+    @property
+    def of_survival(self) -> bool:
+        """Whether the user names columns of a survival model."""
+        given = (self.times, self.event, self.survival, self.risk)
+        return any(value is not None for value in given)
+
+    @property
+    def of_regression(self) -> bool:
+        """Whether the user names columns of a regression."""
+        given = (self.mean, self.stddev, self.variance)
         return any(value is not None for value in given)
 
 
@@ -182,25 +210,57 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
     return name
 
 
-def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
+def typed(*options: tuple[str, str]) -> str:
+    """Returns the command to type, with the names of columns quoted for a shell."""
+    words = (f"--{option} {shlex.quote(value)}" for option, value in options)
+    return f"`report FILE {' '.join(words)}`"
+
+
+def regression_of(
+    header: Sequence[str], choice: Choice | None = None, kind: str = "column"
+) -> tuple[str, str] | None:
     """Returns the names of mean and spread; None if either is missing.
 
     Raises:
-      ValueError: the header has two names for the mean, or two for the spread.
+      ValueError: there are two names for the mean, or two for the spread; or the user
+        names one of them, and the other is missing.
     """
+    choice = choice or Choice()
     spreads = among(header, SPREADS)
     known = [name for name in spreads if name.lower() not in _EVERYDAY_SPREADS]
     means = among(header, MEANS) or among(header, _EVERYDAY_MEANS)
+    chosen = [name for name in (choice.stddev, choice.variance) if name is not None]
+    if choice.mean is not None:
+        means = [existing(choice.mean, header, kind)]
+    if chosen:
+        known = [existing(name, header, kind) for name in chosen]
     found = means, known or spreads
-    if not all(found):
+    if not all(found) and not choice.of_regression:
         return None
-    for names in found:
-        if len(names) > 1:
-            raise ValueError(
-                "a regression needs one mean and one of `variance`, `std` and "
-                f"`stddev`. Received: {listed([*found[0], *found[1]])}"
-            )
-    return found[0][0], found[1][0]
+    if len(found[0]) == len(found[1]) == 1:
+        return found[0][0], found[1][0]
+    taken = {choice.label, *found[0][:1], *found[1][:1]}
+    if choice.label is None:
+        taken |= {*among(header, LABELS)}
+    rest = iter([*(name for name in header if name not in taken), "NAME", "NAME"])
+    mean, spread = (names[0] if names else next(rest) for names in found)
+    is_variance = SPREADS.get(spread.lower()) == "variance"
+    label = [] if choice.label is None else [("label", choice.label)]
+    command = typed(
+        *label, ("mean", mean), ("variance" if is_variance else "stddev", spread)
+    )
+    raise ValueError(
+        "a regression needs one mean and one of `variance`, `std` and `stddev`: choose "
+        f"the {kind}s with --mean, and --stddev or --variance, as in {command}. "
+        f"Received: {listed([*found[0], *found[1]])}"
+    )
+
+
+def spread_of(name: str, choice: Choice) -> Spread:
+    """Returns what the spread of a regression is, by its name or by the option."""
+    if choice.variance is not None:
+        return "variance"
+    return "stddev" if choice.stddev is not None else SPREADS[name.lower()]
 
 
 def columns_of(

@@ -51,6 +51,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    typed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -196,7 +197,9 @@ def weights_in(header: Iterable[str]) -> list[str]:
 def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
     return ValueError(
         f"{listed(regression)} may be a regression, and {listed(predictions)} a "
-        "classifier: leave out one of them, or choose with --probabilities"
+        "classifier: leave out one of them, or choose with --probabilities or --mean, "
+        f"as in {typed(('probabilities', ','.join(predictions)))} or "
+        f"{typed(('mean', regression[0]))}"
     )
 
 
@@ -272,15 +275,19 @@ def plan_of(
         _csv_tables.check_once(header, plan.used)
         return plan
     label = _column_names.label_of(header, choice)
-    regression = None if choice.probabilities else _column_names.regression_of(header)
+    regression = None
+    if not choice.probabilities:
+        regression = _column_names.regression_of(header, choice)
 
     def values() -> list[str]:
         return _column_names.texts(labels_of(label))
 
     # The labels of a regression are numbers, not the names of classes.
-    columns = _column_names.columns_of(
-        header, label, choice, None if regression else values
-    )
+    columns = None
+    if not choice.of_regression:
+        columns = _column_names.columns_of(
+            header, label, choice, None if regression else values
+        )
     if regression and columns:
         raise both(regression, columns.names)
     if not (regression or columns):
@@ -289,7 +296,8 @@ def plan_of(
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
             f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
-            f"--probabilities {_example(header, label)}`. Received: {listed(header)}"
+            f"--probabilities {_example(header, label)}`; or of a regression with "
+            f"--mean and --stddev. Received: {listed(header)}"
             f"{hint(header)}"
         )
     plan = Plan(choice, label, weights, columns, regression)
@@ -352,7 +360,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
             clusters=_clusters(table, plan.choice.cluster),
         )
     assert plan.regression is not None
-    kind = _column_names.SPREADS[plan.regression[1].lower()]
+    kind = _column_names.spread_of(plan.regression[1], plan.choice)
     target = reals(plan.label, labels)
     return Regression(
         source,

@@ -19,6 +19,7 @@ from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Kind,
     Model,
+    Predictions,
     QuantileForecasts,
     Questions,
     Regression,
@@ -59,6 +60,13 @@ from uncertainty_metrics._report.reading._column_plans import (
     with_note_on_ids,
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
+from uncertainty_metrics._report.reading._ignored_rows import (
+    is_kept,
+    kept_rows,
+    needs_classifier,
+    refuse_ignored,
+    with_note_on_ignored,
+)
 from uncertainty_metrics._report.reading._json_and_excel_tables import (
     ExcelTable,
     InspectTable,
@@ -185,8 +193,10 @@ For a survival model, with --horizon, the columns or arrays are
 
 Other arrays and columns are left out, and the report says so. If names are ambiguous,
 an error lists the names that were found, and you choose with --label, --probabilities,
---classes, --positive-class, --correct and --confidence. --group names an attribute of
-the examples, such as their language: the report shows the calibration of each group.
+--classes, --positive-class, --correct and --confidence; `report` also has --mean,
+--stddev, --variance, --times, --event, --survival and --risk. --group names an
+attribute of the examples, such as their language: the report shows the calibration of
+each group.
 In .json and .jsonl the field `subject` of an object `doc` is the column `doc.subject`.
 """
 
@@ -251,6 +261,8 @@ def read_predictions(
                 model = _read(source, file, kind, choice, tell)
         if choice.percent and isinstance(model, Confidences) and model.confidences.size:
             check_percent(model.confidences.max())
+        if choice.ignore_index is not None and not isinstance(model, Predictions):
+            raise needs_classifier()
         if choice.filter is not None and not num_rows(model):
             raise ValueError(f"no row has the `filter` {choice.filter!r}")
         return model
@@ -323,9 +335,13 @@ def _read(
     table = TABLES[kind](file, tell)
     if choice.cluster is None:
         choice = choice._replace(cluster=table.cluster)
-    table = in_rows_of_forecasts(table, choice)
+    whole = in_rows_of_forecasts(table, choice)
+    table = kept_rows(whole, choice)
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
+    if choice.ignore_index is not None:
+        before = len(whole.read(plan.label, [])[0])
+        model = with_note_on_ignored(model, before, choice)
     if isinstance(model, Confidences) and table.notes:
         model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
     if isinstance(model, QuantileForecasts):
@@ -349,6 +365,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     def may_be_outcomes(name: str) -> bool:
         return are_outcomes(class_names.text_array(archive.read([name])[name]))
 
+    refuse_ignored(choice)
     if choice.multilabel:
         return _multilabel_of_npz(source, archive, names, choice)
     if survival := survival_names_of(names, choice, "array"):
@@ -360,11 +377,16 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
-    if choice.probabilities is None and _are_forecasts(names):
+    is_chosen = choice.probabilities is not None or choice.of_regression
+    if not is_chosen and _are_forecasts(names):
         return _quantiles_of_npz(source, archive, names, choice)
     label = _column_names.label_of(names, choice, "array")
-    regression = None if choice.probabilities else _column_names.regression_of(names)
-    predictions = prediction_arrays(names, choice, regression is not None)
+    regression = None
+    if not choice.probabilities:
+        regression = _column_names.regression_of(names, choice, "array")
+    predictions = []
+    if not choice.of_regression:
+        predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
         raise both(regression, predictions)
     weights = weights_in(names)
@@ -373,12 +395,20 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
+    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
+    before = arrays[label].size
+    if choice.ignore_index is not None:
+        kept = is_kept(arrays[label], choice.ignore_index)
+        arrays = {
+            key: array[kept] if array.shape[:1] == kept.shape else array
+            for key, array in arrays.items()
+        }
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
         refuse_groups([*groups, *choice.searched])
         mean, spread = regression
-        kind = _column_names.SPREADS[spread.lower()]
+        kind = _column_names.spread_of(spread, choice)
         target = reals(label, arrays[label])
         return Regression(
             source,
@@ -391,8 +421,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    return classified(
+    model = classified(
         source,
         arrays[label],
         _ARRAYS.get(
@@ -407,6 +436,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
+    return with_note_on_ignored(model, before, choice)
 
 
 def _multilabel_of_npz(

@@ -96,11 +96,13 @@ def label_columns_of(header: Sequence[str]) -> LabelColumns | None:
 
 def check_choice(choice: Choice) -> None:
     """Raises ValueError if options do not fit to several labels of each example."""
-    if choice.of_classes or choice.of_answers or choice.groups or choice.searched:
+    is_other = choice.of_answers or choice.of_survival or choice.of_regression
+    if choice.of_classes or is_other or choice.groups or choice.searched:
         raise ValueError(
             "--multilabel takes no --label, --probabilities, --classes, "
-            "--positive-class, --correct, --confidence, --percent, --group and "
-            "--feature: make the report of a single label for these"
+            "--positive-class, --correct, --confidence, --percent, --group, --feature "
+            "and no names of a survival model or a regression: make the report of a "
+            "single label for these"
         )
 
 

@@ -60,7 +60,8 @@ def long_names_of(header: Sequence[str], choice: Choice) -> LongNames | None:
     Raises:
       ValueError: the names leave open what is meant, or a column is missing.
     """
-    is_other = choice.of_answers or choice.multilabel or choice.horizon is not None
+    is_other = choice.of_answers or choice.multilabel or choice.of_regression
+    is_other = is_other or choice.horizon is not None
     if is_other or choice.classes or choice.positive_class is not None:
         return None
     keys, values = among(header, _SURELY_LEVELS), among(header, _VALUES)

@@ -138,7 +138,8 @@ def quantile_names_of(
       ValueError: a level is not in (0, 1) or there twice, the target is missing, or the
         names leave open what is meant.
     """
-    if choice.of_answers or choice.classes or choice.positive_class is not None:
+    is_other = choice.of_answers or choice.of_regression
+    if is_other or choice.classes or choice.positive_class is not None:
         return None
     if all(map(_column_names.is_number, header)):  # The file has no names.
         return None

@@ -11,7 +11,13 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Survival
 from uncertainty_metrics._report.data._risks import checked_risks
 from uncertainty_metrics._report.reading import _column_names
-from uncertainty_metrics._report.reading._column_names import Choice, among, listed
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    among,
+    existing,
+    listed,
+    typed,
+)
 from uncertainty_metrics.numpy import _missing, class_names
 
 _TIMES = ("time", "times", "duration", "durations")
@@ -48,36 +54,66 @@ def names_of(
         horizon.
     """
     header = list(header)
-    found = [among(header, known) for known in (_TIMES, _EVENTS)]
-    survival, risks = among(header, _SURVIVAL), among(header, _RISKS)
+    chosen = (
+        [name for name in names if name is not None]
+        for names in (
+            (choice.times,),
+            (choice.event,),
+            (choice.survival, choice.risk),
+        )
+    )
+    known_names = (_TIMES, _EVENTS, (*_SURVIVAL, *_RISKS))
+    roles = [
+        [existing(name, header, kind) for name in given] or among(header, known)
+        for given, known in zip(chosen, known_names, strict=True)
+    ]
     if choice.horizon is None:
         labels = among(header, _column_names.LABELS)
-        if all(found) and (survival or risks) and not (labels or choice.of_classes):
+        is_one = all(roles) and not (labels or choice.of_classes)
+        if is_one or choice.of_survival:
             raise ValueError(
                 "a survival model needs --horizon, the time by which the event is "
-                f"predicted. Received: {listed(header)}"
+                f"predicted: type {_command(header, choice, roles)}. Received: "
+                f"{listed(header)}"
             )
         return None
-    if choice.of_answers or choice.of_classes or choice.groups:
+    if choice.of_answers or choice.of_classes or choice.of_regression or choice.groups:
         raise ValueError(
             "--horizon is for a survival model, and the other options are for a "
-            "classifier or for answers: leave out --horizon, or the other options"
+            "classifier, a regression or answers: leave out --horizon, or the other "
+            "options"
         )
-    for names, (spelled, *_) in zip(found, (_TIMES, _EVENTS), strict=True):
+    spelled = (_TIMES[0], _EVENTS[0], f"{_SURVIVAL[0]} or {_RISKS[0]}")
+    for names, known in zip(roles, spelled, strict=True):
         if len(names) != 1:
-            raise _one_needed(spelled, kind, names or header)
-    if len(survival) + len(risks) != 1:
-        spelled = f"{_SURVIVAL[0]} or {_RISKS[0]}"
-        raise _one_needed(spelled, kind, [*survival, *risks] or header)
-    return SurvivalNames(
-        found[0][0], found[1][0], (survival or risks)[0], is_risk=bool(risks)
-    )
+            raise ValueError(
+                f"a survival model needs exactly one {kind} called {known}, or named "
+                f"with an option, as in {_command(header, choice, roles)}. Received: "
+                f"{listed(names or header)}"
+            )
+    times, event, forecast = (names[0] for names in roles)
+    return SurvivalNames(times, event, forecast, _is_risk(forecast, choice))
 
 
-def _one_needed(spelled: str, kind: str, received: Sequence[str]) -> ValueError:
-    return ValueError(
-        f"a survival model needs exactly one {kind} called {spelled}. Received: "
-        f"{listed(received)}"
+def _is_risk(forecast: str, choice: Choice) -> bool:
+    """Says whether a forecast is the probability of the event, not of none."""
+    if forecast in (choice.risk, choice.survival):
+        return forecast == choice.risk
+    return forecast.lower() not in _SURVIVAL
+
+
+def _command(header: Sequence[str], choice: Choice, roles: Sequence[list[str]]) -> str:
+    """Returns a command that names all columns of a survival model.
+
+    A column that is not known is the next one that has no other role.
+    """
+    known = [names[0] for names in roles if names]
+    rest = iter([*(n for n in header if n not in known), *(3 * ["NAME"])])
+    times, event, forecast = (names[0] if names else next(rest) for names in roles)
+    option = "risk" if _is_risk(forecast, choice) else "survival"
+    at = "TIME" if choice.horizon is None else f"{choice.horizon:g}"
+    return typed(
+        *(("horizon", at), ("times", times), ("event", event), (option, forecast))
     )
 
 

@@ -24,6 +24,7 @@ from uncertainty_metrics._report.reading._files import (
     prediction_arrays,
     source_of,
 )
+from uncertainty_metrics._report.reading._ignored_rows import kept_rows
 from uncertainty_metrics.numpy import _archive
 
 
@@ -69,7 +70,7 @@ def _of_table(source: str, table: Any, labelled: str, choice: Choice) -> Unlabel
     if kind not in TABLES:
         raise ValueError("both files must be tables, or both .npz")
     with open(labelled, "rb") as file:
-        columns = plan_of(TABLES[kind](file, silent), choice).columns
+        columns = plan_of(kept_rows(TABLES[kind](file, silent), choice), choice).columns
     if columns is None:
         raise ValueError("--unlabelled needs a classifier")
     first, *others = (existing(name, table.header, "column") for name in columns.names)

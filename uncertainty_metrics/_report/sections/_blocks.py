@@ -127,7 +127,11 @@ def number(value: float | str | None) -> str:
 
 
 def significant(value: float | str | None) -> str:
-    """Returns the text of a number that has a unit, and so may be small or large."""
+    """Returns the text of a number that has a unit, and so may be small or large: it
+    has at most four decimals, and four digits.
+    """
+    if isinstance(value, float) and 10 <= abs(value) < 1e6:
+        return f"{value:.{max(3 - math.floor(math.log10(abs(value))), 0)}f}"
     if isinstance(value, float) and value and not 1e-3 <= abs(value) < 1e6:
         return f"{value:.4g}"
     return number(value)
@@ -159,8 +163,16 @@ def intervals_table(
         caption,
         title,
         ("value", "from", "to"),
-        [
-            (name, show(each.estimate), show(each.low), show(each.high))
-            for name, each in intervals.items()
-        ],
+        [(name, *_with_error(each, show)) for name, each in intervals.items()],
     )
+
+
+def _with_error(each: Interval, show: Callable[[float | None], str]) -> list[str]:
+    """Returns an estimate and its interval, with two digits of the standard error."""
+    numbers = (each.estimate, each.low, each.high)
+    if any(x is None or not math.isfinite(x) for x in numbers):
+        return [show(x) for x in numbers]
+    error = (each.high - each.low) / 4  # The interval is about 4 standard errors long.
+    if error < 1e-6:
+        return [show(x) for x in numbers]
+    return [f"{x:.{_tables.decimals(error)}f}" for x in numbers]

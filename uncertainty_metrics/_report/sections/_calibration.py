@@ -335,22 +335,23 @@ class Calibration(Section):
         terms, other = terms_for(report.model), report.other
         models = [report.model, *([] if other is None else [other.model])]
         is_streamed = any(isinstance(model, Stream) for model in models)
-        marks = "Points" if other is not None and not is_streamed else "Bars"
+        has_no_error_bars = any(map(has_cluster_sums, models))
+        marks = "Bars" if has_no_error_bars else "Points"
         sides = (
             f"{marks} below the diagonal are {terms.over}, {marks.lower()} above it "
             f"{terms.under}."
         )
         if terms.of_event:
             sides = "Below the diagonal probabilities are too high, above it too low."
-        if any(map(has_cluster_sums, models)):
+        if has_no_error_bars:
             caption = f"{sides} A summary of clusters gives no error bars."
         elif is_streamed:  # Not all rows are in memory.
-            caption = f"{sides} The error bars tell how sure each bar is."
+            caption = f"{sides} The error bars tell how sure each point is."
         else:
             caption = (
                 f"{sides} The band shows where chance alone puts a calibrated model; "
-                "the error bars show how uncertain each "
-                f"{marks.lower()[:-1]} is.{report.both_drawn}"
+                "the error bars show how uncertain each point is."
+                f"{report.both_drawn}"
             )
         if clusters_of(report.model) is not None:
             caption += ON_PICTURES

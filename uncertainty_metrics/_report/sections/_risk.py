@@ -108,10 +108,19 @@ def _draw_curve_on(ax: Any, models: dict[str, Any], num_bins: int) -> None:
     for i, model in enumerate(having):
         _draw_grouped(ax, model, _series.color(i), _series.marker(i))
     if len(models) == 1:
-        legend = _optional.require("matplotlib.legend")
-        (box,) = (each for each in ax.artists if isinstance(each, legend.Legend))
-        (text,) = box.get_texts()
-        text.set(text=_numbers_of_risks(risks_of(having[0])), fontsize="small")
+        offsetbox = _optional.require("matplotlib.offsetbox")
+        for number in list(ax.texts):
+            number.remove()
+        risks = risks_of(having[0])
+        # The curve of risks that are too low fills the upper left.
+        too_low = np.average(risks.labels - risks.scores, weights=risks.weights) > 0
+        box = offsetbox.AnchoredText(
+            _numbers_of_risks(risks),
+            loc="lower right" if too_low else "upper left",
+            prop={"fontsize": "small"},
+        )
+        box.patch.set(edgecolor="0.8", alpha=0.9)
+        ax.add_artist(box)
 
 
 def _draw_grouped(ax: Any, model: Any, color: str, marker: str) -> None:

@@ -188,7 +188,8 @@ def calibration_loss(
     )
     data.check_confidences()
     examples = _examples.examples_of(data).checked()
-    units = examples.clusters or _rows_of_labels(examples)
+    rows = examples.rows_of_labels()
+    units = examples.clusters or rows
     size = len(examples.labels)
     number = size if units is None else units.number
     what = "examples" if clusters is None else "clusters"
@@ -197,7 +198,6 @@ def calibration_loss(
     fold = _cross_fitting.random_folds(size, folds, rng, codes)
     after = _recalibrated(examples, map_maker(calibrator), fold, folds)
     refined = _refined(examples, after, score, data.has_confidences)
-    rows = _rows_of_labels(examples)
     return summarized(refined, examples.weights, rows, examples.clusters, level)
 
 
@@ -261,17 +261,6 @@ def map_maker(calibrator: Any) -> _cross_fitting.MakeMap | None:
         "`calibrator` must be a calibrator, a class of calibrators such as "
         f"PlattScaling, or None. Received: {calibrator!r}"
     )
-
-
-def _rows_of_labels(examples: _examples.Examples) -> _clusters.Clusters | None:
-    """Returns the row of each label, which is an example, as a cluster; None if every
-    label is an example of its own.
-    """
-    if examples.places is None:
-        return None
-    rows = np.flatnonzero(examples.counted) // examples.places.number
-    distinct, codes = np.unique(rows, return_inverse=True)
-    return _clusters.Clusters(codes.reshape(-1), len(distinct))
 
 
 def _recalibrated(

@@ -18,12 +18,13 @@ __all__ = ["scaled_brier_score"]
 
 @takes_frames
 def scaled_brier_score(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> float:
     """Scaled Brier score: the share by which forecasts improve the Brier score of the
     base rate.
@@ -44,6 +45,8 @@ def scaled_brier_score(
       logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, >= 0, broadcastable to the labels.
       ignore_index: a label whose examples are left out.
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A number of at most 1. Perfect forecasts have 1; the base rate of these examples,
@@ -72,14 +75,21 @@ def scaled_brier_score(
             logits=logits,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
         )
     )
-    masses = np.bincount(examples.labels, examples.weights)
-    shares = masses / masses.sum()
+    if examples.shares is None:
+        masses = np.bincount(examples.labels, examples.weights)
+        shares = masses / masses.sum()
+    else:
+        shares = np.average(examples.shares, axis=0, weights=examples.weights)
     of_base_rate = float(shares @ (1 - shares))
     if not of_base_rate > 0:
         raise _checks.error(
-            "labels", "at least two classes", f"only {shares.argmax()}", "hold"
+            "labels" if label_distributions is None else "label_distributions",
+            "at least two classes",
+            f"only {shares.argmax()}",
+            "hold",
         )
     score = scoring_rules.brier_score(examples, zero_based=True)
     return float(1 - score / of_base_rate)

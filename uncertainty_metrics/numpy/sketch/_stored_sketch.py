@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _calibration_spec, _checks
+from uncertainty_metrics import _calibration_spec, _checks, _tables
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
@@ -121,12 +121,17 @@ class SketchState:
         if self._content.sums is None:
             return f"{title}, no examples"
         groups = self._groups()
+        mean = _tables.means(float(cells.weights.sum()) for cells in groups)
 
         def row(i: int) -> list[object]:
             cells = groups[i]
             weight = float(cells.weights.sum())
             sums = float(cells.score_sums.sum()), float(cells.outcome_sums.sum())
-            return [i, weight, *([x / weight for x in sums] if weight > 0 else "--")]
+            return [
+                i,
+                weight,
+                *([mean(x / weight) for x in sums] if weight > 0 else "--"),
+            ]
 
         header = ("group", "weight", "mean score", "mean outcome")
         return f"{title}\n{_text_tables.table(header, len(groups), row)}"

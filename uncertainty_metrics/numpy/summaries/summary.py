@@ -14,6 +14,7 @@ from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _clusters, _examples, _saved
 from uncertainty_metrics.numpy._frames import takes_frames
+from uncertainty_metrics.numpy.calibration.bins import _scores
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import (
@@ -170,6 +171,7 @@ class Summary:
         correct: ArrayLike | None = None,
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
+        label_distributions: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the summary as it was.
 
@@ -187,6 +189,9 @@ class Summary:
             (conventions.md#clusters). All examples of a cluster must come in one batch:
             an id in another batch is another cluster, and is not noticed. Either all
             batches have `clusters` or none.
+          label_distributions: instead of labels, the share of each class among votes,
+            [..., K] (conventions.md#label-distributions). The summary is then of
+            answers: of each decision, or of P(class 1) of one column, and its share.
 
         Raises:
           ValueError: an argument is not as described, or the batch has other classes
@@ -199,13 +204,17 @@ class Summary:
             sample_weight=sample_weight,
             correct=correct,
             confidences=confidences,
+            label_distributions=label_distributions,
         )
         examples = _examples.examples_of(data)
         if clusters is not None:
             shape, counted = examples.counted.shape, examples.counted
             codes = _clusters.codes_of_batch(clusters, shape, counted)
             examples = dataclasses.replace(examples, clusters=codes)
-        self.add_examples(examples, of_answers=correct is not None)
+        if label_distributions is not None:
+            examples = _answers_of(examples)
+        of_answers = correct is not None or label_distributions is not None
+        self.add_examples(examples, of_answers=of_answers)
 
     def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
         """Adds checked examples; answers are examples of two classes, 1 for right."""
@@ -510,6 +519,25 @@ def _few_examples(received: str) -> ValueError:
         "A summary is saved of 50 examples or more: from fewer, the scores of single "
         "examples can be told.",
         received,
+    )
+
+
+def _answers_of(examples: _examples.Examples) -> _examples.Examples:
+    """Returns examples with shares of votes as answers: the score of each, and its
+    share as the grade.
+    """
+    form = examples.one_column, examples.predicted is not None
+    spec = _calibration_spec.OF_ONE_SCORE.settled(*form)
+    scores, grades, _ = _scores.scored(examples, spec)
+    return dataclasses.replace(
+        examples,
+        labels=(grades >= 0.5).astype(np.int64),
+        predictions=np.stack([1 - scores, scores], axis=1),
+        name="probabilities",
+        predicted=None,
+        place=None,
+        one_column=False,
+        shares=None if examples.shares is None else np.stack([1 - grades, grades], 1),
     )
 
 

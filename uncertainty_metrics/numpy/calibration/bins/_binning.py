@@ -73,12 +73,14 @@ class BinStatistics(AnyBinStatistics):
     def _shown(self) -> _tables.Shown:
         groups, bins = self.counts.shape
         per_bin = self.counts, self.confidences, self.accuracies
+        mean = _tables.means(self.counts.ravel().tolist())
 
         def row(i: int) -> list[object]:
             at = group, start = divmod(i, bins)
             count, *means = (float(values[at]) for values in per_bin)
             ends = self.edges[group, start : start + 2].tolist()
-            return [group, *ends, count, *(means if count > 0 else "--")][groups == 1 :]
+            shown = map(mean, means) if count > 0 else "--"
+            return [group, *ends, count, *shown][groups == 1 :]
 
         header = ("group", "from", "to", "count", "confidence", "accuracy")
         return _tables.Shown(header[groups == 1 :], groups * bins, row)

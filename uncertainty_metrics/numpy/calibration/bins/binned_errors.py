@@ -112,6 +112,7 @@ def bin_statistics(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -139,6 +140,7 @@ def bin_statistics(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -176,6 +178,7 @@ def bin_statistics(
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )
@@ -464,7 +467,7 @@ def general_calibration_error(
 
 @takes_frames
 def compute_all_metrics(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -475,6 +478,7 @@ def compute_all_metrics(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool | None = None,
+    label_distributions: ArrayLike | None = None,
 ) -> dict[CalibrationKey, float]:
     """The general calibration error for every combination of its four choices.
 
@@ -492,6 +496,8 @@ def compute_all_metrics(
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means False, with a warning for one column
         (conventions.md#two-classes).
+      label_distributions: instead of labels, the share of each class among votes,
+        [..., K] (conventions.md#label-distributions).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
@@ -520,6 +526,7 @@ def compute_all_metrics(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            label_distributions=label_distributions,
         )
     )
     form = examples.one_column, examples.predicted is not None

@@ -56,6 +56,7 @@ def debiased_calibration_error(
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -121,6 +122,7 @@ def debiased_calibration_error(
         For NumPy functions; tensors take None.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1], with clusters in [-1, 1];
@@ -166,10 +168,11 @@ def debiased_calibration_error(
             confidences=confidences,
             clusters=clusters,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )
-    examples = examples.without_copies()
+    examples = examples.with_clusters().without_copies()
     statistics = _binning.bin_statistics(examples, spec)
     if examples.clusters is None:
         squares = None
@@ -205,6 +208,7 @@ def calibration_error_interval(
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -282,6 +286,7 @@ def calibration_error_interval(
         For NumPy functions; tensors take None.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -328,9 +333,11 @@ def calibration_error_interval(
             confidences=confidences,
             clusters=clusters,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )
+    examples = examples.with_clusters()
     given, weights = examples.clusters, examples.weights
     examples = examples.without_copies()
     if examples.clusters is None:

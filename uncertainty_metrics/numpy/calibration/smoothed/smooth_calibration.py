@@ -47,6 +47,7 @@ def smooth_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -87,6 +88,7 @@ def smooth_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -122,6 +124,7 @@ def smooth_calibration_error(
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )

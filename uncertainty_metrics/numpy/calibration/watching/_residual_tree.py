@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _examples
 from uncertainty_metrics.numpy._frames import columns_by_name
 from uncertainty_metrics.numpy._group_columns import (
     MISSING,
@@ -104,12 +105,14 @@ class _Split(NamedTuple):
     num_places: int
 
 
-def features_of(features: Any, counted: np.ndarray, used: np.ndarray) -> list[Feature]:
+def features_of(
+    features: Any, examples: _examples.Examples, used: np.ndarray
+) -> list[Feature]:
     """Returns the features of the examples that count.
 
     Args:
       features: a mapping or data frame of columns, or an array [N, F].
-      counted: boolean, of the shape of the labels.
+      examples: the examples that count.
       used: boolean, which of the examples that count determine the cuts.
     """
     columns = columns_by_name(features)
@@ -124,20 +127,26 @@ def features_of(features: Any, counted: np.ndarray, used: np.ndarray) -> list[Fe
         columns = {f"x{i}": column for i, column in enumerate(array.T)}
     if not columns:
         raise _checks.error("features", "at least one column", "none", verb="hold")
+    counted = examples.counted.reshape(-1)
     everyone = np.zeros(counted.size, bool)
-    everyone[counted.reshape(-1)] = used
+    everyone[counted] = used
     found = []
     for name, values in columns.items():
         label = f"features[{name!r}]"
-        if np.size(values) != counted.size:
+        size = np.size(values)
+        chosen: Any = everyone
+        if examples.places is not None and size * examples.num_classes == counted.size:
+            chosen = np.any(everyone.reshape(size, -1), axis=1)
+        elif size != counted.size:
             raise _checks.error(
                 label,
                 f"a value for each of the {counted.size} examples",
-                np.size(values),
+                size,
                 verb="hold",
             )
-        feature = Feature.of(name, label, values, everyone)
-        found.append(feature._replace(codes=feature.codes[counted.reshape(-1)]))
+        feature = Feature.of(name, label, values, chosen)
+        codes = examples.for_each_label(feature.codes)
+        found.append(feature._replace(codes=codes[counted]))
     return found
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import OF_ONE_SCORE
-from uncertainty_metrics.numpy import _clusters, _inputs
+from uncertainty_metrics.numpy import _clusters, _examples, _inputs
 from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy._frames import columns_by_name, takes_frames
 from uncertainty_metrics.numpy._group_columns import GroupColumn, group_column
@@ -50,6 +50,7 @@ def calibration_by_group(
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> CalibrationByGroup:
     """Calibration of each group of examples, and which gaps are more than chance.
 
@@ -140,7 +141,8 @@ def calibration_by_group(
         each attribute to its values, strings, integers or booleans, of the shape of the
         labels; or the values of a single attribute. Missing values are a group of their
         own. Numbers, which are fractions or more than 20 distinct integers, are cut at
-        quantiles; integers that name groups must then be strings.
+        quantiles; integers that name groups must then be strings. With `multilabel`,
+        values for each example or for each label.
       depth: 1 for the groups of each attribute by itself; 2 for those of every pair of
         attributes as well.
       min_examples: smaller groups are listed, but not tested.
@@ -163,6 +165,7 @@ def calibration_by_group(
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       A `CalibrationByGroup`, a sequence of a `GroupCalibration` for each group, sorted
@@ -208,9 +211,11 @@ def calibration_by_group(
         confidences=confidences,
         clusters=clusters,
         label_distributions=label_distributions,
+        multilabel=multilabel,
     )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
+    examples = examples.with_clusters()
     scores, outcomes, _ = _scores.scored_rows(examples, spec)
     scored = Scored(
         scores[:, 0].astype(np.float64),
@@ -218,7 +223,7 @@ def calibration_by_group(
         np.ones(len(scores)) if examples.weights is None else examples.weights,
         examples.clusters,
     )
-    columns = _columns(groups, examples.counted, num_intervals)
+    columns = _columns(groups, examples, num_intervals)
     if examples.clusters is not None:
         columns, scored = _without_copies(columns, scored)
     if examples.shares is not None and scored.clusters is None:
@@ -270,7 +275,7 @@ def _without_copies(
 
 
 def _columns(
-    groups: Any, counted: np.ndarray, num_intervals: int
+    groups: Any, examples: _examples.Examples, num_intervals: int
 ) -> dict[str, GroupColumn]:
     """Returns the groups of the examples that count, attribute by attribute."""
     attributes = columns_by_name(groups)
@@ -279,10 +284,11 @@ def _columns(
         attributes = {str(getattr(groups, "name", None) or "group"): groups}
     if not attributes:
         raise _checks.error("groups", "at least one attribute", "none", verb="hold")
-    columns = {}
+    counted, columns = examples.counted.reshape(-1), {}
     for name, values in attributes.items():
         label = f"groups[{name!r}]" if named else "groups"
         column = group_column(label, values, num_intervals)
+        column = column._replace(codes=examples.for_each_label(column.codes))
         if len(column.codes) != counted.size:
             raise _checks.error(
                 label,
@@ -290,7 +296,7 @@ def _columns(
                 len(column.codes),
                 verb="hold",
             )
-        columns[name] = column._replace(codes=column.codes[counted.reshape(-1)])
+        columns[name] = column._replace(codes=column.codes[counted])
     return columns
 
 

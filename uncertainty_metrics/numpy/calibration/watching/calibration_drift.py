@@ -120,11 +120,12 @@ class CalibrationDrift(_tables.Table):
         return {name: values.tolist() for name, values in columns.items()}
 
     def _shown(self) -> _tables.Shown:
+        gap = _tables.means(self.counts.ravel().tolist())
+
         def row(i: int) -> list[object]:
-            z = "-" if np.isnan(self.z[i]) else float(self.z[i])
+            z = "-" if np.isnan(self.z[i]) else f"{self.z[i]:.2f}"
             ends = self.edges[i : i + 2].tolist()
-            columns = *self.counts.tolist(), *self.gaps.tolist()
-            return [*ends, *(column[i] for column in columns), z]
+            return [*ends, *self.counts[:, i].tolist(), *map(gap, self.gaps[:, i]), z]
 
         header = ("from", "to", "count 1", "count 2", "gap 1", "gap 2", "z")
         return _tables.Shown(header, len(self.z), row)

@@ -46,6 +46,7 @@ def find_miscalibrated_groups(
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> CalibrationByGroup:
     """Searches for groups whose probabilities are wrong, and tests them honestly.
 
@@ -75,7 +76,8 @@ def find_miscalibrated_groups(
     Args:
       features: what rules may name: a mapping (or data frame) from the name of each
         feature to its values, of the shape of the labels; or an array of numbers
-        [N, F], whose columns are named x0, x1, ...
+        [N, F], whose columns are named x0, x1, ... With `multilabel`, values for each
+        example or for each label.
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
@@ -99,6 +101,7 @@ def find_miscalibrated_groups(
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       A `CalibrationByGroup` of the leaves, with the numbers of the half that tests
@@ -143,9 +146,11 @@ def find_miscalibrated_groups(
         confidences=confidences,
         clusters=clusters,
         label_distributions=label_distributions,
+        multilabel=multilabel,
     )
     spec = dataclasses.replace(OF_ONE_SCORE, positive_class=positive_class)
     examples, spec = _binning.read(data, spec)
+    examples = examples.with_clusters()
     scores, outcomes, _ = _scores.scored_rows(examples, spec)
     scored = Scored(
         scores[:, 0].astype(np.float64),
@@ -155,7 +160,7 @@ def find_miscalibrated_groups(
     )
     are_binary = examples.shares is None
     used = _half(rng, len(scores), examples.clusters)
-    columns = _residual_tree.features_of(features, examples.counted, used)
+    columns = _residual_tree.features_of(features, examples, used)
     leaves = _residual_tree.leaves(
         columns,
         scored,

@@ -126,6 +126,7 @@ def calibration_test(
     confidences: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> CalibrationTest:
     """Test of the hypothesis that a model is calibrated.
 
@@ -205,6 +206,7 @@ def calibration_test(
       clusters: cluster of each example, integers or strings (conventions.md#clusters).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
@@ -263,9 +265,11 @@ def calibration_test(
             confidences=confidences,
             clusters=clusters,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )
+    examples = examples.with_clusters()
     of_examples, design_effect = examples.clusters, 1.0
     if of_examples is not None:
         design_effect = _clusters.examples_each(of_examples, None)
@@ -277,7 +281,10 @@ def calibration_test(
             each = Clusters(np.arange(size), size)
             examples = dataclasses.replace(examples, clusters=each)
     if examples.clusters is not None and method == "asymptotic":
-        expected = "'resampling' with `clusters`: the limit is of independent examples"
+        expected = (
+            "'resampling' with `clusters`, and `multilabel`: the limit is of "
+            "independent examples"
+        )
         raise _checks.error("method", expected, "'asymptotic'")
     pooled: Any  # Statistics of bins, or cells.
     error: Callable[[Any], float]

@@ -38,6 +38,7 @@ def corp_decomposition(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> CORPDecomposition:
     """Decomposition of a mean score by isotonic regression (CORP).
 
@@ -71,6 +72,7 @@ def corp_decomposition(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
@@ -106,6 +108,7 @@ def corp_decomposition(
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         ),
         spec,
     )

@@ -62,6 +62,7 @@ def kolmogorov_smirnov_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -90,6 +91,7 @@ def kolmogorov_smirnov_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -123,6 +125,7 @@ def kolmogorov_smirnov_calibration_error(
                 correct=correct,
                 confidences=confidences,
                 label_distributions=label_distributions,
+                multilabel=multilabel,
             ),
             positive_class,
         )
@@ -143,6 +146,7 @@ def kuiper_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -169,6 +173,7 @@ def kuiper_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -203,6 +208,7 @@ def kuiper_calibration_error(
                 correct=correct,
                 confidences=confidences,
                 label_distributions=label_distributions,
+                multilabel=multilabel,
             ),
             positive_class,
         )
@@ -223,6 +229,7 @@ def averaged_two_bin_calibration_error(
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -257,6 +264,7 @@ def averaged_two_bin_calibration_error(
       confidences: with `correct`, P(right) in [0, 1], [...] (conventions.md#answers).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -289,6 +297,7 @@ def averaged_two_bin_calibration_error(
                 correct=correct,
                 confidences=confidences,
                 label_distributions=label_distributions,
+                multilabel=multilabel,
             ),
             positive_class,
         )
