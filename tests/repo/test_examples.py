@@ -40,7 +40,7 @@ PAGES = [
 # Tools that we work with, but need nowhere: examples of them run where they are.
 TOOLS = (
     *("apache_beam", "dask", "duckdb", "evaluate", "inspect_ai", "keras_tuner"),
-    *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray", "skore"),
+    *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray"),
     "wandb",
 )
 ENGINES = {
