@@ -346,13 +346,19 @@ def test_colors_on_dark_paper():
     assert contrast(_svg._dark(_series.BAND_FILL), paper) < 1.6
 
 
-def leaves(found, key=""):
-    """Yields verdicts, notes and values of a report that the page shows."""
+def leaves(found):
+    """Yields verdicts, notes and values of a report that the page shows, each with the
+    number of decimals of an interval in the same place: two digits of its error.
+    """
+    decimals = 4
+    width = (found.get("high") or 0) - (found.get("low") or 0)
+    if "estimate" in found and 4e-6 <= width < np.inf:
+        decimals = min(max(1 - int(np.floor(np.log10(width / 4))), 0), 6)
     for name, value in found.items():
         if isinstance(value, dict) and name not in ("other", "options"):
-            yield from leaves(value, name)
+            yield from leaves(value)
         elif name in ("verdict", "quality", "value", "meaning", "low", "high", "notes"):
-            yield key, name, value
+            yield name, value, decimals
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -361,14 +367,14 @@ def test_page_shows_the_whole_report(reports, kind):
     found = numbers_of(reports[kind])
     several = list(leaves(found))
     assert len(several) > 20
-    for _, name, value in several:
+    for name, value, decimals in several:
         if isinstance(value, str):
             assert value.replace("`", "") in text  # A name between them is code.
         elif name == "notes":
             assert all(f"Note: {note}".replace("`", "") in text for note in value)
         elif value is not None and (abs(value) >= 0.001 or value == 0):
-            # Intervals have two digits of their width, other numbers four decimals.
-            assert any(f"{value:.{places}f}" in text for places in (4, 3, 2, 1))
+            # Outside of tables of intervals these have four decimals, too.
+            assert f"{value:.4f}" in text or f"{value:.{decimals}f}" in text
     assert found["source"] in text
     assert found["version"] in text
 
