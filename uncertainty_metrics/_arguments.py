@@ -109,12 +109,8 @@ class ClassifierData:
                 given,
             )
         _checks.boolean("multilabel", self.multilabel)
-        for name, expected in (("ignore_index", None), ("multilabel", False)):
-            value = getattr(self, name)
-            if self.has_confidences and value is not expected:
-                raise _checks.error(
-                    name, f"{expected} where there are no `labels`", value
-                )
+        if self.has_confidences:
+            self._check_no_options_of_labels("where there are no `labels`")
 
     def check_labels(self) -> None:
         """Raises ValueError unless there are labels, or distributions of them without
@@ -125,15 +121,15 @@ class ClassifierData:
                 "Either `labels` or `label_distributions` must be given.",
                 self.names_given,
             )
-        if self.label_distributions is None:
-            return
-        _checks.boolean("multilabel", self.multilabel)
+        if self.label_distributions is not None:
+            _checks.boolean("multilabel", self.multilabel)
+            self._check_no_options_of_labels("with `label_distributions`")
+
+    def _check_no_options_of_labels(self, where: str) -> None:
         for name, expected in (("ignore_index", None), ("multilabel", False)):
             value = getattr(self, name)
             if value is not expected:
-                raise _checks.error(
-                    name, f"{expected} with `label_distributions`", value
-                )
+                raise _checks.error(name, f"{expected} {where}", value)
 
 
 @dataclasses.dataclass(frozen=True)

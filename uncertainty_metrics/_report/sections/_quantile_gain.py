@@ -112,15 +112,14 @@ class GainOfQuantiles(Section):
             of_sample = f" of {size:,} rows drawn at random"
         yield Text(
             f"The gain{of_sample} is what such steps, as conformal prediction makes "
-            f"them, take off the score: those of a row were fitted to the other "
+            "them, take off the score: those of a row were fitted to the other "
             f"{self.folds - 1} of {self.folds} folds. A step of 0.1 moves a quantile "
             "up by a tenth of the distance between the lowest and the highest quantile "
             "of its row, and each level has the step with the smallest pinball loss. "
-            "On average the gain is "
-            "at most what the best of all such steps would gain, and at most 0 for a "
-            "calibrated model. The steps are the same for all rows: they do not mend "
-            "intervals that are too narrow for some and too wide for others. Quantiles "
-            "that cross are sorted, before and after."
+            "On average the gain is at most what the best of all such steps would "
+            "gain, and at most 0 for a calibrated model. The steps are the same for "
+            "all rows: they do not mend intervals that are too narrow for some and too "
+            "wide for others. Quantiles that cross are sorted, before and after."
         )
         yield Table(
             "Steps that recalibrate, fitted to all rows",
