@@ -119,6 +119,13 @@ def _notes_on_column(
     ]
 
 
+def check_values(kind: Kind, values: np.ndarray) -> None:
+    """Raises ValueError if predictions [N] or [N, K] seem to be of something else."""
+    _check_scale(kind, values)
+    if values.ndim > 1:
+        _check_sums(kind, values)
+
+
 def _check_scale(kind: Kind, values: np.ndarray) -> None:
     """Raises ValueError if probabilities seem to be percent, or logits."""
     if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:

@@ -120,6 +120,9 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
