@@ -47,8 +47,11 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("risk", "pd"), "probabilities"),
 }
 _EVERYDAY_ALONE = ("y_pred_proba", "prediction_proba", "risk", "pd")
+# The votes for a class are in the column `votes_NAME`, or in an object of this name.
+VOTES = "votes"
 # Lists and objects of these names hold a number for each class, or for each sample.
 BY_CLASS = (
+    VOTES,
     *("logits", "probabilities", "probs", "samples", "probability"),
     *_EVERYDAY,
 )
@@ -58,7 +61,7 @@ class Choice(NamedTuple):
     """Options by which a user says what a file holds, if its names do not.
 
     Attributes:
-      label: name of the column or array of labels.
+      label: name of the column or array of labels; "votes" for votes for the classes.
       probabilities: names of the columns of predictions, in the order of the classes,
         separated by commas, where `*` and `?` stand for any characters; or the name of
         one array.
