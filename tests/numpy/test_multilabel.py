@@ -375,3 +375,55 @@ def test_streams_refuse_what_has_no_several_labels():
     summary.update(labels, p, multilabel=True)
     with pytest.raises(ValueError, match="either of `labels`, or of `correct`"):
         summary.update([0, 1], [0.5, 0.5])
+
+
+def test_the_scaled_brier_score_has_a_base_rate_for_each_label(rng):
+    y, p = tagged(rng)
+    y[:, 2] = np.where(y[:, 2] < 0, -1, 0)  # It never comes.
+    weights = rng.integers(0, 4, len(y))
+    score = base = 0.0
+    for k in range(3):
+        w = np.where(y[:, k] >= 0, weights, 0)
+        share = np.average(y[:, k], weights=w)
+        score += np.sum(w * (y[:, k] - p[:, k]) ** 2)
+        base += np.sum(w * (y[:, k] - share) ** 2)
+    options = {"multilabel": True, "ignore_index": -1, "sample_weight": weights}
+    found = um.scaled_brier_score(y, p, **options)
+    assert found == pytest.approx(1 - score / base)
+    logits = um.scaled_brier_score(y, logits=np.log(p / (1 - p)), **options)
+    assert logits == pytest.approx(found)
+    y[:, 1] = -1  # No label of this kind is known.
+    assert um.scaled_brier_score(y, p, **options) == pytest.approx(
+        um.scaled_brier_score(y[:, ::2], p[:, ::2], **options)
+    )
+    with pytest.raises(ValueError, match="hold 0 and 1 for at least one label"):
+        um.scaled_brier_score([[1, 0], [1, 0]], p[:2, :2], multilabel=True)
+    with pytest.raises(ValueError, match="`multilabel` must be True or False"):
+        um.scaled_brier_score([[1, 0], [1, 0]], p[:2, :2], multilabel=1)
+
+
+def test_the_grid_of_errors_is_that_of_loops_over_labels(rng):
+    y, p = tagged(rng)
+    p -= 0.01  # No score is at an edge.
+    options = {"num_bins": 4, "multilabel": True, "ignore_index": -1}
+    errors = um.compute_all_metrics(y, p, **options)
+
+    def gaps(y, p):
+        """Returns the number of scores and the gap of each even bin."""
+        bins, residuals = np.minimum((p * 4).astype(int), 3)[y >= 0], (y - p)[y >= 0]
+        members = [residuals[bins == b] for b in set(bins)]
+        return np.array([(len(rows), np.mean(rows)) for rows in members]).T
+
+    own = [gaps(y[:, k], p[:, k]) for k in range(3)]
+    for by_label, groups in ((False, [gaps(y.ravel(), p.ravel())]), (True, own)):
+        expected = {
+            "l1": np.mean([np.average(abs(gap), weights=n) for n, gap in groups]),
+            "l2": np.sqrt(np.mean([np.average(g**2, weights=n) for n, g in groups])),
+            "max": max(np.max(abs(gap)) for _, gap in groups),
+        }
+        for max_prob in (True, False):
+            for norm, value in expected.items():
+                found = errors["even", max_prob, by_label, norm]
+                assert found == pytest.approx(value)
+    with pytest.raises(ValueError, match="`multilabel` must be True or False"):
+        um.compute_all_metrics(y, p, multilabel=1)
