@@ -312,3 +312,118 @@ def test_a_comparison_refuses_what_has_no_several_labels():
     ignored = functools.partial(um.brier_score, ignore_index=0)
     with pytest.raises(ValueError, match="at least two examples that are not ignored"):
         um.compare([0, 1, 0], {"a": p[:, 0], "b": p[:, 0]}, metrics=ignored)
+
+
+def test_a_sketch_has_the_errors_of_all_labels(rng):
+    y, p = tagged(rng, 90)
+    known, rows = y >= 0, np.repeat(np.arange(90), 3).reshape(y.shape)
+    sketch = um.ScoreSketch(ignore_index=-1)
+    of_labels = um.ScoreSketch(ignore_index=-1, class_conditional=True, max_prob=False)
+    for batch in (slice(40), slice(40, None)):
+        sketch.update(y[batch], p[batch] - 0.01, multilabel=True)
+        of_labels.update(y[batch], p[batch] - 0.01, multilabel=True)
+    scores, outcomes = p[known] - 0.01, y[known]
+    square = squared_error(scores, outcomes, rows[known], 3)
+    options = {"binning_scheme": "even", "num_bins": 3, "squared": True}
+    assert sketch.debiased_calibration_error(**options) == pytest.approx(square)
+
+    def error(scores, outcomes):
+        bins = np.minimum((scores * 3).astype(int), 2)
+        gaps = [np.sum((outcomes - scores)[bins == b]) for b in range(3)]
+        return np.sum(np.abs(gaps)) / len(scores)
+
+    assert sketch.ece(num_bins=3) == pytest.approx(error(scores, outcomes))
+    own = [error(p[known[:, k], k] - 0.01, y[known[:, k], k]) for k in range(3)]
+    assert of_labels.sce(num_bins=3) == pytest.approx(np.mean(own))
+    expected = metrics.roc_auc_score(outcomes, scores)
+    assert sketch.auroc() == pytest.approx(expected)
+    pairs = um.ScoreSketch(ignore_index=-1)
+    pairs.update(y, p - 0.01, multilabel=True, clusters=np.arange(90) // 2)
+    square = squared_error(scores, outcomes, rows[known] // 2, 3)
+    assert pairs.debiased_calibration_error(**options) == pytest.approx(square)
+
+
+def test_a_summary_has_the_labels_of_an_example_as_a_cluster(rng):
+    y, p = np.abs(tagged(rng)[0]), tagged(rng)[1]
+    summary = um.Summary()
+    for batch in (slice(25), slice(25, None)):
+        summary.update(y[batch], p[batch], multilabel=True)
+    found, gaps = summary.means(), (y - p).mean(axis=1)
+    assert found["brier_score"].mean == pytest.approx(np.mean((y - p) ** 2))
+    assert found["gap"].mean == pytest.approx(gaps.mean())
+    assert found["gap"].standard_error == pytest.approx(stats.sem(gaps))
+    assert (summary.num_examples, summary.num_clusters) == (y.size, len(y))
+    answers = um.Summary()
+    rows = np.repeat(np.arange(len(y)), 3).reshape(y.shape)
+    answers.update(correct=y, confidences=p, clusters=rows)
+    assert repr(um.report(summary)) == repr(um.report(answers))
+    assert um.calibration_drift(summary, answers).p_value == pytest.approx(1)
+
+
+def test_streams_refuse_what_has_no_several_labels():
+    labels, p = [[0, 1]], [[0.5, 0.5]]
+    with pytest.raises(ValueError, match="`max_prob` must be True with `multilabel`"):
+        um.ScoreSketch(max_prob=False).update(labels, p, multilabel=True)
+    with pytest.raises(ValueError, match="`positive_class` must be False with"):
+        um.ScoreSketch(positive_class=True).update(labels, p, multilabel=True)
+    for kind in (um.ScoreSketch, um.Summary):
+        with pytest.raises(ValueError, match="`multilabel` must be True or False"):
+            kind().update(labels, p, multilabel=1)
+        with pytest.raises(ValueError, match="of the shape of `labels`"):
+            kind().update([1], p, multilabel=True)
+    summary = um.Summary()
+    summary.update(labels, p, multilabel=True)
+    with pytest.raises(ValueError, match="either of `labels`, or of `correct`"):
+        summary.update([0, 1], [0.5, 0.5])
+
+
+def test_the_scaled_brier_score_has_a_base_rate_for_each_label(rng):
+    y, p = tagged(rng)
+    y[:, 2] = np.where(y[:, 2] < 0, -1, 0)  # It never comes.
+    weights = rng.integers(0, 4, len(y))
+    score = base = 0.0
+    for k in range(3):
+        w = np.where(y[:, k] >= 0, weights, 0)
+        share = np.average(y[:, k], weights=w)
+        score += np.sum(w * (y[:, k] - p[:, k]) ** 2)
+        base += np.sum(w * (y[:, k] - share) ** 2)
+    options = {"multilabel": True, "ignore_index": -1, "sample_weight": weights}
+    found = um.scaled_brier_score(y, p, **options)
+    assert found == pytest.approx(1 - score / base)
+    logits = um.scaled_brier_score(y, logits=np.log(p / (1 - p)), **options)
+    assert logits == pytest.approx(found)
+    y[:, 1] = -1  # No label of this kind is known.
+    assert um.scaled_brier_score(y, p, **options) == pytest.approx(
+        um.scaled_brier_score(y[:, ::2], p[:, ::2], **options)
+    )
+    with pytest.raises(ValueError, match="hold 0 and 1 for at least one label"):
+        um.scaled_brier_score([[1, 0], [1, 0]], p[:2, :2], multilabel=True)
+    with pytest.raises(ValueError, match="`multilabel` must be True or False"):
+        um.scaled_brier_score([[1, 0], [1, 0]], p[:2, :2], multilabel=1)
+
+
+def test_the_grid_of_errors_is_that_of_loops_over_labels(rng):
+    y, p = tagged(rng)
+    p -= 0.01  # No score is at an edge.
+    options = {"num_bins": 4, "multilabel": True, "ignore_index": -1}
+    errors = um.compute_all_metrics(y, p, **options)
+
+    def gaps(y, p):
+        """Returns the number of scores and the gap of each even bin."""
+        bins, residuals = np.minimum((p * 4).astype(int), 3)[y >= 0], (y - p)[y >= 0]
+        members = [residuals[bins == b] for b in set(bins)]
+        return np.array([(len(rows), np.mean(rows)) for rows in members]).T
+
+    own = [gaps(y[:, k], p[:, k]) for k in range(3)]
+    for by_label, groups in ((False, [gaps(y.ravel(), p.ravel())]), (True, own)):
+        expected = {
+            "l1": np.mean([np.average(abs(gap), weights=n) for n, gap in groups]),
+            "l2": np.sqrt(np.mean([np.average(g**2, weights=n) for n, g in groups])),
+            "max": max(np.max(abs(gap)) for _, gap in groups),
+        }
+        for max_prob in (True, False):
+            for norm, value in expected.items():
+                found = errors["even", max_prob, by_label, norm]
+                assert found == pytest.approx(value)
+    with pytest.raises(ValueError, match="`multilabel` must be True or False"):
+        um.compute_all_metrics(y, p, multilabel=1)
