@@ -108,3 +108,10 @@ def test_wrong_files_are_refused_in_one_line(rng, capsys):
         [results[0], {**results[1], "score": 1.5}]
     )
     assert "there are no detections that count" in refused([])
+
+
+def test_either_file_alone_says_what_to_type(rng, capsys):
+    written(rng, 2)
+    typed = "`python -m uncertainty_metrics report --coco RESULTS.json TRUTH.json`"
+    assert f"type {typed}. " in fails(capsys, "results.json")
+    assert f"type {typed}. " in fails(capsys, "truth.json")
