@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, write_csv
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
@@ -196,7 +197,33 @@ def test_ignored_labels_that_do_not_fit(capsys):
     wrong = fails(capsys, "a.csv", "b.csv", "--ignore-index", "-100")
     assert "needs all rows of a model in one file" in wrong
     np.savez("a.npz", label=np.ones((2, 3), int), probabilities=np.ones((2, 3, 2)))
-    assert "shape [2, 3]" in fails(capsys, "a.npz", "--ignore-index", "1")
+    wrong = fails(capsys, "a.npz", "--ignore-index", "1")
+    assert "Received: 1 in each of 6 labels" in wrong
+
+
+@pytest.mark.parametrize("cluster", [None, "image"])
+def test_void_pixels(cluster, rng):
+    labels = rng.integers(0, 3, (4, 5, 6))
+    labels[:, 0] = 255
+    p = rng.dirichlet([1, 1, 1], labels.shape)
+    image = np.array(["a", "b", "c", "d"])
+    weight = rng.random((4, 5, 6))
+    given = {"labels": labels, "probabilities": p, "sample_weight": weight}
+    np.savez("a.npz", **given, image=image, classes=["x", "y", "z"])
+    choice = Choice(ignore_index=255, cluster=cluster, groups=("image",))
+    found = report.read_predictions("a.npz", choice)
+    assert found.labels.tolist() == labels[:, 1:].reshape(-1).tolist()
+    assert found.values.tolist() == p[:, 1:].reshape(-1, 3).tolist()
+    assert found.sample_weight.tolist() == weight[:, 1:].reshape(-1).tolist()
+    assert found.groups["image"].tolist() == np.repeat(image, 24).tolist()
+    assert found.classes == ("x", "y", "z")
+    assert "24 examples have the label 255, and no number counts" in found.notes[0]
+    on_pixels = "The labels have shape [4, 5, 6]. Pixels of one image, or words of"
+    if cluster is None:
+        assert found.notes[1].startswith(on_pixels)
+    else:
+        assert found.clusters.values.tolist() == np.repeat(image, 24).tolist()
+        assert len(found.notes) == 1
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
@@ -216,3 +243,13 @@ def test_rounded_probabilities(ending, capsys):
     write(0.5, 1.000002)
     assert "line" in (message := fails(capsys, f"a.{ending}"))
     assert "`confidence` must be in [0, 1]" in message
+
+
+def test_pixels_without_clusters_have_a_note(rng):
+    labels, p = rng.integers(0, 3, (6, 4, 5)), rng.dirichlet([1, 1, 1], (6, 4, 5))
+
+    def notes(**options):
+        return " ".join(um.report(labels, p, **options).to_dict()["notes"])
+
+    assert "The labels have shape [6, 4, 5]. Pixels of one image, or" in notes()
+    assert "Pixels" not in notes(clusters=np.arange(6))

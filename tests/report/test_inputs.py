@@ -279,7 +279,7 @@ BAD_CSV = {
     "label of no class": (
         "label,p0,p1\n255,1,0\n",
         "integers in [0, 2); leave out examples without a label, or pass "
-        "ignore_index=255 to a function that takes it. Received: 255",
+        "ignore_index=255 to a function that takes it (for a file, --ignore-index 255)",
     ),
     "label a fraction": ("label,p0,p1\n0.5,0.3,0.7\n", "integers in [0, 2)"),
     "weights": ("label,probability,sample_weight\n1,0.5,-1\n", "finite and >= 0"),

@@ -63,6 +63,7 @@ from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._ignored_rows import (
     is_kept,
     kept_rows,
+    kept_values,
     needs_classifier,
     refuse_ignored,
     with_note_on_ignored,
@@ -340,8 +341,8 @@ def _read(
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
     if choice.ignore_index is not None:
-        before = len(whole.read(plan.label, [])[0])
-        model = with_note_on_ignored(model, before, choice)
+        shape = whole.read(plan.label, [])[0].shape
+        model = with_note_on_ignored(model, shape, choice)
     if isinstance(model, Confidences) and table.notes:
         model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
     if isinstance(model, QuantileForecasts):
@@ -396,13 +397,10 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    before = arrays[label].size
+    shape = arrays[label].shape
     if choice.ignore_index is not None:
         kept = is_kept(arrays[label], choice.ignore_index)
-        arrays = {
-            key: array[kept] if array.shape[:1] == kept.shape else array
-            for key, array in arrays.items()
-        }
+        arrays = {key: kept_values(array, kept) for key, array in arrays.items()}
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -436,7 +434,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
-    return with_note_on_ignored(model, before, choice)
+    return with_note_on_ignored(model, shape, choice)
 
 
 def _multilabel_of_npz(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Model, Predictions
+from uncertainty_metrics._report.data._suspicious_rows import note_on_axes
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._csv_tables import Table
@@ -16,25 +18,37 @@ from uncertainty_metrics.numpy import class_names
 
 
 def is_kept(labels: np.ndarray, ignored: int) -> np.ndarray:
-    """Returns which labels, numbers or text [N], are not the one to ignore.
+    """Returns which labels, numbers or text [...], are not the one to ignore.
 
     Raises:
-      ValueError: none is, or there is not one label for each row.
+      ValueError: none is.
     """
-    if labels.ndim != 1:
-        raise ValueError(
-            "--ignore-index needs one label for each row: in Python choose the labels "
-            "and predictions that count, and say with `clusters` which image each is "
-            f"of. Received: labels of shape {list(labels.shape)}"
-        )
     plain = class_names.text_array(labels)
     kept: np.ndarray = plain != (str(ignored) if plain.dtype.kind == "U" else ignored)
     if not np.any(kept):
         raise ValueError(
             f"some labels must not be --ignore-index. Received: {ignored} in each of "
-            f"{len(labels)} rows"
+            f"{labels.size} labels"
         )
     return kept
+
+
+def kept_values(array: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Returns the values of an array [...] or [..., K] at the labels that count, where
+    one value of an image is that of each of its pixels; and another array as it is.
+
+    Args:
+      array: any array of a file.
+      kept: which labels count, boolean [...].
+    """
+    shared = min(array.ndim, kept.ndim)
+    if not shared or array.shape[:shared] != kept.shape[:shared]:
+        return array
+    missing = (1,) * (kept.ndim - shared)
+    whole = np.broadcast_to(
+        array.reshape(array.shape + missing), kept.shape + array.shape[kept.ndim :]
+    )
+    return whole[kept]
 
 
 class KeptRows:
@@ -77,22 +91,26 @@ def kept_rows(table: Table, choice: Choice) -> Table:
     return KeptRows(table, choice.ignore_index, label)
 
 
-def with_note_on_ignored(model: Model, before: int, choice: Choice) -> Model:
+def with_note_on_ignored(model: Model, shape: tuple[int, ...], choice: Choice) -> Model:
     """Returns a classifier with a note on how many of its rows were left out.
 
     Args:
       model: made of the rows that count.
-      before: the number of all rows.
+      shape: that of all labels.
       choice: the options of the user.
     """
     if choice.ignore_index is None:
         return model
     if not isinstance(model, Predictions):
         raise needs_classifier()
-    number = before - len(model.labels)
-    rows = "1 row has" if number == 1 else f"{number:,} rows have"
+    number = math.prod(shape) - len(model.labels)
+    row = "row" if len(shape) == 1 else "example"
+    rows = f"1 {row} has" if number == 1 else f"{number:,} {row}s have"
     note = f"{rows} the label {choice.ignore_index}, and no number counts them."
-    return dataclasses.replace(model, notes=(*model.notes, note))
+    notes = [note]
+    if choice.cluster is None and (on_axes := note_on_axes(shape)):
+        notes.append(on_axes)
+    return dataclasses.replace(model, notes=(*model.notes, *notes))
 
 
 def needs_classifier() -> ValueError:
