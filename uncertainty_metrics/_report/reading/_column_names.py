@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Kind, Spread
+from uncertainty_metrics._report.reading._missing_labels import no_labels, typed
 from uncertainty_metrics.numpy.class_names import (
     NAMED,
     NUMBERED,
@@ -180,30 +179,12 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --label {shlex.quote(name)}`" for name in found[:4]
-        )
+        commands = " or ".join(typed(("label", name)) for name in found[:4])
         raise ValueError(
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             f"--label, as in {commands}"
         )
-    nameless = header and all(map(is_number, header))
-    typed = " or ".join(
-        f"`report FILE --label {shlex.quote(name)}`" for name in header[:4]
-    )
-    several = sum(name.lower().startswith("label_") for name in header) > 1
-    raise ValueError(
-        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        f"it with --label, as in {typed}; answers have `correct` and `confidence` "
-        "instead. Received: "
-        f"{listed(header)}"
-        + ("; the first line must hold the names of the columns" if nameless else "")
-        + ("; for several labels of each example say --multilabel" if several else "")
-    )
-
-
-def is_number(name: str) -> bool:
-    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
+    raise no_labels(header, kind, LABELS)
 
 
 def existing(name: str, header: Iterable[str], kind: str) -> str:
@@ -211,12 +192,6 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
     if name not in header:
         raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
     return name
-
-
-def typed(*options: tuple[str, str]) -> str:
-    """Returns the command to type, with the names of columns quoted for a shell."""
-    words = (f"--{option} {shlex.quote(value)}" for option, value in options)
-    return f"`report FILE {' '.join(words)}`"
 
 
 def regression_of(

@@ -50,7 +50,6 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -62,6 +61,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     no_columns,
 )
 from uncertainty_metrics._report.reading._long_tables import PivotedTable
+from uncertainty_metrics._report.reading._missing_labels import typed
 from uncertainty_metrics._report.reading._quantile_columns import (
     QuantileNames,
     hint,

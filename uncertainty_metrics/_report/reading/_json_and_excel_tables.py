@@ -100,6 +100,11 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
             alike = f", as in {places[0]}" if first else ""
+            if isinstance(label, list):
+                alike += (
+                    "; for several labels of each example (--multilabel) write fields "
+                    "`label_NAME`, 0 or 1, and `prob_NAME` for each label"
+                )
             raise ExampleError(
                 f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
                 f"{alike}. Received: {_told(label)}"

@@ -21,15 +21,22 @@ from uncertainty_metrics._report.reading._column_names import (
     listed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
+from uncertainty_metrics._report.reading._missing_labels import (
+    LABEL,
+    prefix_of_forecasts,
+    renamed,
+)
 from uncertainty_metrics.numpy import class_names
 
-_LABEL = re.compile(r"(?:label|true|target|y_true|y)[_ ](?P<key>.+)", re.I | re.S)
 _FORECAST = re.compile(
     r"(?P<kind>probability|probabilities|proba|prob|y_prob|p|y_logit|logit)[_ ]"
     r"(?P<key>.+)",
     re.I | re.S,
 )
-_FORMS = "`label_NAME` with `prob_NAME` for each label"
+_FORMS = (
+    "`label_NAME` (or `NAME`) with `prob_NAME` (or `p_NAME`, `logit_NAME`) for each "
+    "label"
+)
 # More labels have no table of groups.
 _MOST = 1000
 
@@ -73,7 +80,7 @@ def label_columns_of(header: Sequence[str]) -> LabelColumns | None:
             kinds.add("logits" if is_logit else "probabilities")
     labels: dict[str, str] = {}
     for name in header:
-        match = _LABEL.fullmatch(name)
+        match = LABEL.fullmatch(name)
         if match and name not in forecasts.values():
             labels[match["key"]] = name
     for key in forecasts:
@@ -114,9 +121,10 @@ def check_choice(choice: Choice) -> None:
 
 
 def no_columns(header: Sequence[str]) -> ValueError:
+    how = renamed(prefix_of_forecasts(header))
     return ValueError(
-        f"with --multilabel the file must have the columns {_FORMS}. Received: "
-        f"{listed(header)}"
+        f"with --multilabel the file must have the columns {_FORMS}"
+        f"{how and f': {how}'}. Received: {listed(header)}"
     )
 
 
