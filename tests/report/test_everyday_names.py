@@ -108,6 +108,87 @@ def test_a_command_that_can_be_pasted(case, capsys):
     assert main([*shlex.split(commands[0])[3:], "--out", "out"]) == 0
 
 
+TEXT = np.array(["no", "yes", "no", "yes"])
+P = np.array([0.1, 0.9, 0.4, 0.6])
+PAIR = {"a_p0": 1 - P, "a_p1": P}
+# The columns of a file, its ending, the commands to type, and the options given.
+SEVERAL = [
+    (
+        {"y": TEXT, "p": P},
+        "csv",
+        ["--positive-class no", "--positive-class yes"],
+    ),
+    (
+        {"answer": TEXT, "p": P},
+        "csv",
+        ["--label answer --positive-class no", "--label answer --positive-class yes"],
+        *("--label", "answer"),
+    ),
+    (
+        {"y": TEXT, "probabilities": P},
+        "npz",
+        ["--positive-class no", "--positive-class yes"],
+    ),
+    (
+        {"y": [0, 1, 0, 1], "p_0": 1 - P, "p_1": P, "prob_0": P, "prob_1": 1 - P},
+        "csv",
+        ["--probabilities p_0,p_1", "--probabilities prob_0,prob_1"],
+    ),
+    (
+        {"y": [0, 1, 0, 1], "p": P, "logit": P},
+        "csv",
+        ["--probabilities p", "--probabilities logit"],
+    ),
+    (
+        {"y": TEXT, "p_no": 1 - P, "p_yes": P, "prob_no": P, "prob_yes": 1 - P},
+        "csv",
+        ["--probabilities p_no,p_yes", "--probabilities prob_no,prob_yes"],
+    ),
+    (
+        {"y": [0, 1, 0, 1]}
+        | {f"{k}_{i}": P if i < 2 else 0 * P for k in ("p", "q.prob") for i in range(5)}
+        | {f"prob_{i}": 1 - P if i < 2 else 0 * P for i in range(5)},
+        "csv",
+        ["--probabilities 'p_*'", "--probabilities 'prob_*'"],
+    ),
+    (
+        {"y": [0, 1, 0, 1], "probs": P, "logits": P},
+        "npz",
+        ["--probabilities probs", "--probabilities logits"],
+    ),
+    (
+        {"truth": [0, 1, 0, 1], "scores": P},
+        "npz",
+        ["--label truth --probabilities scores"],
+        *("--label", "truth"),
+    ),
+    (
+        {"y": TEXT, "probabilities": np.stack([1 - P, P], 1)[:, [0, 1, 1]] / 2},
+        "npz",
+        ["--classes no,yes,CLASS_2"],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", SEVERAL, ids=lambda case: case[2][0])
+def test_a_command_for_each_meaning_of_a_file(case, capsys):
+    columns, ending, expected, *options = case
+    if ending == "npz":
+        np.savez("a.npz", **columns)
+    else:
+        write_csv("a.csv", list(columns), zip(*columns.values(), strict=True))
+    message = fails(capsys, f"a.{ending}", *options)
+    commands = re.findall("`(python[^`]+)`", message)
+    start = f"python -m uncertainty_metrics report a.{ending} "
+    assert [command.removeprefix(start) for command in commands] == expected
+    if "CLASS_2" not in commands[0]:
+        words = shlex.split(commands[0])[5:]
+        names = [word[2:].replace("-", "_") for word in words[::2]]
+        choice = Choice(**dict(zip(names, words[1::2], strict=True)))
+        found = report.read_predictions(f"a.{ending}", choice)
+        assert isinstance(found, Predictions)
+
+
 # The header, the rows, the options, and what is read.
 NAMED = [
     ("y,m,s", [(1.5, 1.2, 0.5), (2.5, 1.2, 0.5)], {"mean": "m", "stddev": "s"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,8 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    typed,
+    typed_each,
 )
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
@@ -102,7 +103,7 @@ def names_of(
     hint = ""
     if choice.correct is None and not right and kind == "column":
         known = {*sure, choice.confidence, *among(header, IDS)}
-        hint = _hint_of_grades(header, known, are_outcomes)
+        hint = _hint_of_grades(header, known, choice, are_outcomes)
         if REPLY in header:
             hint += (
                 "; a log of replies does not say it: add a field `correct`, true or "
@@ -150,6 +151,7 @@ def _grades(
 def _hint_of_grades(
     header: Sequence[str],
     known: Collection[str | None],
+    choice: Choice,
     are_outcomes: Callable[[str], bool],
 ) -> str:
     """Returns what to type if a column of another name may hold grades."""
@@ -161,9 +163,7 @@ def _hint_of_grades(
     names = [name for name in header if name not in known and are_outcomes(name)]
     if not names:
         return ""
-    commands = " or ".join(
-        f"`report FILE --correct {shlex.quote(name)}`" for name in names[:4]
-    )
+    commands = typed_each(choice, "correct", names)
     return f"; if it is there under another name, type {commands}"
 
 
@@ -219,15 +219,13 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --{option} {shlex.quote(name)}`" for name in found[:4]
-        )
+        commands = typed_each(choice, option, found)
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
     if option == "confidence" and "score" in header:
-        hint = "; if `score` is it, type `report FILE --confidence score`"
+        hint = f"; if `score` is it, type {typed(choice, confidence='score')}"
     raise ValueError(
         f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
         f"with --{option}{hint}. Received: {listed(header)}"

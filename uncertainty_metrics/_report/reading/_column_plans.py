@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -194,12 +193,14 @@ def weights_in(header: Iterable[str]) -> list[str]:
     return among(header, (_column_names.WEIGHTS,))[:1]
 
 
-def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
+def both(
+    regression: tuple[str, str], predictions: list[str], choice: Choice
+) -> ValueError:
     return ValueError(
         f"{listed(regression)} may be a regression, and {listed(predictions)} a "
         "classifier: leave out one of them, or choose with --probabilities or --mean, "
-        f"as in {typed(('probabilities', ','.join(predictions)))} or "
-        f"{typed(('mean', regression[0]))}"
+        f"as in {typed(choice, probabilities=','.join(predictions))} or "
+        f"{typed(choice, mean=regression[0])}"
     )
 
 
@@ -289,14 +290,15 @@ def plan_of(
             header, label, choice, None if regression else values
         )
     if regression and columns:
-        raise both(regression, columns.names)
+        raise both(regression, columns.names, choice)
     if not (regression or columns):
         raise ValueError(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
-            f"--probabilities {_example(header, label)}`; or of a regression with "
+            "with --probabilities, as in "
+            f"{typed(choice, label=label, probabilities=_example(header, label))}; or "
+            "of a regression with "
             f"--mean and --stddev. Received: {listed(header)}"
             f"{hint(header)}"
         )
@@ -309,8 +311,7 @@ def plan_of(
 
 def _example(header: Sequence[str], label: str) -> str:
     """Returns a column that a user may name, the last beside the labels."""
-    others = (shlex.quote(name) for name in reversed(header) if name != label)
-    return next(others, "NAME")
+    return next((name for name in reversed(header) if name != label), "NAME")
 
 
 def model_of_table(source: str, table: Table, plan: Plan) -> Model:

@@ -43,10 +43,12 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
+    LABELS,
     Choice,
     among,
     existing,
     listed,
+    typed_each,
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
@@ -336,7 +338,7 @@ def _read(
         choice = choice._replace(cluster=table.cluster)
     whole = in_rows_of_forecasts(table, choice)
     table = kept_rows(whole, choice)
-    plan = plan_of(table, choice._replace(ignore_index=None))
+    plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
     if choice.ignore_index is not None:
         before = len(whole.read(plan.label, [])[0])
@@ -387,7 +389,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if not choice.of_regression:
         predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise both(regression, predictions)
+        raise both(regression, predictions, choice)
     weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
@@ -422,6 +424,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         arrays[name],
         given,
         choice,
+        choice.ignore_index,
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
@@ -558,9 +561,13 @@ def prediction_arrays(
         return [choice.probabilities]
     found = among(names, _ARRAYS)
     if len(found) != 1 and not (is_regression and not found):
+        others = [name for name in names if name != choice.label]
+        others = [name for name in others if name not in among(names, LABELS)]
+        commands = typed_each(choice, "probabilities", found or others[::-1])
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
-            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
+            f"name the predictions with --probabilities, as in {commands}. "
             f"Received: {listed(found or names)}"
         )
     return found
