@@ -41,6 +41,7 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
 )
 from uncertainty_metrics._report.reading._checked_numbers import (
     refuse_nan,
+    rounded_confidences,
     without_rounding,
 )
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -326,7 +327,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         return _multilabel(source, table, plan, plan.labels)
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
-    if plan.columns or plan.regression:
+    if plan.columns or plan.regression or plan.survival:
         refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     left_out = _left_out(table, plan)
     if plan.quantiles:
@@ -334,6 +335,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
+        forecast = plan.survival.forecast
+        arrays[forecast] = without_rounding(arrays[forecast])
         at = plan.choice.horizon
         return survival_of(source, plan.survival, arrays, at, weight, left_out)
     if plan.columns:
@@ -434,7 +437,8 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     correct, numbers = table.read(names.correct, plan.numbers)
     refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     if names.confidence:
-        numbers[:, 0] = without_rounding(numbers[:, 0], 100 if choice.percent else 1)
+        found = table, names.confidence, numbers[:, 0]
+        numbers[:, 0] = rounded_confidences(*found, choice.percent)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]
@@ -470,7 +474,9 @@ def _multilabel(
     source: str, table: Table, plan: Plan, names: LabelColumns
 ) -> MultiLabel:
     """Returns several labels of each example, which are numbers or booleans."""
-    _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
+    read = [*names.forecasts, *plan.weights]
+    _, numbers = table.read(plan.label, read)
+    refuse_nan(table, read, numbers, bool(plan.weights))
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
         class_names.text_array(column, name)
@@ -478,18 +484,18 @@ def _multilabel(
     ]
     for name, column in zip(names.labels, labels, strict=True):
         if _column_names.is_text(column) or not np.all(np.isin(column, [0, 1])):
-            bad = ~np.isin(column, [0, 1])
-            index = int(np.argmax(bad))
+            index = int(np.argmin(np.isin(column, [0, 1])))
             raise ExampleError(
                 f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
                 f"Received: {column[index]}"
             )
     size = len(names.names)
+    values = numbers[:, :size]
     return multilabel_of(
         source,
         np.stack(labels, axis=1),
         names.kind,
-        numbers[:, :size],
+        without_rounding(values) if names.kind == "probabilities" else values,
         names.names,
         sample_weight=numbers[:, size] if plan.weights else None,
         left_out=_left_out(table, plan),

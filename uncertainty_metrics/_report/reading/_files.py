@@ -41,6 +41,7 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._checked_numbers import without_rounding
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
     LABELS,
@@ -375,6 +376,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         found_arrays = archive.read(wanted)
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
+        rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
+        found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
@@ -415,13 +418,12 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
+    is_logit = "logit" in name.lower()
     return classified(
         source,
         arrays[label],
-        _ARRAYS.get(
-            name.lower(), "logits" if "logit" in name.lower() else "probabilities"
-        ),
-        arrays[name],
+        "logits" if is_logit else "probabilities",
+        arrays[name] if is_logit else without_rounding(arrays[name]),
         given,
         choice,
         choice.ignore_index,
@@ -445,11 +447,12 @@ def _multilabel_of_npz(
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
     given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    kind = _ARRAYS[name.lower()]
     return multilabel_of(
         source,
         arrays[label],
-        _ARRAYS[name.lower()],
-        arrays[name],
+        kind,
+        arrays[name] if kind == "logits" else without_rounding(arrays[name]),
         given,
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
@@ -529,6 +532,10 @@ def _answers_of_npz(
     def named(name: str | None) -> tuple[str, np.ndarray] | None:
         return (name, arrays[name]) if name else None
 
+    if found.confidence:
+        largest = 100 if choice.percent else 1
+        confidences = without_rounding(arrays[found.confidence], largest)
+        arrays = {**arrays, found.confidence: confidences}
     questions = named(found.questions)
     return answers_of(
         source,
