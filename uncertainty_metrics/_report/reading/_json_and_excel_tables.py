@@ -25,7 +25,11 @@ from uncertainty_metrics._report.reading import (
     _json_layouts,
 )
 from uncertainty_metrics._report.reading._column_names import BY_CLASS, VOTES
-from uncertainty_metrics._report.reading._csv_tables import missing, percent
+from uncertainty_metrics._report.reading._csv_tables import (
+    PercentSigns,
+    missing,
+    percent,
+)
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile
 from uncertainty_metrics.numpy import _archive
 
@@ -46,13 +50,14 @@ class ValueTable(abc.ABC):
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yields the place of each example and its values in some columns."""
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        labels, places, numbers = [], [], []
+        labels, places, numbers, signs = [], [], [], PercentSigns()
         for place, (value, *others) in self._rows([label, *names]):
             if value is None:
                 raise missing(label, place)
@@ -60,13 +65,14 @@ class ValueTable(abc.ABC):
             places.append(place)
             numbers.append(
                 [
-                    _number(other, name, place)
+                    _number(other, name, place, signs)
                     for other, name in zip(others, names, strict=True)
                 ]
             )
         if not labels:
             raise ValueError(_EMPTY)
         table = np.array(numbers, np.float64).reshape(len(labels), len(names))
+        self.percents = signs.columns(names, table)
         return _labels(labels, label, places), table
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
@@ -77,13 +83,14 @@ class ValueTable(abc.ABC):
         return next(itertools.islice(self._rows([]), index, None))[0]
 
 
-def _number(value: Any, name: str, place: str) -> float:
+def _number(value: Any, name: str, place: str, signs: PercentSigns) -> float:
     if value is None:
         raise missing(name, place)
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
     if isinstance(value, str) and (share := percent(value)) is not None:
+        signs.add(name, share, value, place)
         return share
     raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
@@ -114,7 +121,12 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels)
     numbers = [
-        _number(int(label) if isinstance(label, bool) else label, name, place)
+        _number(
+            int(label) if isinstance(label, bool) else label,
+            name,
+            place,
+            PercentSigns(),
+        )
         for label, place in zip(labels, places, strict=True)
     ]
     return np.array(numbers)
