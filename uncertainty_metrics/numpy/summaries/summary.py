@@ -40,7 +40,9 @@ class Summary:
 
     Stream the predictions of a classifier, or answers with confidences, batch by batch.
     The sums take some hundred kilobytes, however many examples there are, and `a + b`
-    is the summary of the data of both: of two files, of two machines, of two days.
+    is the summary of the data of both: of two files, of two machines, of two days. Of
+    thousands of classes they take some kilobytes for each; more than 100,000 classes
+    are refused.
     `um.report(summary)` makes the report, `calibration_drift` compares two summaries.
 
     A summary holds a `ScoreSketch` of the decisions and one of all classes, and for
