@@ -573,11 +573,13 @@ def prediction_arrays(
     if len(found) != 1 and not (is_regression and not found):
         others = [name for name in names if name != choice.label]
         others = [name for name in others if name not in among(names, LABELS)]
-        commands = typed_each(choice, "probabilities", found or others[::-1])
+        given = found or others[::-1]
+        commands = typed_each(choice, "probabilities", given)
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
             "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
-            f"name the predictions with --probabilities, as in {commands}. "
+            "name the predictions with --probabilities"
+            f"{f', as in {commands}' if given else ''}. "
             f"Received: {listed(found or names)}"
         )
     return found
