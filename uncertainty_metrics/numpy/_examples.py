@@ -457,6 +457,7 @@ def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
         allow_none=allow_none,
         clusters=data.clusters,
     )

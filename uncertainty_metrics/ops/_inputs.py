@@ -474,6 +474,7 @@ def _graded(
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
     )
     grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
     grades = xp.cast(grades, read.dtype)
@@ -502,6 +503,7 @@ def _of_distributions(data: ClassifierData) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
     )
     _checks.distributions_fit(shares.shape[-1], read.num_classes)
     shares = xp.where(right[..., None], shares, xp.zeros_like(shares))
