@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, write_csv
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
@@ -161,44 +162,6 @@ def test_options_that_do_not_fit(options, message, capsys):
     assert re.search(message, fails(capsys, "a.csv", *options))
 
 
-@pytest.mark.parametrize("ending", ["csv", "npz"])
-@pytest.mark.parametrize("labels", [(1, -100, 0), ("b", "-100", "a")])
-def test_rows_with_the_label_to_ignore(labels, ending):
-    columns = {
-        "label": labels,
-        "prob_a": (0.1, 0.5, 0.8),
-        "prob_b": (0.9, 0.5, 0.2),
-        "site": ("x", "y", "z"),
-        "sample_weight": (1.0, 2.0, 3.0),
-    }
-    options = {"ignore_index": -100, "groups": ("site",), "classes": ("a", "b")}
-    if ending == "csv":
-        options |= {"probabilities": "prob_a,prob_b"}
-        write_csv("a.csv", list(columns), zip(*columns.values(), strict=True))
-    else:
-        p = np.transpose([columns["prob_a"], columns["prob_b"]])
-        rest = {name: columns[name] for name in ("label", "site", "sample_weight")}
-        np.savez("a.npz", probabilities=p, **rest)
-    found = report.read_predictions(f"a.{ending}", Choice(**options))
-    assert found.labels.tolist() == [1, 0]
-    assert found.values.tolist() == [[0.1, 0.9], [0.8, 0.2]]
-    assert list(found.groups["site"]) == ["x", "z"]
-    assert found.sample_weight.tolist() == [1, 3]
-    assert "1 row has the label -100, and no number counts them." in found.notes
-
-
-def test_ignored_labels_that_do_not_fit(capsys):
-    write_csv("a.csv", ["y", "p"], [(-100, 0.9), (-100, 0.2)])
-    wrong = fails(capsys, "a.csv", "--ignore-index", "-100")
-    assert "some labels must not be --ignore-index" in wrong
-    write_csv("b.csv", ["y", "mean", "std"], [(-100, 0.9, 1), (1, 0.2, 1)])
-    assert "needs a classifier" in fails(capsys, "b.csv", "--ignore-index", "-100")
-    wrong = fails(capsys, "a.csv", "b.csv", "--ignore-index", "-100")
-    assert "needs all rows of a model in one file" in wrong
-    np.savez("a.npz", label=np.ones((2, 3), int), probabilities=np.ones((2, 3, 2)))
-    assert "shape [2, 3]" in fails(capsys, "a.npz", "--ignore-index", "1")
-
-
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_rounded_probabilities(ending, capsys):
     """What float32 has computed may leave [0, 1] by its rounding, but by no more."""
@@ -216,3 +179,13 @@ def test_rounded_probabilities(ending, capsys):
     write(0.5, 1.000002)
     assert "line" in (message := fails(capsys, f"a.{ending}"))
     assert "`confidence` must be in [0, 1]" in message
+
+
+def test_pixels_without_clusters_have_a_note(rng):
+    labels, p = rng.integers(0, 3, (6, 4, 5)), rng.dirichlet([1, 1, 1], (6, 4, 5))
+
+    def notes(**options):
+        return " ".join(um.report(labels, p, **options).to_dict()["notes"])
+
+    assert "The labels have shape [6, 4, 5]. Pixels of one image, or" in notes()
+    assert "Pixels" not in notes(clusters=np.arange(6))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,11 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+)
+from uncertainty_metrics._report.reading._missing_labels import (
+    may_be_right,
+    may_be_sure,
+    typed,
 )
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
@@ -153,17 +157,17 @@ def _hint_of_grades(
     are_outcomes: Callable[[str], bool],
 ) -> str:
     """Returns what to type if a column of another name may hold grades."""
-    if graded := among(header, GRADES):
-        return (
-            f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes "
-            "such as 3/5: divide by the highest possible grade"
-        )
     names = [name for name in header if name not in known and are_outcomes(name)]
+    if graded := among(header, GRADES) or ([] if names else may_be_right(header)):
+        return (
+            f"; `{graded[0]}` holds no grades, which are numbers in [0, 1] or votes "
+            "such as 3/5: divide it by the highest possible grade"
+        )
     if not names:
         return ""
-    commands = " or ".join(
-        f"`report FILE --correct {shlex.quote(name)}`" for name in names[:4]
-    )
+    likely = [name for name in may_be_right(header) if name in names]
+    names = [*dict.fromkeys([*likely, *names])]
+    commands = " or ".join(typed(("correct", name)) for name in names[:4])
     return f"; if it is there under another name, type {commands}"
 
 
@@ -219,16 +223,19 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --{option} {shlex.quote(name)}`" for name in found[:4]
-        )
+        commands = " or ".join(typed((option, name)) for name in found[:4])
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
-    if option == "confidence" and "score" in header:
-        hint = "; if `score` is it, type `report FILE --confidence score`"
+    if option == "confidence":
+        rest = [name for name in header if name != choice.correct]
+        correct = [("correct", choice.correct)] if choice.correct else []
+        for name in [*may_be_sure(rest), *among(rest, ("score",))][:1]:
+            command = typed(*correct, ("confidence", name))
+            hint = f"; if `{name}` is it, type {command}"
+    grades = f" (or of grades {', '.join(GRADES)})" if option == "correct" else ""
     raise ValueError(
-        f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
-        f"with --{option}{hint}. Received: {listed(header)}"
+        f"one {kind} must say {meaning}: call it one of {', '.join(known)}{grades}, or "
+        f"name it with --{option}{hint}. Received: {listed(header)}"
     )

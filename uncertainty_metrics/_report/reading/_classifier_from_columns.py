@@ -10,6 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._ignored_rows import counted_examples
 from uncertainty_metrics.numpy import class_names
 
 # Number of rows that are checked for percent and for logits.
@@ -43,10 +44,13 @@ def classified(
       ValueError: labels and classes do not fit, or probabilities look like percent or
         like logits.
     """
-    labels = class_names.text_array(labels)
+    labels = _labels_of(class_names.text_array(labels), kind, values)
+    if choice.ignore_index is not None:
+        labels, values, others = counted_examples(
+            labels, kind, values, choice.ignore_index, others
+        )
     if not _column_names.is_text(values):  # A later check refuses text.
         _check_scale(kind, values)
-    labels = _labels_of(labels, kind, values)
     alone = values.shape == labels.shape or values.shape[-1:] == (1,)
     names, positive = choice.classes or classes, choice.positive_class
     size = values.shape[-1] if values.ndim else 0
@@ -117,6 +121,13 @@ def _notes_on_column(
         f"The column of predictions is taken for the probability of {positive}, the "
         "positive class."
     ]
+
+
+def check_values(kind: Kind, values: np.ndarray) -> None:
+    """Raises ValueError if predictions [N] or [N, K] seem to be of something else."""
+    _check_scale(kind, values)
+    if values.ndim > 1:
+        _check_sums(kind, values)
 
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Kind, Spread
+from uncertainty_metrics._report.reading._missing_labels import no_labels, typed
 from uncertainty_metrics.numpy.class_names import (
     NAMED,
     NUMBERED,
@@ -47,8 +46,11 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("risk", "pd"), "probabilities"),
 }
 _EVERYDAY_ALONE = ("y_pred_proba", "prediction_proba", "risk", "pd")
+# The votes for a class are in the column `votes_NAME`, or in an object of this name.
+VOTES = "votes"
 # Lists and objects of these names hold a number for each class, or for each sample.
 BY_CLASS = (
+    VOTES,
     *("logits", "probabilities", "probs", "samples", "probability"),
     *_EVERYDAY,
 )
@@ -58,7 +60,7 @@ class Choice(NamedTuple):
     """Options by which a user says what a file holds, if its names do not.
 
     Attributes:
-      label: name of the column or array of labels.
+      label: name of the column or array of labels; "votes" for votes for the classes.
       probabilities: names of the columns of predictions, in the order of the classes,
         separated by commas, where `*` and `?` stand for any characters; or the name of
         one array.
@@ -177,30 +179,12 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --label {shlex.quote(name)}`" for name in found[:4]
-        )
+        commands = " or ".join(typed(("label", name)) for name in found[:4])
         raise ValueError(
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             f"--label, as in {commands}"
         )
-    nameless = header and all(map(is_number, header))
-    typed = " or ".join(
-        f"`report FILE --label {shlex.quote(name)}`" for name in header[:4]
-    )
-    several = sum(name.lower().startswith("label_") for name in header) > 1
-    raise ValueError(
-        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        f"it with --label, as in {typed}; answers have `correct` and `confidence` "
-        "instead. Received: "
-        f"{listed(header)}"
-        + ("; the first line must hold the names of the columns" if nameless else "")
-        + ("; for several labels of each example say --multilabel" if several else "")
-    )
-
-
-def is_number(name: str) -> bool:
-    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
+    raise no_labels(header, kind, LABELS)
 
 
 def existing(name: str, header: Iterable[str], kind: str) -> str:
@@ -208,12 +192,6 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
     if name not in header:
         raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
     return name
-
-
-def typed(*options: tuple[str, str]) -> str:
-    """Returns the command to type, with the names of columns quoted for a shell."""
-    words = (f"--{option} {shlex.quote(value)}" for option, value in options)
-    return f"`report FILE {' '.join(words)}`"
 
 
 def regression_of(

@@ -61,7 +61,6 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._ignored_rows import (
-    is_kept,
     kept_rows,
     needs_classifier,
     refuse_ignored,
@@ -120,6 +119,9 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
@@ -337,7 +339,7 @@ def _read(
         choice = choice._replace(cluster=table.cluster)
     whole = in_rows_of_forecasts(table, choice)
     table = kept_rows(whole, choice)
-    plan = plan_of(table, choice)
+    plan = plan_of(table, choice._replace(ignore_index=None))
     model = model_of_table(source, table, plan)
     if choice.ignore_index is not None:
         before = len(whole.read(plan.label, [])[0])
@@ -396,13 +398,6 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    before = arrays[label].size
-    if choice.ignore_index is not None:
-        kept = is_kept(arrays[label], choice.ignore_index)
-        arrays = {
-            key: array[kept] if array.shape[:1] == kept.shape else array
-            for key, array in arrays.items()
-        }
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -421,7 +416,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    model = classified(
+    return classified(
         source,
         arrays[label],
         _ARRAYS.get(
@@ -436,7 +431,6 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
-    return with_note_on_ignored(model, before, choice)
 
 
 def _multilabel_of_npz(
