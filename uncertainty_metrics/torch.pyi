@@ -465,6 +465,7 @@ class DebiasedCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
 
