@@ -31,9 +31,9 @@ def test_decisions_have_their_shares_of_votes_as_grades():
     graded = um.report(correct=grades, confidences=p.max(axis=1)).to_dict()
     for name in ("scoring_rules", "selective_prediction", "calibration"):
         assert values(found[name]) == values(graded[name])
-    assert found["calibration"]["share_of_votes"] == pytest.approx(grades.mean())
-    assert found["intervals"]["metrics"]["share_of_votes"]["low"] < grades.mean()
-    assert tiles(found)["Share of votes"]["value"] == f"{grades.mean():.3f}"
+    assert found["calibration"]["mean_share_of_votes"] == pytest.approx(grades.mean())
+    assert found["intervals"]["metrics"]["mean_share_of_votes"]["low"] < grades.mean()
+    assert tiles(found)["Mean share of votes"]["value"] == f"{grades.mean():.3f}"
     assert tiles(found)["Calibration"]["value"] == "Underconfident"
     page = report.summary()
     assert "Surer decisions have more votes." in page
@@ -80,7 +80,7 @@ def test_two_models_of_the_same_votes_are_compared():
     )
     found = report.to_dict()["comparison"]
     assert "the same votes in the same order" in found["examples"]
-    assert found["numbers"]["share_of_votes"]["second"] == pytest.approx(
+    assert found["numbers"]["mean_share_of_votes"]["second"] == pytest.approx(
         shares[np.arange(200), p.argmax(axis=1)].mean()
     )
     assert "neither model clearly has more votes" in report.summary()
