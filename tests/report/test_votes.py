@@ -54,6 +54,20 @@ def test_scores_of_all_classes_are_means_over_annotators():
         assert row["mean_probability"] == pytest.approx(p[:, k].mean())
 
 
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_the_code_for_all_classes_fits_to_each_vote(kind):
+    votes, shares, p = voted()
+    given = p if kind == "probabilities" else np.log(p)
+    report = um.report(label_distributions=shares, **{kind: given})
+    names = {"votes": shares, kind: given, f"new_{kind}": given}
+    exec("\n".join(report.to_dict()["votes"]["code"]), names)
+    repeated = np.repeat(given, votes.shape[1], axis=0)
+    alone = um.TemperatureScaling().fit(votes.reshape(-1), **{kind: repeated})
+    expected = alone.transform(**{kind: given})
+    np.testing.assert_allclose(names["recalibrated"], expected, atol=1e-5)
+    assert "recalibrated = scaling.transform" in report.summary()
+
+
 def test_examples_of_weight_0_do_not_count():
     _, shares, p = voted()
     bad, weights = shares.copy(), np.ones(200)
