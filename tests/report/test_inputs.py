@@ -249,7 +249,7 @@ BAD_CSV = {
     ),
     "votes": (
         "votes_cat,votes_dog,prob_cat,prob_dog\n1,0,1,0\n",
-        "with --label; for votes for classes call um.report with label_distributions=",
+        "with --label; shares of votes for classes are read from .npz as `label_distr",
     ),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import tiles
+from tests.report.reports import approximately, fails, numbers, run, tiles
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -142,3 +142,26 @@ def test_data_frames_are_aligned_by_their_columns():
         label_distributions=shares, probabilities=p, classes=[*"abc"]
     ).to_dict()
     assert found["votes"] == expected["votes"]
+
+
+def test_votes_in_a_file(own_directory, capsys):
+    _, shares, p = voted()
+    given = {"label_distributions": shares, "logits": np.log(p)}
+    rest = {"sample_weight": np.arange(200) % 3, "site": np.arange(200) // 50}
+    classes = ["a", "b", "c"]
+    np.savez("v.npz", **given, **rest, classes=classes, image=np.arange(200))
+    options = "--group", "site", "--cluster", "image"
+    run("v.npz", *options)
+    found = numbers()
+    expected = um.report(
+        **given,
+        sample_weight=rest["sample_weight"],
+        classes=classes,
+        groups={"site": rest["site"]},
+        clusters=np.arange(200),
+    ).to_dict()
+    for name in ("votes", "scoring_rules", "groups", "calibration"):
+        assert found[name] == approximately(expected[name])
+    assert "needs one label" in fails(capsys, "v.npz", "--positive-class", "a")
+    np.savez("w.npz", label_distributions=shares)
+    assert "with `probabilities` or `logits`" in fails(capsys, "w.npz")
