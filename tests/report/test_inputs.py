@@ -152,7 +152,7 @@ BAD_NPZ = {
     ),
     "votes": (
         {"votes": np.zeros([2, 2]), "probabilities": np.zeros([2, 2])},
-        "with --label; for votes for classes call um.report with label_distributions=",
+        "with --label; votes for classes are read from columns `votes_NAME`, and their",
     ),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),

@@ -92,6 +92,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
 from uncertainty_metrics._report.reading._typed_commands import typed_each
+from uncertainty_metrics._report.reading._votes import SHARES, votes_of_npz
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -129,9 +130,10 @@ For a classifier the columns are, in upper or lower case,
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
 and perhaps `classes`, the names of the classes. Labels have shape [...], predictions
-[..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
-ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
-report is about the mean of their probabilities.
+[..., K]; or [...] or [..., 1] for class 1 of two. Instead of `labels`, the array
+`label_distributions` [N, K] holds the shares of votes for the classes. Predictions of
+the M members of an ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class
+1 of two; the report is about the mean of their probabilities.
 
 With --multilabel, for several labels of each example, the columns are, for each label,
 
@@ -382,6 +384,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
         found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
+    if SHARES in names and choice.label is None and not choice.of_answers:
+        return votes_of_npz(source, archive, names, choice)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
     is_chosen = choice.probabilities is not None or choice.of_regression
