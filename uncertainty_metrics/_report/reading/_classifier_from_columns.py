@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
-from uncertainty_metrics.numpy import class_names
+from uncertainty_metrics.numpy import _inputs, class_names
 
 # Number of rows that are checked for percent and for logits.
 _CHECKED = 1000
@@ -121,7 +121,7 @@ def _notes_on_column(
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:
     """Raises ValueError if probabilities seem to be percent, or logits."""
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_CHECKED]
     rows = rows[np.all(np.isfinite(rows), axis=1)].astype(np.float64)
@@ -147,7 +147,7 @@ def _check_sums(kind: Kind, values: np.ndarray) -> None:
 
     A sum below 1 is no error, because the file may lack some classes: a note says so.
     """
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     middle = np.median(values.sum(axis=-1, dtype=np.float64))
     if middle > 1 + _ROUNDING:
