@@ -184,7 +184,7 @@ REFUSED = {
     "score alone": (
         ["grade", "score"],
         "if `score` is it, type `python -m uncertainty_metrics report a.csv "
-        "--confidence score`",
+        "--correct grade --confidence score`",
     ),
 }
 

@@ -41,8 +41,10 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._checked_numbers import without_rounding
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
+    LABELS,
     Choice,
     among,
     existing,
@@ -61,7 +63,6 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._ignored_rows import (
-    is_kept,
     kept_rows,
     needs_classifier,
     refuse_ignored,
@@ -90,6 +91,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
+from uncertainty_metrics._report.reading._typed_commands import typed_each
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -120,6 +122,9 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
@@ -374,6 +379,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         found_arrays = archive.read(wanted)
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
+        rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
+        found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
@@ -388,7 +395,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if not choice.of_regression:
         predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise both(regression, predictions)
+        raise both(regression, predictions, choice)
     weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
@@ -396,13 +403,6 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    before = arrays[label].size
-    if choice.ignore_index is not None:
-        kept = is_kept(arrays[label], choice.ignore_index)
-        arrays = {
-            key: array[kept] if array.shape[:1] == kept.shape else array
-            for key, array in arrays.items()
-        }
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -421,22 +421,21 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    model = classified(
+    is_logit = "logit" in name.lower()
+    return classified(
         source,
         arrays[label],
-        _ARRAYS.get(
-            name.lower(), "logits" if "logit" in name.lower() else "probabilities"
-        ),
-        arrays[name],
+        "logits" if is_logit else "probabilities",
+        arrays[name] if is_logit else without_rounding(arrays[name]),
         given,
         choice,
+        choice.ignore_index,
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
-    return with_note_on_ignored(model, before, choice)
 
 
 def _multilabel_of_npz(
@@ -451,11 +450,12 @@ def _multilabel_of_npz(
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
     given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    kind = _ARRAYS[name.lower()]
     return multilabel_of(
         source,
         arrays[label],
-        _ARRAYS[name.lower()],
-        arrays[name],
+        kind,
+        arrays[name] if kind == "logits" else without_rounding(arrays[name]),
         given,
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
@@ -535,6 +535,10 @@ def _answers_of_npz(
     def named(name: str | None) -> tuple[str, np.ndarray] | None:
         return (name, arrays[name]) if name else None
 
+    if found.confidence:
+        largest = 100 if choice.percent else 1
+        confidences = without_rounding(arrays[found.confidence], largest)
+        arrays = {**arrays, found.confidence: confidences}
     questions = named(found.questions)
     return answers_of(
         source,
@@ -567,9 +571,13 @@ def prediction_arrays(
         return [choice.probabilities]
     found = among(names, _ARRAYS)
     if len(found) != 1 and not (is_regression and not found):
+        others = [name for name in names if name != choice.label]
+        others = [name for name in others if name not in among(names, LABELS)]
+        commands = typed_each(choice, "probabilities", found or others[::-1])
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
-            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
+            f"name the predictions with --probabilities, as in {commands}. "
             f"Received: {listed(found or names)}"
         )
     return found
