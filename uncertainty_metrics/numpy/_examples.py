@@ -406,6 +406,8 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
+        if predictions.dtype.itemsize < 4:  # 16 bits would round 1 - p.
+            predictions = predictions.astype(np.float32)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
