@@ -503,7 +503,7 @@ def _multilabel(
     )
 
 
-def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+def _attributes(table: Table, choice: Choice) -> dict[str, Any]:
     """Returns the groups and the features of the examples."""
     columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
     return {
