@@ -12,6 +12,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report.reading import _large_files
 from uncertainty_metrics._report.reading._column_names import Choice
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -75,6 +76,67 @@ def test_inspect_with_several_scorers(capsys):
         assert found.correct.tolist() == [True, False, False]
         assert found.confidences.tolist() == [0.5, 0.6, 0.7]
         assert found.notes[0] == "Left out: 1 samples without a score."
+
+
+def test_several_logs_of_inspect():
+    """Equal ids are one question in logs of one task, and others in another task."""
+    of_task = {"a": "sums", "b": "sums", "c": "words"}
+    for name, task in of_task.items():
+        samples = [sample(k, match=m) for k, m in enumerate("CIC")]
+        samples += [sample(3)] * (name == "a")
+        log = inspect_log(*samples) | {"eval": {"task": task}}
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    with zipfile.ZipFile("c.eval", "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps({"eval": log["eval"]}))
+        for k, each in enumerate(samples):
+            archive.writestr(f"samples/{k}_epoch_1.json", json.dumps(each))
+
+    def read(*names):
+        return _large_files.read_stream([pathlib.Path(name) for name in names]).result()
+
+    together = read("a.json", "b.json")
+    assert together.clusters.name == "id"
+    assert [*together.clusters.values] == [f"sums {k}" for k in (0, 1, 2, 0, 1, 2)]
+    assert together.notes[0].startswith("`correct` is the score of `match`")
+    assert "a.json: Left out: 1 samples without a score." in together.notes
+    for third in ("c.json", "c.eval"):
+        found = read("a.json", "b.json", third)
+        assert len({*found.clusters.values}) == 6
+        assert read("a.json", third).clusters is None
+    with open("d.jsonl", "w") as file:  # The rows of another file depend on nothing.
+        for k in range(2):
+            record = {"id": 0, "correct": k == 0, "confidence": 0.5}
+            file.write(json.dumps(record) + "\n")
+    assert len({*read("a.json", "b.json", "d.jsonl").clusters.values}) == 5
+
+
+def test_a_report_of_several_logs_has_the_intervals_of_clusters():
+    samples = [sample(k % 5, match="CI"[k % 3 == 0]) for k in range(40)]
+    whole = inspect_log(*samples) | {"eval": {"task": "sums"}}
+    pathlib.Path("whole.json").write_text(json.dumps(whole))
+    for name, some in (("a", samples[:20]), ("b", samples[20:])):
+        log = {**whole, "samples": some}
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    together = _large_files.read_stream(
+        [pathlib.Path("a.json"), pathlib.Path("b.json")]
+    ).result()
+    alone = report.read_predictions("whole.json")
+    expected, found = (
+        report.Report(model).to_dict()["intervals"] for model in (alone, together)
+    )
+    assert found == expected
+
+
+def test_too_many_answers_for_clusters(monkeypatch):
+    """A sample of the rows would have parts of clusters."""
+    log = inspect_log(*(sample(k, match="C") for k in range(4)))
+    for name in "ab":
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    for name in ("_MOST_ROWS", "_LEAST_ROWS"):
+        monkeypatch.setattr(_large_files, name, 5)
+    read = _large_files.read_stream([pathlib.Path("a.json"), pathlib.Path("b.json")])
+    with pytest.raises(report.ReportError, match="read fewer logs together"):
+        read.result()
 
 
 BAD_LOGS = {
