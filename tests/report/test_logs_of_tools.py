@@ -182,6 +182,63 @@ def test_batches_of_chat_completions(capsys):
     assert model.questions.name == "custom_id"
 
 
+def response(*messages, **others):
+    """Returns the body of a response of the Responses API, with text in parts."""
+    output = [{"type": "reasoning", "id": "rs", "summary": [{"text": "no reply"}]}]
+    for parts in messages:
+        content = [
+            {
+                "type": "output_text",
+                "text": text,
+                "annotations": [],
+                "logprobs": [
+                    {"token": "t", "logprob": x, "bytes": [116], "top_logprobs": []}
+                    for x in logprobs
+                ],
+            }
+            for text, logprobs in parts
+        ]
+        message = {"type": "message", "role": "assistant", "status": "completed"}
+        output.append({**message, "content": content})
+    return {"id": "resp", "object": "response", "output": output, **others}
+
+
+@pytest.mark.parametrize("is_batch", [True, False])
+def test_responses_with_log_probabilities(is_batch, capsys):
+    bodies = [
+        response([("Paris", [-0.1, -0.2])]),
+        response([("It is ", [-0.3]), ("Rome", [-0.5, 0.0])], [("!", [-0.25])]),
+    ]
+    lines = [
+        {"custom_id": f"q{k}", "response": {"status_code": 200, "body": body}}
+        if is_batch
+        else {"id": f"q{k}", "output": body["output"]}
+        for k, body in enumerate(bodies)
+    ]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    pathlib.Path("a.jsonl").write_text(text)
+    found = um.read_answers("a.jsonl")
+    assert found.correct is None
+    assert found.replies.tolist() == ["Paris", "It is Rome!"]
+    expected = [math.exp(-0.1 - 0.2), math.exp(-0.3 - 0.5 - 0.25)]
+    assert found.confidences.tolist() == pytest.approx(expected)
+    if is_batch:
+        assert found.questions.tolist() == ["q0", "q1"]
+    assert "add a field `correct`" in fails(capsys, "a.jsonl")
+    text = "".join(f"{json.dumps({**line, 'correct': True})}\n" for line in lines)
+    pathlib.Path("a.jsonl").write_text(text)
+    model = report.read_predictions("a.jsonl")
+    assert model.confidences.tolist() == pytest.approx(expected)
+    assert "the probability of the whole reply" in " ".join(model.notes)
+
+
+def test_responses_that_were_asked_for_no_log_probabilities(capsys):
+    """The API then writes empty lists."""
+    line = {"correct": True, "response": {"body": response([("Paris", [])])}}
+    pathlib.Path("a.jsonl").write_text(f"{json.dumps(line)}\n")
+    assert "must say how sure each answer is" in fails(capsys, "a.jsonl")
+
+
 def test_tables_of_mlflow_and_wandb():
     for name in ("mlflow_answers.json", "wandb_answers.table.json"):
         table = json.loads((DATA / name).read_text("utf-8"))
