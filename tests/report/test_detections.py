@@ -108,3 +108,16 @@ def test_wrong_files_are_refused_in_one_line(rng, capsys):
         [results[0], {**results[1], "score": 1.5}]
     )
     assert "there are no detections that count" in refused([])
+
+
+def test_swapped_files(rng, capsys):
+    written(rng, 2)
+    wrong = fails(capsys, "--coco", "truth.json", "results.json")
+    assert "(`results` is a dict: swap the two). Received: list" in wrong
+
+
+def test_either_file_alone_says_what_to_type(rng, capsys):
+    written(rng, 2)
+    typed = "`python -m uncertainty_metrics report --coco RESULTS.json TRUTH.json`"
+    assert f"type {typed}. " in fails(capsys, "results.json")
+    assert f"type {typed}. " in fails(capsys, "truth.json")

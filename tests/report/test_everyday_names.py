@@ -9,6 +9,7 @@ import shlex
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um
 from tests.report.reports import fails, write_csv
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
@@ -353,3 +354,13 @@ def test_rounded_probabilities(ending, capsys):
     write(0.5, 1.000002)
     assert "line" in (message := fails(capsys, f"a.{ending}"))
     assert "`confidence` must be in [0, 1]" in message
+
+
+def test_pixels_without_clusters_have_a_note(rng):
+    labels, p = rng.integers(0, 3, (6, 4, 5)), rng.dirichlet([1, 1, 1], (6, 4, 5))
+
+    def notes(**options):
+        return " ".join(um.report(labels, p, **options).to_dict()["notes"])
+
+    assert "The labels have shape [6, 4, 5]. Pixels of one image, or" in notes()
+    assert "Pixels" not in notes(clusters=np.arange(6))

@@ -70,6 +70,8 @@ def test_a_report_is_that_of_the_pixels_that_count():
     expected = um.report(labels[counts], probabilities[counts], clusters=images[counts])
     assert found.scalars() == expected.scalars()
     assert "18 examples have the label 255" in found.summary()
+    of_pixels_alone = um.report(labels, probabilities, ignore_index=255).summary()
+    assert "Pixels of one image" in " ".join(of_pixels_alone.split())
 
 
 def test_the_fields_of_the_examples_that_count():

@@ -239,7 +239,18 @@ BAD_FORECASTS = {
 BAD_CSV = {
     "empty": ("", "a header line and at least one example"),
     "no examples": ("label,p0,p1\n", "a header line and at least one example"),
-    "no label": ("p0,p1\n1,0\n", "one column must hold the labels"),
+    "no label": (
+        "p0,p1\n1,0\n",
+        "or name it with --label; answers have `correct` and `confidence` instead",
+    ),
+    "columns that are no labels": (
+        "image_id,kind,prob_cat\n1,0,1\n",
+        "--label, as in `python -m uncertainty_metrics report p.csv --label kind`; ans",
+    ),
+    "votes": (
+        "votes_cat,votes_dog,prob_cat,prob_dog\n1,0,1,0\n",
+        "with --label; for votes for classes call um.report with label_distributions=",
+    ),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",
         "each of label, labels may hold the labels",
@@ -268,7 +279,7 @@ BAD_CSV = {
     "label of no class": (
         "label,p0,p1\n255,1,0\n",
         "integers in [0, 2); leave out examples without a label, or pass "
-        "ignore_index=255 to a function that takes it. Received: 255",
+        "ignore_index=255 to a function that takes it (for a file, --ignore-index 255)",
     ),
     "label a fraction": ("label,p0,p1\n0.5,0.3,0.7\n", "integers in [0, 2)"),
     "weights": ("label,probability,sample_weight\n1,0.5,-1\n", "finite and >= 0"),

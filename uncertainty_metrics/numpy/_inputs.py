@@ -251,9 +251,10 @@ def label_hint(labels: np.ndarray, num_classes: int) -> str:
         return "; subtract 1 if they count from 1"
     outside = np.unique(labels[(labels < 0) | (labels >= np.int64(num_classes))])
     if outside.size == 1 and outside[0] in _UNLABELLED:
+        label = int(outside[0])
         return (
-            "; leave out examples without a label, or pass "
-            f"ignore_index={int(outside[0])} to a function that takes it"
+            f"; leave out examples without a label, or pass ignore_index={label} to a "
+            f"function that takes it (for a file, --ignore-index {label})"
         )
     return ""
 

@@ -12,9 +12,12 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
-    typed_each,
 )
+from uncertainty_metrics._report.reading._missing_labels import (
+    may_be_right,
+    may_be_sure,
+)
+from uncertainty_metrics._report.reading._typed_commands import typed, typed_each
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
 # Such a column may hold other numbers: it says whether answers are right, or their
@@ -155,15 +158,16 @@ def _hint_of_grades(
     are_outcomes: Callable[[str], bool],
 ) -> str:
     """Returns what to type if a column of another name may hold grades."""
-    if graded := among(header, GRADES):
-        return (
-            f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes "
-            "such as 3/5: divide by the highest possible grade"
-        )
     names = [name for name in header if name not in known and are_outcomes(name)]
+    if graded := among(header, GRADES) or ([] if names else may_be_right(header)):
+        return (
+            f"; `{graded[0]}` holds no grades, which are numbers in [0, 1] or votes "
+            "such as 3/5: divide it by the highest possible grade"
+        )
     if not names:
         return ""
-    commands = typed_each(choice, "correct", names)
+    likely = [name for name in may_be_right(header) if name in names]
+    commands = typed_each(choice, "correct", [*dict.fromkeys([*likely, *names])])
     return f"; if it is there under another name, type {commands}"
 
 
@@ -224,9 +228,12 @@ def _one(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
-    if option == "confidence" and "score" in header:
-        hint = f"; if `score` is it, type {typed(choice, confidence='score')}"
+    if option == "confidence":
+        rest = [name for name in header if name != choice.correct]
+        for name in [*may_be_sure(rest), *among(rest, ("score",))][:1]:
+            hint = f"; if `{name}` is it, type {typed(choice, confidence=name)}"
+    grades = f" (or of grades {', '.join(GRADES)})" if option == "correct" else ""
     raise ValueError(
-        f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
-        f"with --{option}{hint}. Received: {listed(header)}"
+        f"one {kind} must say {meaning}: call it one of {', '.join(known)}{grades}, or "
+        f"name it with --{option}{hint}. Received: {listed(header)}"
     )

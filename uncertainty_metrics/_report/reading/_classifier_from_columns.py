@@ -11,6 +11,7 @@ from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
 from uncertainty_metrics._report.reading._ignored_rows import counted_examples
+from uncertainty_metrics._report.reading._typed_commands import typed_classes
 from uncertainty_metrics.numpy import class_names
 
 # Number of rows that are checked for percent and for logits.
@@ -91,7 +92,7 @@ def classified(
         raise ValueError(
             "labels are text: name the class of each column of predictions, in the "
             "order of the columns, with --classes, as in "
-            f"{_column_names.typed_classes(choice, found, size)}. Received: "
+            f"{typed_classes(choice, found, size)}. Received: "
             f"{listed(found)}"
         )
     event = None
@@ -123,6 +124,13 @@ def _notes_on_column(
         f"The column of predictions is taken for the probability of {positive}, the "
         "positive class."
     ]
+
+
+def check_values(kind: Kind, values: np.ndarray) -> None:
+    """Raises ValueError if predictions [N] or [N, K] seem to be of something else."""
+    _check_scale(kind, values)
+    if values.ndim > 1:
+        _check_sums(kind, values)
 
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:

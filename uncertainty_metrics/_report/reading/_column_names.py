@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Kind, Spread
+from uncertainty_metrics._report.reading._missing_labels import no_labels
+from uncertainty_metrics._report.reading._typed_commands import (
+    typed,
+    typed_classes,
+    typed_each,
+)
 from uncertainty_metrics.numpy.class_names import (
     NAMED,
     NUMBERED,
@@ -47,8 +51,11 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("risk", "pd"), "probabilities"),
 }
 _EVERYDAY_ALONE = ("y_pred_proba", "prediction_proba", "risk", "pd")
+# The votes for a class are in the column `votes_NAME`, or in an object of this name.
+VOTES = "votes"
 # Lists and objects of these names hold a number for each class, or for each sample.
 BY_CLASS = (
+    VOTES,
     *("logits", "probabilities", "probs", "samples", "probability"),
     *_EVERYDAY,
 )
@@ -58,7 +65,7 @@ class Choice(NamedTuple):
     """Options by which a user says what a file holds, if its names do not.
 
     Attributes:
-      label: name of the column or array of labels.
+      label: name of the column or array of labels; "votes" for votes for the classes.
       probabilities: names of the columns of predictions, in the order of the classes,
         separated by commas, where `*` and `?` stand for any characters; or the name of
         one array.
@@ -181,20 +188,7 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             f"--label, as in {typed_each(choice, 'label', found)}"
         )
-    nameless = header and all(map(is_number, header))
-    several = sum(name.lower().startswith("label_") for name in header) > 1
-    raise ValueError(
-        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        f"it with --label, as in {typed_each(choice, 'label', header)}; answers have "
-        "`correct` and `confidence` instead. Received: "
-        f"{listed(header)}"
-        + ("; the first line must hold the names of the columns" if nameless else "")
-        + ("; for several labels of each example say --multilabel" if several else "")
-    )
-
-
-def is_number(name: str) -> bool:
-    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
+    raise no_labels(header, choice, kind, LABELS)
 
 
 def existing(name: str, header: Iterable[str], kind: str) -> str:
@@ -202,39 +196,6 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
     if name not in header:
         raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
     return name
-
-
-def typed(choice: Choice, **options: str) -> str:
-    """Returns the command to type, with the names of columns quoted for a shell.
-
-    Args:
-      choice: the options of the user, which stay.
-      **options: further ones, by their names in `Choice`.
-    """
-    words = []
-    for field, value in {**choice._asdict(), **options}.items():
-        name = {"groups": "group", "features": "feature"}.get(field, field)
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif field == "classes" and value is not None and field not in options:
-            words.append(f"{option} {shlex.quote(','.join(value))}")
-        elif value is not None and value is not False:
-            values = value if isinstance(value, tuple) else (value,)
-            shown = (f"{v:g}" if isinstance(v, float) else str(v) for v in values)
-            words += [f"{option} {shlex.quote(each)}" for each in shown]
-    return f"`report FILE {' '.join(words)}`"
-
-
-def typed_each(choice: Choice, field: str, values: Sequence[str]) -> str:
-    """Returns commands that give one option each of the first values."""
-    return " or ".join(typed(choice, **{field: value}) for value in values[:4])
-
-
-def typed_classes(choice: Choice, names: Sequence[str], number: int) -> str:
-    """Returns a command that names the classes, placeholders for those not known."""
-    lacking = (f"CLASS_{i}" for i in range(len(names), number))
-    return typed(choice, classes=",".join([*names[:number], *lacking]))
 
 
 def regression_of(

@@ -17,7 +17,6 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
-    ExampleError,
     Model,
     MultiLabel,
     Predictions,
@@ -51,7 +50,6 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -59,7 +57,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     LabelColumns,
     check_choice,
     label_columns_of,
-    multilabel_of,
+    multilabel_in,
     no_columns,
 )
 from uncertainty_metrics._report.reading._long_tables import PivotedTable
@@ -75,6 +73,12 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 )
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
+)
+from uncertainty_metrics._report.reading._typed_commands import typed
+from uncertainty_metrics._report.reading._vote_columns import (
+    VoteColumns,
+    decisions_in,
+    vote_columns_of,
 )
 from uncertainty_metrics.numpy import class_names
 
@@ -101,6 +105,7 @@ class Plan:
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
       quantiles: names of the columns of forecasts by quantiles or samples.
+      votes: names of the columns of votes for the classes.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -115,6 +120,7 @@ class Plan:
     survival: SurvivalNames | None = None
     labels: LabelColumns | None = None
     quantiles: QuantileNames | None = None
+    votes: VoteColumns | None = None
     filters: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -122,7 +128,8 @@ class Plan:
     def numbers(self) -> list[str]:
         """Names of the columns that hold numbers, the weights last."""
         if self.columns:
-            return [*self.columns.names, *self.weights]
+            votes = self.votes.names if self.votes else []
+            return [*self.columns.names, *votes, *self.weights]
         if self.regression:
             return [*self.regression, *self.weights]
         if self.labels:
@@ -168,7 +175,10 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        for name in [self.label, *self.numbers] if is_json else self.used:
+        names = [self.label, *self.numbers] if is_json else self.used
+        if self.votes:
+            names = self.votes.checked(names, header, is_json)
+        for name in names:
             existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
@@ -263,6 +273,12 @@ def plan_of(
         plan = Plan(choice, survival.event, weights, survival=survival)
         _csv_tables.check_once(header, plan.used)
         return plan
+    if votes := vote_columns_of(header, choice, isinstance(table, RecordTable)):
+        # There are no labels: votes for the first class are read in their place.
+        label = votes.names[0]
+        plan = Plan(choice, label, weights, votes.predictions, votes=votes)
+        _csv_tables.check_once(header, plan.used)
+        return plan
     if answers := names_of(header, choice, "column", may_be_outcomes):
         is_asked = answers.questions is not None or choice.filter is not None
         filters = _FILTER if is_asked and _FILTER in header else None
@@ -324,7 +340,14 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.answers:
         return _answers(source, table, plan, plan.answers)
     if plan.labels:
-        return _multilabel(source, table, plan, plan.labels)
+        return multilabel_in(
+            source,
+            table,
+            plan.labels,
+            plan.weights,
+            left_out=_left_out(table, plan),
+            clusters=_clusters(table, plan.choice.cluster),
+        )
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
     if plan.columns or plan.regression or plan.survival:
@@ -350,18 +373,25 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
                 "not sum to 1: name the columns of all classes with --classes. "
                 f"Received: {listed(table.header)}"
             )
+        found = found[:, 0] if plan.columns.alone else found
+        others: dict[str, Any] = {
+            "sample_weight": weight,
+            **_attributes(table, plan.choice),
+            "clusters": _clusters(table, plan.choice.cluster),
+        }
+        if plan.votes:
+            model = decisions_in(source, table, plan.votes, found, numbers, **others)
+            return dataclasses.replace(model, left_out=left_out)
         return classified(
             source,
             labels,
             plan.columns.kind,
-            found[:, 0] if plan.columns.alone else found,
+            found,
             plan.columns.classes,
             plan.choice,
-            sample_weight=weight,
             left_out=left_out,
             notes=plan.notes,
-            **_attributes(table, plan.choice),
-            clusters=_clusters(table, plan.choice.cluster),
+            **others,
         )
     assert plan.regression is not None
     kind = _column_names.spread_of(plan.regression[1], plan.choice)
@@ -468,39 +498,6 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
         return model
     readings = [str(value) for value in columns[plan.filters].tolist()]
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
-
-
-def _multilabel(
-    source: str, table: Table, plan: Plan, names: LabelColumns
-) -> MultiLabel:
-    """Returns several labels of each example, which are numbers or booleans."""
-    read = [*names.forecasts, *plan.weights]
-    _, numbers = table.read(plan.label, read)
-    refuse_nan(table, read, numbers, bool(plan.weights))
-    columns = [table.read(name, [])[0] for name in names.labels]
-    labels = [
-        class_names.text_array(column, name)
-        for column, name in zip(columns, names.labels, strict=True)
-    ]
-    for name, column in zip(names.labels, labels, strict=True):
-        if _column_names.is_text(column) or not np.all(np.isin(column, [0, 1])):
-            index = int(np.argmin(np.isin(column, [0, 1])))
-            raise ExampleError(
-                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
-                f"Received: {column[index]}"
-            )
-    size = len(names.names)
-    values = numbers[:, :size]
-    return multilabel_of(
-        source,
-        np.stack(labels, axis=1),
-        names.kind,
-        without_rounding(values) if names.kind == "probabilities" else values,
-        names.names,
-        sample_weight=numbers[:, size] if plan.weights else None,
-        left_out=_left_out(table, plan),
-        clusters=_clusters(table, plan.choice.cluster),
-    )
 
 
 def _attributes(table: Table, choice: Choice) -> dict[str, Any]:

@@ -302,7 +302,7 @@ class CsvTable:
             return None
         all_names = [str(place) for place in range(len(self.header))]
         names = [str(place) for place in places]
-        kinds = {**dict.fromkeys(names, "float64"), str(label): "string"}
+        kinds = {str(label): "string", **dict.fromkeys(names, "float64")}
         try:
             table = module.read_csv(
                 io.BytesIO(self._file.read()),
@@ -317,7 +317,8 @@ class CsvTable:
         numbers = np.empty((len(table), len(names)))
         for j, name in enumerate(names):
             numbers[:, j] = table[name].to_numpy()
-        cells = table[str(label)].combine_chunks().dictionary_encode()
+        # The labels may be one of the columns of numbers.
+        cells = table[str(label)].cast("string").combine_chunks().dictionary_encode()
         words = cells.dictionary.to_pylist()
         if not all(map(str.strip, words)):
             return None

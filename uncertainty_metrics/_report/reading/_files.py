@@ -48,7 +48,6 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed_each,
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
@@ -92,6 +91,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
+from uncertainty_metrics._report.reading._typed_commands import typed_each
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -122,6 +122,9 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,

@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Model, Predictions
 from uncertainty_metrics._report.data._row_subsets import column_of
+from uncertainty_metrics._report.data._suspicious_rows import note_on_axes
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._csv_tables import Table
@@ -76,8 +77,10 @@ def counted_examples(
     for field in ("groups", "features"):
         columns = others.get(field, {}).items()
         found[field] = {name: of_kept(name, column) for name, column in columns}
-    note = note_on_ignored(labels.size - np.count_nonzero(kept), ignored)
-    found["notes"] = (*others.get("notes", ()), note)
+    notes = [note_on_ignored(labels.size - np.count_nonzero(kept), ignored)]
+    if clusters is None and (on_axes := note_on_axes(labels.shape)):
+        notes.append(on_axes)
+    found["notes"] = (*others.get("notes", ()), *notes)
     return labels[kept], values[kept], found
 
 

@@ -24,7 +24,7 @@ from uncertainty_metrics._report.reading import (
     _inspect_logs,
     _json_layouts,
 )
-from uncertainty_metrics._report.reading._column_names import BY_CLASS
+from uncertainty_metrics._report.reading._column_names import BY_CLASS, VOTES
 from uncertainty_metrics._report.reading._csv_tables import (
     PercentSigns,
     missing,
@@ -37,6 +37,8 @@ _EMPTY = "the file must hold at least one example"
 # A file with more names has data where the names should be.
 _MAX_NAMES = 10_000
 _WHOLE = "the file"
+# The columns of an object of votes, which may leave out classes without votes.
+_OBJECT_OF_VOTES = f"{VOTES}."
 # The reader reports its progress after so many records.
 _RECORDS_PER_MESSAGE = 10_000
 
@@ -105,6 +107,11 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
             alike = f", as in {places[0]}" if first else ""
+            if isinstance(label, list):
+                alike += (
+                    "; for several labels of each example (--multilabel) write fields "
+                    "`label_NAME`, 0 or 1, and `prob_NAME` for each label"
+                )
             raise ExampleError(
                 f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
                 f"{alike}. Received: {_told(label)}"
@@ -184,9 +191,10 @@ class RecordTable(ValueTable):
                 self._tell(f"read {number:,} lines")
 
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        absent = {n: 0 for n in names if n.lower().startswith(_OBJECT_OF_VOTES)}
         for place, record in self._records():
             _chat_replies.with_reply(record)
-            yield place, [record.get(name) for name in names]
+            yield place, [record.get(name, absent.get(name)) for name in names]
 
 
 class InspectTable(RecordTable):
@@ -299,10 +307,12 @@ def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         name = f"{prefix}{_clean(key)}"
         by_class = name.lower() in BY_CLASS
         value = _json_layouts.vector_of(value) or value
+        is_object = isinstance(value, dict) and f"{name}.".lower() == _OBJECT_OF_VOTES
         if by_class and isinstance(value, list):
             value = {str(k): number for k, number in enumerate(value)}
         if isinstance(value, dict) and value:
-            yield from _flat(value, f"{name}{'_' if by_class else '.'}")
+            joint = "_" if by_class and not is_object else "."
+            yield from _flat(value, f"{name}{joint}")
         else:
             yield name, _clean(value) if isinstance(value, str) else value
 

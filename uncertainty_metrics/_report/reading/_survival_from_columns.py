@@ -16,8 +16,8 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
 )
+from uncertainty_metrics._report.reading._typed_commands import typed
 from uncertainty_metrics.numpy import _missing, class_names
 
 _TIMES = ("time", "times", "duration", "durations")
