@@ -500,7 +500,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
-def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+def _attributes(table: Table, choice: Choice) -> dict[str, Any]:
     """Returns the groups and the features of the examples."""
     columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
     return {

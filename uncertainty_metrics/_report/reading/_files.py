@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import pathlib
 import shlex
@@ -77,6 +76,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     check_choice,
     multilabel_of,
 )
+from uncertainty_metrics._report.reading._logs_together import with_notes
 from uncertainty_metrics._report.reading._long_tables import in_rows_of_forecasts
 from uncertainty_metrics._report.reading._plain_or_gzip_text import (
     GZIP,
@@ -349,8 +349,7 @@ def _read(
     if choice.ignore_index is not None:
         before = len(whole.read(plan.label, [])[0])
         model = with_note_on_ignored(model, before, choice)
-    if isinstance(model, Confidences) and table.notes:
-        model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
+    model = with_notes(model, table)
     if isinstance(model, QuantileForecasts):
         return in_blocks_of_time(model)
     return with_note_on_ids(model, table, plan)
