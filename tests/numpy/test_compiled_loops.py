@@ -15,11 +15,13 @@ from uncertainty_metrics.numpy import _compiled_loops, _threads
 N = _compiled_loops._MANY + 3
 
 
-def test_arrays_that_are_not_large_import_no_numba():
+def test_arrays_that_are_not_large_do_not_start_numba():
     code = (
-        "import sys, numpy as np, uncertainty_metrics.numpy as um\n"
+        "import contextlib, sys, numpy as np, uncertainty_metrics.numpy as um\n"
+        "with contextlib.suppress(ImportError):\n"
+        "    import numba\n"
         "um.pinball_loss(np.zeros(10**6), np.ones(10**6), 0.9)\n"
-        "print('numba' in sys.modules)"
+        f"print({_compiled_loops._STARTED!r} in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["False"], done.stderr
@@ -27,6 +29,7 @@ def test_arrays_that_are_not_large_import_no_numba():
 
 def test_without_numba_numpy_does_the_work(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setitem(sys.modules, _compiled_loops._STARTED, None)
     monkeypatch.delitem(
         sys.modules, "uncertainty_metrics.numpy._numba_loops", raising=False
     )
@@ -40,8 +43,9 @@ def test_without_numba_numpy_does_the_work(monkeypatch):
 
 @pytest.fixture(params=["float32", "float64"])
 def numbers(request):
-    """Returns a function that draws numbers of a type, with Numba imported."""
-    pytest.importorskip("numba", reason="needs the extra `fast`")
+    """Returns a function that draws numbers of a type, in a process that uses Numba."""
+    numba = pytest.importorskip("numba", reason="needs the extra `fast`")
+    numba.njit(lambda: 0)()
     rng = np.random.default_rng(0)
     return lambda *shape: rng.normal(size=shape).astype(request.param)
 

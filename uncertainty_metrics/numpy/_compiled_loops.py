@@ -14,12 +14,14 @@ import numpy as np
 
 from uncertainty_metrics.numpy import _threads
 
-# In a process that has imported Numba, a loop takes less time than NumPy from about
-# this many numbers on.
+# In a process that uses Numba, a loop takes less time than NumPy from about this many
+# numbers on.
 _MANY = 2**16
-# For this many numbers a loop saves, in one call, the time that the import of Numba
-# takes. With fewer no call imports it.
-_WORTH_AN_IMPORT = 10**8
+# For this many numbers a loop saves, in one call, about the time that Numba takes to
+# start, 0.7 s. With fewer no call starts it.
+_WORTH_A_START = 3 * 10**8
+# Numba imports this module before it compiles or reads its first function.
+_STARTED = "numba.np.arrayobj"
 
 
 def loops(*arrays: np.ndarray) -> ModuleType | None:
@@ -29,7 +31,7 @@ def loops(*arrays: np.ndarray) -> ModuleType | None:
     The arrays must share one of two types, because each combination of types takes
     about a second to compile, once on a machine.
     """
-    many = _MANY if "numba" in sys.modules else _WORTH_AN_IMPORT
+    many = _MANY if _STARTED in sys.modules else _WORTH_A_START
     if max(array.size for array in arrays) < many:
         return None
     kinds = {array.dtype for array in arrays}
