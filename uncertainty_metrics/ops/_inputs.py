@@ -405,6 +405,7 @@ def examples(
             )
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
+            predictions = xp.cast(predictions, dtype)  # 16 bits would round 1 - p.
             predictions = xp.concat([1 - predictions, predictions], axis=-1)
     return Examples(
         labels,
