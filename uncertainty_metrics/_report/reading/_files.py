@@ -48,6 +48,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
@@ -57,7 +58,6 @@ from uncertainty_metrics._report.reading._column_plans import (
     reals,
     refuse_clusters,
     refuse_groups,
-    weights_in,
     with_note_on_ids,
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table

@@ -20,8 +20,8 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
-from uncertainty_metrics._report.reading._column_plans import weights_in
 from uncertainty_metrics.numpy import _archive, _examples, _inputs, class_names
 
 SHARES = "label_distributions"
