@@ -321,8 +321,10 @@ def report(
         "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups, clusters, multilabel or None, audit
-    common = (*common, ignore_index)
+    common = (
+        *(sample_weight, classes, groups, clusters),
+        *(multilabel or None, audit, ignore_index),
+    )
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)

@@ -32,6 +32,7 @@ class ArrowTable:
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
     _kind = "Arrow"
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):

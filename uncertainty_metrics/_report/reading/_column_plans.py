@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -41,6 +40,7 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
 )
 from uncertainty_metrics._report.reading._checked_numbers import (
     refuse_nan,
+    rounded_confidences,
     without_rounding,
 )
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -50,6 +50,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -61,7 +62,6 @@ from uncertainty_metrics._report.reading._label_columns import (
     no_columns,
 )
 from uncertainty_metrics._report.reading._long_tables import PivotedTable
-from uncertainty_metrics._report.reading._missing_labels import typed
 from uncertainty_metrics._report.reading._quantile_columns import (
     QuantileNames,
     hint,
@@ -75,6 +75,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
+from uncertainty_metrics._report.reading._typed_commands import typed
 from uncertainty_metrics._report.reading._vote_columns import (
     VoteColumns,
     decisions_in,
@@ -199,17 +200,14 @@ class Plan:
         return dataclasses.replace(self, choice=choice, notes=notes)
 
 
-def weights_in(header: Iterable[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_column_names.WEIGHTS,))[:1]
-
-
-def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
+def both(
+    regression: tuple[str, str], predictions: list[str], choice: Choice
+) -> ValueError:
     return ValueError(
         f"{listed(regression)} may be a regression, and {listed(predictions)} a "
         "classifier: leave out one of them, or choose with --probabilities or --mean, "
-        f"as in {typed(('probabilities', ','.join(predictions)))} or "
-        f"{typed(('mean', regression[0]))}"
+        f"as in {typed(choice, probabilities=','.join(predictions))} or "
+        f"{typed(choice, mean=regression[0])}"
     )
 
 
@@ -273,8 +271,8 @@ def plan_of(
         return plan
     if votes := vote_columns_of(header, choice, isinstance(table, RecordTable)):
         # There are no labels: votes for the first class are read in their place.
-        columns = votes.predictions
-        plan = Plan(choice, votes.names[0], weights, columns, votes=votes)
+        label = votes.names[0]
+        plan = Plan(choice, label, weights, votes.predictions, votes=votes)
         _csv_tables.check_once(header, plan.used)
         return plan
     if answers := names_of(header, choice, "column", may_be_outcomes):
@@ -305,14 +303,15 @@ def plan_of(
             header, label, choice, None if regression else values
         )
     if regression and columns:
-        raise both(regression, columns.names)
+        raise both(regression, columns.names, choice)
     if not (regression or columns):
         raise ValueError(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
-            f"--probabilities {_example(header, label)}`; or of a regression with "
+            "with --probabilities, as in "
+            f"{typed(choice, label=label, probabilities=_example(header, label))}; or "
+            "of a regression with "
             f"--mean and --stddev. Received: {listed(header)}"
             f"{hint(header)}"
         )
@@ -325,8 +324,7 @@ def plan_of(
 
 def _example(header: Sequence[str], label: str) -> str:
     """Returns a column that a user may name, the last beside the labels."""
-    others = (shlex.quote(name) for name in reversed(header) if name != label)
-    return next(others, "NAME")
+    return next((name for name in reversed(header) if name != label), "NAME")
 
 
 def model_of_table(source: str, table: Table, plan: Plan) -> Model:
@@ -348,7 +346,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
         )
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
-    if plan.columns or plan.regression:
+    if plan.columns or plan.regression or plan.survival:
         refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     left_out = _left_out(table, plan)
     if plan.quantiles:
@@ -356,6 +354,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
+        forecast = plan.survival.forecast
+        arrays[forecast] = without_rounding(arrays[forecast])
         at = plan.choice.horizon
         return survival_of(source, plan.survival, arrays, at, weight, left_out)
     if plan.columns:
@@ -370,7 +370,7 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
                 f"Received: {listed(table.header)}"
             )
         found = found[:, 0] if plan.columns.alone else found
-        others = {
+        others: dict[str, Any] = {
             "sample_weight": weight,
             **_attributes(table, plan.choice),
             "clusters": _clusters(table, plan.choice.cluster),
@@ -463,7 +463,8 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     correct, numbers = table.read(names.correct, plan.numbers)
     refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     if names.confidence:
-        numbers[:, 0] = without_rounding(numbers[:, 0], 100 if choice.percent else 1)
+        found = table, names.confidence, numbers[:, 0]
+        numbers[:, 0] = rounded_confidences(*found, choice.percent)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]
@@ -495,7 +496,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
-def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+def _attributes(table: Table, choice: Choice) -> dict[str, Any]:
     """Returns the groups and the features of the examples."""
     columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
     return {

@@ -96,6 +96,7 @@ class KeptRows:
     def __init__(self, table: Table, ignored: int, label: str) -> None:
         self.header, self.others = table.header, table.others
         self.notes, self.cluster = table.notes, table.cluster
+        self.percents = table.percents
         self._table = table
         self._rows = np.flatnonzero(is_kept(table.read(label, [])[0], ignored))
 

@@ -25,7 +25,11 @@ from uncertainty_metrics._report.reading import (
     _json_layouts,
 )
 from uncertainty_metrics._report.reading._column_names import BY_CLASS, VOTES
-from uncertainty_metrics._report.reading._csv_tables import missing, percent
+from uncertainty_metrics._report.reading._csv_tables import (
+    PercentSigns,
+    missing,
+    percent,
+)
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile
 from uncertainty_metrics.numpy import _archive
 
@@ -46,13 +50,14 @@ class ValueTable(abc.ABC):
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yields the place of each example and its values in some columns."""
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        labels, places, numbers = [], [], []
+        labels, places, numbers, signs = [], [], [], PercentSigns()
         for place, (value, *others) in self._rows([label, *names]):
             if value is None:
                 raise missing(label, place)
@@ -60,13 +65,14 @@ class ValueTable(abc.ABC):
             places.append(place)
             numbers.append(
                 [
-                    _number(other, name, place)
+                    _number(other, name, place, signs)
                     for other, name in zip(others, names, strict=True)
                 ]
             )
         if not labels:
             raise ValueError(_EMPTY)
         table = np.array(numbers, np.float64).reshape(len(labels), len(names))
+        self.percents = signs.columns(names, table)
         return _labels(labels, label, places), table
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
@@ -77,13 +83,14 @@ class ValueTable(abc.ABC):
         return next(itertools.islice(self._rows([]), index, None))[0]
 
 
-def _number(value: Any, name: str, place: str) -> float:
+def _number(value: Any, name: str, place: str, signs: PercentSigns) -> float:
     if value is None:
         raise missing(name, place)
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
     if isinstance(value, str) and (share := percent(value)) is not None:
+        signs.add(name, share, value, place)
         return share
     raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
@@ -114,7 +121,12 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels)
     numbers = [
-        _number(int(label) if isinstance(label, bool) else label, name, place)
+        _number(
+            int(label) if isinstance(label, bool) else label,
+            name,
+            place,
+            PercentSigns(),
+        )
         for label, place in zip(labels, places, strict=True)
     ]
     return np.array(numbers)
@@ -137,13 +149,18 @@ class RecordTable(ValueTable):
       tell: called with the progress of reading.
       before: if the table is a part of a file, the number of lines before this part;
         messages count them.
+
+    Attributes:
+      task: of a log of Inspect, the name of its task; else None.
     """
+
+    task: str | None = None
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
         self._list: list[Any] | None = None
         if not before and (found := _of_one_value(self._file)) is not None:
-            self._list, self.notes, self.cluster = found
+            self._list, self.notes, self.cluster, self.task = found
         names: dict[str, None] = {}
         by_tokens = False
         for place, record in self._records():
@@ -190,7 +207,8 @@ class InspectTable(RecordTable):
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
         tell("reads the samples")
-        self._list, self.notes, self.cluster = _inspect_logs.read_archive(file)
+        found = _inspect_logs.read_archive(file)
+        self._list, self.notes, self.cluster, self.task = found
         flat = (record for _, record in self._records())
         self.header = list(dict.fromkeys(name for record in flat for name in record))
 

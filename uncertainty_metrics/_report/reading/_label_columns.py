@@ -15,6 +15,10 @@ from uncertainty_metrics._report.data._predictions import (
     Kind,
     MultiLabel,
 )
+from uncertainty_metrics._report.reading._checked_numbers import (
+    refuse_nan,
+    without_rounding,
+)
 from uncertainty_metrics._report.reading._column_names import (
     Choice,
     is_text,
@@ -214,7 +218,9 @@ def multilabel_in(
     Raises:
       ValueError: a label is neither 0 nor 1.
     """
-    _, numbers = table.read(names.labels[0], [*names.forecasts, *weights])
+    read = [*names.forecasts, *weights]
+    _, numbers = table.read(names.labels[0], read)
+    refuse_nan(table, read, numbers, bool(weights))
     columns = [table.read(name, [])[0] for name in names.labels]
     labels = [
         class_names.text_array(column, name)
@@ -229,11 +235,12 @@ def multilabel_in(
                 f"Received: {column[index]}"
             )
     size = len(names.names)
+    values = numbers[:, :size]
     return multilabel_of(
         source,
         np.stack(labels, axis=1),
         names.kind,
-        numbers[:, :size],
+        without_rounding(values) if names.kind == "probabilities" else values,
         names.names,
         sample_weight=numbers[:, size] if weights else None,
         **others,

@@ -23,6 +23,7 @@ from uncertainty_metrics._report.reading._column_names import (
     listed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
+from uncertainty_metrics._report.reading._typed_commands import typed
 from uncertainty_metrics._report.reading._votes import decisions_on_votes
 
 _VOTES = re.compile(rf"{VOTES}(?:[_ .](?P<key>.+)|(?P<number>[0-9]+))", re.I | re.S)
@@ -82,8 +83,7 @@ def vote_columns_of(
             raise ValueError(
                 f"the file has labels (`{labels[0]}`) and votes "
                 f"({listed(votes.values())}): choose with --label, as in "
-                f"{_column_names.typed(('label', labels[0]))} or "
-                f"{_column_names.typed(('label', VOTES))}"
+                f"{typed(choice, label=labels[0])} or {typed(choice, label=VOTES)}"
             )
         return None
     if choice.multilabel or choice.ignore_index is not None:
