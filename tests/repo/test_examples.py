@@ -41,7 +41,7 @@ PAGES = [
 TOOLS = (
     *("apache_beam", "dask", "duckdb", "evaluate", "inspect_ai", "keras_tuner"),
     *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray"),
-    "wandb",
+    *("skore", "wandb"),
 )
 ENGINES = {
     "inspect": "inspect_ai",

@@ -247,10 +247,6 @@ BAD_CSV = {
         "image_id,kind,prob_cat\n1,0,1\n",
         "--label, as in `python -m uncertainty_metrics report p.csv --label kind`; ans",
     ),
-    "votes": (
-        "votes_cat,votes_dog,prob_cat,prob_dog\n1,0,1,0\n",
-        "with --label; shares of votes for classes are read from .npz as `label_distr",
-    ),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",
         "each of label, labels may hold the labels",

@@ -207,7 +207,7 @@ BAD = {
     "groups": ((LABELS, P), {"groups": [1] * 60}, "no groups"),
     "names": ((LABELS, P), {"classes": ["a"]}, "must be 4 different names"),
     "same names": ((LABELS, P), {"classes": ["a"] * 4}, "must be 4 different names"),
-    "compared": ((LABELS, P), {"compare": {"b": P}}, "compare them label by label"),
+    "compared": ((LABELS, P), {"compare": {"b": P}}, "is of one model"),
 }
 
 

@@ -224,6 +224,15 @@ class Examples:
             return self
         return dataclasses.replace(self, clusters=rows)
 
+    def of_batch(self, clusters: Any) -> Examples:
+        """Returns the examples of a part of a stream in their clusters, which may be
+        few; without `clusters` as `with_clusters` does.
+        """
+        if clusters is None:
+            return self.with_clusters()
+        codes = _clusters.codes_of_batch(clusters, self.counted.shape, self.counted)
+        return dataclasses.replace(self, clusters=codes)
+
     def for_each_label(self, values: np.ndarray) -> np.ndarray:
         """Returns values of the examples, [N], for each label of `multilabel`, [N L];
         values of as many labels, and of other examples, as they are.

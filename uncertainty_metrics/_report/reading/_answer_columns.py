@@ -16,8 +16,8 @@ from uncertainty_metrics._report.reading._column_names import (
 from uncertainty_metrics._report.reading._missing_labels import (
     may_be_right,
     may_be_sure,
-    typed,
 )
+from uncertainty_metrics._report.reading._typed_commands import typed, typed_each
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
 # Such a column may hold other numbers: it says whether answers are right, or their
@@ -106,7 +106,7 @@ def names_of(
     hint = ""
     if choice.correct is None and not right and kind == "column":
         known = {*sure, choice.confidence, *among(header, IDS)}
-        hint = _hint_of_grades(header, known, are_outcomes)
+        hint = _hint_of_grades(header, known, choice, are_outcomes)
         if REPLY in header:
             hint += (
                 "; a log of replies does not say it: add a field `correct`, true or "
@@ -154,6 +154,7 @@ def _grades(
 def _hint_of_grades(
     header: Sequence[str],
     known: Collection[str | None],
+    choice: Choice,
     are_outcomes: Callable[[str], bool],
 ) -> str:
     """Returns what to type if a column of another name may hold grades."""
@@ -166,8 +167,7 @@ def _hint_of_grades(
     if not names:
         return ""
     likely = [name for name in may_be_right(header) if name in names]
-    names = [*dict.fromkeys([*likely, *names])]
-    commands = " or ".join(typed(("correct", name)) for name in names[:4])
+    commands = typed_each(choice, "correct", [*dict.fromkeys([*likely, *names])])
     return f"; if it is there under another name, type {commands}"
 
 
@@ -223,17 +223,15 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(typed((option, name)) for name in found[:4])
+        commands = typed_each(choice, option, found)
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
     if option == "confidence":
         rest = [name for name in header if name != choice.correct]
-        correct = [("correct", choice.correct)] if choice.correct else []
         for name in [*may_be_sure(rest), *among(rest, ("score",))][:1]:
-            command = typed(*correct, ("confidence", name))
-            hint = f"; if `{name}` is it, type {command}"
+            hint = f"; if `{name}` is it, type {typed(choice, confidence=name)}"
     grades = f" (or of grades {', '.join(GRADES)})" if option == "correct" else ""
     raise ValueError(
         f"one {kind} must say {meaning}: call it one of {', '.join(known)}{grades}, or "

@@ -41,8 +41,10 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._checked_numbers import without_rounding
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
+    LABELS,
     Choice,
     among,
     existing,
@@ -61,9 +63,7 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._ignored_rows import (
-    is_kept,
     kept_rows,
-    kept_values,
     needs_classifier,
     refuse_ignored,
     with_note_on_ignored,
@@ -91,7 +91,8 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
-from uncertainty_metrics._report.reading._votes import SHARES, votes_of_npz
+from uncertainty_metrics._report.reading._typed_commands import typed_each
+from uncertainty_metrics._report.reading._vote_columns import SHARES, votes_of_npz
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -122,6 +123,9 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
@@ -343,8 +347,8 @@ def _read(
     plan = plan_of(table, choice)
     model = model_of_table(source, table, plan)
     if choice.ignore_index is not None:
-        shape = whole.read(plan.label, [])[0].shape
-        model = with_note_on_ignored(model, shape, choice)
+        before = len(whole.read(plan.label, [])[0])
+        model = with_note_on_ignored(model, before, choice)
     if isinstance(model, Confidences) and table.notes:
         model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
     if isinstance(model, QuantileForecasts):
@@ -377,6 +381,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         found_arrays = archive.read(wanted)
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
+        rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
+        found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
     if SHARES in names and choice.label is None and not choice.of_answers:
         return votes_of_npz(source, archive, names, choice)
@@ -393,7 +399,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if not choice.of_regression:
         predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise both(regression, predictions)
+        raise both(regression, predictions, choice)
     weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
@@ -401,10 +407,6 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    shape = arrays[label].shape
-    if choice.ignore_index is not None:
-        kept = is_kept(arrays[label], choice.ignore_index)
-        arrays = {key: kept_values(array, kept) for key, array in arrays.items()}
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -423,22 +425,21 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    model = classified(
+    is_logit = "logit" in name.lower()
+    return classified(
         source,
         arrays[label],
-        _ARRAYS.get(
-            name.lower(), "logits" if "logit" in name.lower() else "probabilities"
-        ),
-        arrays[name],
+        "logits" if is_logit else "probabilities",
+        arrays[name] if is_logit else without_rounding(arrays[name]),
         given,
         choice,
+        choice.ignore_index,
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
-    return with_note_on_ignored(model, shape, choice)
 
 
 def _multilabel_of_npz(
@@ -453,11 +454,12 @@ def _multilabel_of_npz(
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
     given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    kind = _ARRAYS[name.lower()]
     return multilabel_of(
         source,
         arrays[label],
-        _ARRAYS[name.lower()],
-        arrays[name],
+        kind,
+        arrays[name] if kind == "logits" else without_rounding(arrays[name]),
         given,
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
@@ -537,6 +539,10 @@ def _answers_of_npz(
     def named(name: str | None) -> tuple[str, np.ndarray] | None:
         return (name, arrays[name]) if name else None
 
+    if found.confidence:
+        largest = 100 if choice.percent else 1
+        confidences = without_rounding(arrays[found.confidence], largest)
+        arrays = {**arrays, found.confidence: confidences}
     questions = named(found.questions)
     return answers_of(
         source,
@@ -569,9 +575,13 @@ def prediction_arrays(
         return [choice.probabilities]
     found = among(names, _ARRAYS)
     if len(found) != 1 and not (is_regression and not found):
+        others = [name for name in names if name != choice.label]
+        others = [name for name in others if name not in among(names, LABELS)]
+        commands = typed_each(choice, "probabilities", found or others[::-1])
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
-            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
+            f"name the predictions with --probabilities, as in {commands}. "
             f"Received: {listed(found or names)}"
         )
     return found

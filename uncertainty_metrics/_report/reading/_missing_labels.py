@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
+from typing import Any
 
+from uncertainty_metrics._report.reading._typed_commands import typed, typed_each
 from uncertainty_metrics.numpy.class_names import NAMED, NUMBERED, listed
 
 _RESULTS = {"image_id", "category_id", "bbox", "score"}
@@ -20,14 +21,6 @@ _OTHERS = re.compile(
     r"class_names|probabilit(y|ies)|probs?|proba|logits?|samples",
     re.I,
 )
-# So many names are suggested.
-_SHOWN = 4
-
-
-def typed(*options: tuple[str, str]) -> str:
-    """Returns the command to type, with the names of columns quoted for a shell."""
-    words = (f"--{option} {shlex.quote(value)}" for option, value in options)
-    return f"`report FILE {' '.join(words)}`"
 
 
 def may_be_sure(header: Sequence[str]) -> list[str]:
@@ -64,11 +57,14 @@ def renamed(prefix: str) -> str:
     return f"rename `{prefix}NAME` to `prob_NAME`"
 
 
-def no_labels(header: Sequence[str], kind: str, known: Sequence[str]) -> ValueError:
+def no_labels(
+    header: Sequence[str], choice: Any, kind: str, known: Sequence[str]
+) -> ValueError:
     """Returns the error for a file in which no name is that of the labels.
 
     Args:
       header: all names of columns or arrays.
+      choice: the `Choice` of the user.
       kind: "column" or "array".
       known: the names of labels.
     """
@@ -81,10 +77,10 @@ def no_labels(header: Sequence[str], kind: str, known: Sequence[str]) -> ValueEr
     hints: list[str] = []
     right, sure = may_be_right(header), may_be_sure(header)
     if right and sure:
-        options = ("correct", right[0]), ("confidence", sure[0])
-        hints.append(f"for answers with confidences type {typed(*options)}")
+        command = typed(choice, correct=right[0], confidence=sure[0])
+        hints.append(f"for answers with confidences type {command}")
     if prefix := prefix_of_forecasts(header):
-        command = "type `report FILE --multilabel`"
+        command = f"type {typed(choice._replace(multilabel=True))}"
         steps = filter(None, (renamed(prefix), command))
         hints.append(f"for several labels of each example {' and '.join(steps)}")
     if any(map(_VOTES.fullmatch, header)) and not right:
@@ -102,8 +98,7 @@ def no_labels(header: Sequence[str], kind: str, known: Sequence[str]) -> ValueEr
             and not NUMBERED.fullmatch(name)
             and not ((match := NAMED.fullmatch(name)) and match["prefix"])
         ]
-        commands = [typed(("label", name)) for name in names[:_SHOWN]]
-        said = f", as in {' or '.join(commands)}" if commands else ""
+        said = f", as in {typed_each(choice, 'label', names)}" if names else ""
         said += "; answers have `correct` and `confidence` instead"
     nameless = header and all(map(is_number, header))
     return ValueError(
