@@ -146,7 +146,14 @@ def changed(arrays, name, index, value):
 LOGITS = of_kind(members(), "logits")
 BAD_NPZ = {
     "no labels": ({"probabilities": np.ones([2, 2])}, "one array must hold the labels"),
-    "no predictions": ({"labels": np.zeros(2)}, "and `stddev`. Received: labels"),
+    "no predictions": (
+        {"labels": np.zeros(2)},
+        "name the predictions with --probabilities. Received: labels",
+    ),
+    "votes": (
+        {"votes": np.zeros([2, 2]), "probabilities": np.zeros([2, 2])},
+        "with --label; votes for classes are read from columns `votes_NAME`, and their",
+    ),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),
     "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),

@@ -85,8 +85,8 @@ def no_labels(
         hints.append(f"for several labels of each example {' and '.join(steps)}")
     if any(map(_VOTES.fullmatch, header)) and not right:
         hints.append(
-            "shares of votes for classes are read from .npz as `label_distributions` "
-            "[N, K], and in Python as label_distributions="
+            "votes for classes are read from columns `votes_NAME`, and their shares "
+            "from the array `label_distributions` [N, K]"
         )
     if hints:
         said = f"; {'; '.join(hints)}"

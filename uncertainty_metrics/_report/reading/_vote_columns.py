@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics._report.data._predictions import (
-    Clusters,
-    Confidences,
-    ExampleError,
-)
+from uncertainty_metrics._report.data._predictions import Confidences, ExampleError
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answer_columns import (
     CONFIDENCES,
@@ -25,15 +20,12 @@ from uncertainty_metrics._report.reading._column_names import (
     Choice,
     Columns,
     among,
-    existing,
     listed,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._typed_commands import typed
 from uncertainty_metrics._report.reading._votes import decisions_on_votes
-from uncertainty_metrics.numpy import _archive
 
-SHARES = "label_distributions"
 _VOTES = re.compile(rf"{VOTES}(?:[_ .](?P<key>.+)|(?P<number>[0-9]+))", re.I | re.S)
 
 
@@ -244,40 +236,3 @@ def _shares(
             "remove it, or give it the weight 0"
         )
     return np.divide(votes, sums, out=np.zeros_like(votes), where=sums > 0)
-
-
-def votes_of_npz(
-    source: str, archive: _archive.Archive, names: Sequence[str], choice: Choice
-) -> Confidences:
-    """Returns the decisions of a classifier in an archive with `label_distributions`.
-
-    Raises:
-      ValueError: an option or an array does not fit to shares of votes.
-    """
-    if choice.positive_class is not None:
-        raise ValueError("--positive-class needs one label for each row, and no votes")
-    predictions = [choice.probabilities] if choice.probabilities else []
-    predictions = predictions or among(names, ("probabilities", "probs", "logits"))
-    clusters = [] if choice.cluster is None else [choice.cluster]
-    found = among(names, ("classes", "class_names"))[:1]
-    weights = among(names, (_column_names.WEIGHTS,))[:1]
-    others = (*weights, *found, *choice.groups, *clusters, *choice.searched)
-    wanted = dict.fromkeys([SHARES, *predictions, *others])
-    arrays = archive.read([existing(name, names, "array") for name in wanted])
-    model = decisions_on_votes(
-        source,
-        None,
-        {
-            SHARES: arrays[SHARES],
-            **{
-                "logits" if "logit" in name.lower() else "probabilities": arrays[name]
-                for name in predictions
-            },
-        },
-        arrays[weights[0]] if weights else None,
-        choice.classes or (arrays[found[0]] if found else None),
-        groups={name: arrays[name] for name in choice.groups},
-        clusters=Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
-        features={name: arrays[name] for name in choice.searched},
-    )
-    return dataclasses.replace(model, left_out=tuple(sorted({*names} - {*wanted})))
