@@ -168,8 +168,10 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        for name in [self.label, *self.numbers] if is_json else self.used:
-            existing(name, header, "column")
+        needed = [self.label, *self.numbers] if is_json else self.used
+        if not {*needed} <= {*header}:
+            for name in needed:
+                existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
             raise ValueError(
