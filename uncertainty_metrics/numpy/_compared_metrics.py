@@ -110,7 +110,7 @@ class Metric(NamedTuple):
           ValueError: the metric needs right or wrong.
         """
         parameters, data = self.parameters(), dict(model)
-        grades = np.asarray(data["correct"])
+        grades = np.asarray(data["correct"], np.float64)
         if "losses" in parameters:
             del data["correct"]
             return {**data, "losses": 1 - grades}

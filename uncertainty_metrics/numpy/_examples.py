@@ -270,9 +270,10 @@ def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -
     if not _inputs.is_floating(labels) or predictions.size == 0:
         return
     with np.errstate(invalid="ignore"):
-        fractional = np.any((labels > 0) & (labels < 1))
-        whole = np.all(predictions == np.floor(predictions))
-    if fractional and whole:
+        is_swapped = np.any((labels > 0) & (labels < 1)) and np.all(
+            predictions == np.floor(predictions)
+        )
+    if is_swapped:
         raise _checks.plain_error(
             _checks.SWAPPED, f"fractions as `labels`, whole numbers as `{name}`"
         )
@@ -406,8 +407,12 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
-        one = np.ones((), predictions.dtype)
-        predictions = np.concatenate([one - predictions, predictions], axis=-1)
+        # 16 bits would round 1 - p.
+        dtype = np.promote_types(predictions.dtype, np.float32)
+        both = np.empty((len(predictions), 2), dtype)
+        both[:, 1] = predictions[:, 0]  # `concatenate` copies each number by itself.
+        np.subtract(np.ones((), dtype), both[:, 1], out=both[:, 0])
+        predictions = both
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
         None
@@ -457,6 +462,7 @@ def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
         allow_none=allow_none,
         clusters=data.clusters,
     )

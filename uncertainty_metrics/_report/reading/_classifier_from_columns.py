@@ -12,7 +12,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
 from uncertainty_metrics._report.reading._ignored_rows import counted_examples
 from uncertainty_metrics._report.reading._typed_commands import typed_classes
-from uncertainty_metrics.numpy import class_names
+from uncertainty_metrics.numpy import _inputs, class_names
 
 # Number of rows that are checked for percent and for logits.
 _CHECKED = 1000
@@ -135,7 +135,7 @@ def check_values(kind: Kind, values: np.ndarray) -> None:
 
 def _check_scale(kind: Kind, values: np.ndarray) -> None:
     """Raises ValueError if probabilities seem to be percent, or logits."""
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_CHECKED]
     rows = rows[np.all(np.isfinite(rows), axis=1)].astype(np.float64)
@@ -161,7 +161,7 @@ def _check_sums(kind: Kind, values: np.ndarray) -> None:
 
     A sum below 1 is no error, because the file may lack some classes: a note says so.
     """
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     middle = np.median(values.sum(axis=-1, dtype=np.float64))
     if middle > 1 + _ROUNDING:

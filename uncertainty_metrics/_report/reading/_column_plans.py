@@ -50,6 +50,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -197,11 +198,6 @@ class Plan:
         choice = self.choice._replace(classes=classes, positive_class=positive)
         notes = getattr(model, "notes", ())
         return dataclasses.replace(self, choice=choice, notes=notes)
-
-
-def weights_in(header: Iterable[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_column_names.WEIGHTS,))[:1]
 
 
 def both(
