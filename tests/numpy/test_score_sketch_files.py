@@ -15,10 +15,16 @@ from tests.numpy import test_state
 from tests.numpy.test_score_sketch import CLASSES, GROUPS, calibrated, sketch_of
 from uncertainty_metrics.numpy.sketch import _grid
 
+CELLS = _grid.num_cells(*_grid.default_bits(1))
 
-def archive(header=None, **changes):
-    sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
-    classes, sums = sketch._content[:2]
+
+def archive(header=None, *, sketch=None, **changes):
+    """Returns a file with the sums of all cells of the grid, as older ones are; with
+    `places`, of the cells in use.
+    """
+    sketch = sketch or sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
+    classes, sums, least, _ = sketch._content
+    size = sketch._num_cells(classes)
     text = {
         "format": "uncertainty_metrics.ScoreSketch",
         "version": 1,
@@ -28,7 +34,18 @@ def archive(header=None, **changes):
         "lowest": {name: row.lowest for name, row in sums.rows.items()},
         "clusters": None,
     } | (header or {})
-    arrays = {name: row.digits for name, row in sums.rows.items()}
+    if "places" in changes:
+        arrays = {name: row.digits for name, row in sums.rows.items()}
+        arrays["places"] = sums.places
+    else:
+        arrays = {}
+        for name, row in sums.rows.items():
+            arrays[name] = np.zeros((len(row.digits), size), np.uint32)
+            arrays[name][:, sums.places] = row.digits
+        if least is not None:
+            lower_ends, _ = _grid.rounded_limits(*sketch._bits(classes))
+            arrays["least"] = np.tile(lower_ends, size // len(lower_ends))
+            arrays["least"][sums.places] = least
     for name, change in changes.items():
         arrays[name] = change(arrays[name]) if callable(change) else change
     arrays = {name: a for name, a in arrays.items() if a is not None}
@@ -40,7 +57,7 @@ def archive(header=None, **changes):
 
 
 ROWS = ("weights", "score_sums", "outcome_sums")
-CELLS = _grid.num_cells(*_grid.default_bits(1))
+HALF = _grid.middle(*_grid.default_bits(1))  # The only cell in use.
 
 
 @pytest.mark.parametrize(
@@ -55,7 +72,7 @@ CELLS = _grid.num_cells(*_grid.default_bits(1))
         ({"config": {"positive_class": True}}, {}, "positive_class"),
         ({"config": CLASSES}, {}, "weights"),
         ({"classes": 0}, {}, "classes"),
-        ({"classes": 10**4000, "config": CLASSES}, {}, "weights"),
+        ({"classes": 10**4, "config": CLASSES}, {}, "weights"),
         ({"count": -1}, {}, "count"),
         ({"count": 10**400}, {}, "count"),
         ({"lowest": 0}, {}, "lowest"),
@@ -75,10 +92,26 @@ CELLS = _grid.num_cells(*_grid.default_bits(1))
         ({"arrays": [*ROWS, "least"]}, {"least": np.full(CELLS, 2.0)}, "least"),
         ({"arrays": [*ROWS, "least"]}, {"least": np.full(CELLS, np.nan)}, "least"),
         ({"arrays": [*ROWS, "least"]}, {"least": np.zeros(CELLS, int)}, "least"),
+        ({}, {"places": np.array([HALF + 99])}, "score_sums"),
+        ({}, {"places": np.array([-1])}, "places"),
+        ({}, {"places": np.array([CELLS])}, "places"),
+        ({}, {"places": np.array([HALF, HALF])}, "places"),
+        ({}, {"places": np.array([[HALF]])}, "places"),
+        ({}, {"places": np.array([float(HALF)])}, "places"),
+        ({}, {"places": np.arange(2)}, "weights"),
+        (
+            {"lowest": dict.fromkeys(ROWS, 0)},
+            {
+                "places": np.array([HALF, HALF + 1]),
+                **dict.fromkeys(ROWS, np.array([[1, 0]], np.uint32)),
+            },
+            "weights",
+        ),
     ],
 )
 def test_files_with_wrong_fields_or_arrays_are_refused(header, arrays, name):
-    assert um.ScoreSketch.load(archive()).accuracy() == 0.5
+    for old_or_new in ({}, {"places": np.array([HALF])}):
+        assert um.ScoreSketch.load(archive(**old_or_new)).accuracy() == 0.5
     with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
         um.ScoreSketch.load(archive(header, **arrays))
     assert len(str(raised.value)) < 6000
@@ -134,6 +167,51 @@ def test_sketches_can_be_saved_and_pickled(options, rng, tmp_path):
     loaded = um.ScoreSketch.load(tmp_path / "sketch")
     loaded.update(labels, p)  # This must not change another sketch or the file.
     assert um.ScoreSketch.load(tmp_path / "sketch") != loaded
+
+
+def test_files_of_all_cells_of_the_grid_are_read_and_added(rng):
+    """Older files are of this form. Those of a `Summary` have least scores, too."""
+    summary = um.Summary()
+    summary.update(*calibrated(rng, 300, 3), sample_weight=rng.random(300))
+    file = io.BytesIO()
+    summary.save(file)
+    file.seek(0)
+    from_file = um.Summary.load(file)
+    for sketch in (summary.decisions, summary.classes, from_file.classes):
+        old = um.ScoreSketch.load(archive(sketch=sketch))
+        assert old == sketch
+        assert old + sketch == sketch + old == sketch + sketch
+    assert old.conformal_quantile(0.1) == sketch.conformal_quantile(0.1)
+    both = um.ScoreSketch.load(archive(sketch=from_file.classes)) + summary.classes
+    expected = from_file.classes + summary.classes
+    assert both.conformal_quantile(0.1) == expected.conformal_quantile(0.1)
+
+
+def test_a_sketch_of_many_classes_takes_the_cells_in_use_only(rng):
+    """The sums are those of NumPy, and of the same examples with all cells."""
+    labels, p = calibrated(rng, 6, 5000)
+    sketch, parts = sketch_of(labels, p, CLASSES), um.ScoreSketch(**CLASSES)
+    for row in range(6):
+        parts.update(labels[[row]], p[[row]])
+    assert parts == sketch
+    assert len(sketch._content.sums.places) <= 6 * 5000
+    groups = sketch._groups()
+    assert len(groups) == 5000
+    found = [[cells.score_sums.sum(), cells.outcome_sums.sum()] for cells in groups]
+    hits = np.bincount(labels, minlength=5000)
+    expected = np.stack([p.astype(np.float64).sum(axis=0), hits], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ScoreSketch", "Summary"])
+def test_too_many_classes_are_refused_with_what_to_do(name):
+    made = um.Summary() if name == "Summary" else um.ScoreSketch(**CLASSES)
+    p = np.zeros((1, 10**6), np.float32)
+    p[0, 0] = 1
+    with pytest.raises(ValueError, match=r"100,000 classes: .*`correct` and `conf"):
+        made.update([0], p)
+    with pytest.raises(ValueError, match=r"100,000 classes: .*`correct` and `conf"):
+        um.ScoreSketch.load(archive({"classes": 10**4000, "config": CLASSES}))
 
 
 def test_a_sketch_takes_some_hundred_kilobytes(rng):

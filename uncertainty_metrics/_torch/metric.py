@@ -12,9 +12,11 @@ from typing import Any
 import keras
 import torch
 
+from uncertainty_metrics import _typed_names
 from uncertainty_metrics._torch import states
 from uncertainty_metrics.keras._base import SumsMetric
 from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.ops import _execution
 
 
 class Metric(states.Base):
@@ -44,6 +46,7 @@ class Metric(states.Base):
     def __init__(self, *options: Any, **named: Any) -> None:
         arguments = inspect.signature(self._of).parameters
         own = {name: named.pop(name) for name in arguments if name in named}
+        _typed_names.refuse_arguments(self._of, named)
         super().__init__(**named)
         with keras.device("cpu"):
             self._keras = self._of(*options, **own)
@@ -64,6 +67,7 @@ class Metric(states.Base):
         """
         return not self._keras._has_sums
 
+    @_execution.not_converted
     def update(self, preds: Any, target: Any, sample_weight: Any = None) -> None:
         """Adds a batch.
 
@@ -77,6 +81,7 @@ class Metric(states.Base):
             state = [v.value for v in self._keras._state if v is not None]
         self._take(*state)
 
+    @_execution.not_converted
     def _result(self) -> Any:
         with self._in_keras():
             return self._keras.result()

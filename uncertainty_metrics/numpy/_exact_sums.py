@@ -17,6 +17,8 @@ _MASK = 2**_BITS - 1
 # adds this many blocks.
 _BLOCK, _MAX_BLOCKS = 2**20, 2**10
 _LARGE_POWER = 1000
+# Numbers in [0, 1] that are added to this are rounded to multiples of 2^-32.
+_TO_DIGITS = 1.5 * 2.0**20
 # The places of the digits of the smallest float64, and of sums of the largest float64.
 _LOWEST, _HIGHEST = -34, 34
 
@@ -47,13 +49,76 @@ class ExactSums:
         total = np.zeros(self.digits.shape[1])
         with np.errstate(over="ignore"):
             for place, digit in enumerate(self.digits, self.lowest):
-                total += np.ldexp(digit.astype(np.float64), _BITS * place)
+                total += _scaled(digit.astype(np.float64), _BITS * place)
         return total
 
     def __add__(self, other: ExactSums) -> ExactSums:
         if not (len(self.digits) and len(other.digits)):
             return self if len(self.digits) else other
         return Total(self).plus(other).sums()
+
+    def at(self, cells: np.ndarray) -> ExactSums:
+        """Returns the sums of some cells."""
+        return _trimmed(self.digits[:, cells], self.lowest)
+
+    def placed(self, cells: np.ndarray, num_cells: int) -> ExactSums:
+        """Returns a copy: the sums of `num_cells` cells, these and 0 elsewhere.
+
+        Args:
+          cells: where these sums are among them, ascending.
+          num_cells: number of cells.
+        """
+        if num_cells == self._num_cells:
+            return ExactSums(self.digits.copy(), self.lowest)
+        digits = np.zeros((len(self.digits), num_cells), np.uint32)
+        digits[:, cells] = self.digits
+        return ExactSums(digits, self.lowest)
+
+    def moved(self, cells: np.ndarray, num_cells: int) -> ExactSums:
+        """Returns the sums of new cells, given the new cell of each old one, of which
+        there are at most 2^20.
+        """
+        total = Total(ExactSums.zeros(num_cells))
+        for place, digit in enumerate(self.digits, self.lowest):
+            total.add_counts(np.bincount(cells, digit, num_cells), place)
+        return total.sums()
+
+    def joined(
+        self, cells: np.ndarray, other: ExactSums, of_other: np.ndarray, num_cells: int
+    ) -> ExactSums:
+        """Returns the sums of both in a union of their cells. It is fast if the other
+        sums are few: all digits are copied, but those of their cells alone computed.
+
+        Args:
+          cells: where these sums are in the union, ascending.
+          other: other sums.
+          of_other: where they are in the union, ascending.
+          num_cells: number of cells of the union.
+        """
+        if not len(self.digits):
+            return other.placed(of_other, num_cells)
+        if len(of_other) == self._num_cells == num_cells:
+            return self + other
+        own = self.placed(cells, num_cells)
+        if not len(other.digits):
+            return own
+        some = own.at(of_other) + other
+        lowest = min(own.lowest, some.lowest)
+        ours, theirs = (
+            slice(each.lowest - lowest, each.lowest - lowest + len(each.digits))
+            for each in (own, some)
+        )
+        digits = own.digits
+        if max(ours.stop, theirs.stop) > len(digits):
+            digits = np.zeros((max(ours.stop, theirs.stop), num_cells), np.uint32)
+            digits[ours] = own.digits
+        digits[:, of_other] = 0
+        digits[theirs, of_other] = some.digits
+        return _trimmed(digits, lowest)
+
+    @property
+    def _num_cells(self) -> int:
+        return self.digits.shape[1]
 
     def equals(self, other: ExactSums) -> bool:
         """Says if all sums are the same."""
@@ -85,10 +150,23 @@ class Total:
             block = slice(start, start + _BLOCK)
             self._add(values[block], cells[block])
 
-    def add_counts(self, counts: np.ndarray) -> None:
-        """Adds integers up to 2^20, one for each cell, to the sums."""
+    def add_fractions(self, values: np.ndarray, cells: np.ndarray) -> None:
+        """Adds up to 2^20 numbers in [0, 1] to the sums of their cells, as `add` does,
+        in fewer passes.
+        """
         self._make_room()
-        self._digits_at(0)[...] += counts
+        digit = values + _TO_DIGITS
+        digit -= _TO_DIGITS
+        rest = values - digit
+        digit_sums = np.bincount(cells, digit, self._num_cells) * 2.0**_BITS
+        self._digits_at(-1)[...] += digit_sums.astype(np.int64)
+        left = np.flatnonzero(rest != 0)  # Booleans are faster.
+        self.add(rest[left], cells[left])
+
+    def add_counts(self, counts: np.ndarray, place: int = 0) -> None:
+        """Adds integers up to 2^52, one for each cell, times 2^(32 place)."""
+        self._make_room()
+        self._digits_at(place)[...] += counts.astype(np.int64)
 
     def _make_room(self) -> None:
         """Carries the digits before a block that an int64 might not hold."""
@@ -129,11 +207,19 @@ class Total:
             place += 1
         stacked = np.stack(digits)
         stacked[:, carry < 0] = 0
-        nonzero = np.flatnonzero(stacked.any(axis=1))
-        if len(nonzero) == 0:
-            return ExactSums.zeros(self._num_cells)
-        trimmed = stacked[nonzero[0] : nonzero[-1] + 1]
-        return ExactSums(np.ascontiguousarray(trimmed), lowest + int(nonzero[0]))
+        return _trimmed(stacked, lowest)
+
+
+def _trimmed(digits: np.ndarray, lowest: int) -> ExactSums:
+    """Returns sums without rows of zeros at either end."""
+    first, end = 0, len(digits)
+    while first < end and not digits[first].any():
+        first += 1
+    while first < end and not digits[end - 1].any():
+        end -= 1
+    if first == end:
+        return ExactSums.zeros(digits.shape[1])
+    return ExactSums(np.ascontiguousarray(digits[first:end]), lowest + first)
 
 
 def _scaled(values: np.ndarray, exponent: int) -> np.ndarray:

@@ -224,6 +224,15 @@ class Examples:
             return self
         return dataclasses.replace(self, clusters=rows)
 
+    def of_batch(self, clusters: Any) -> Examples:
+        """Returns the examples of a part of a stream in their clusters, which may be
+        few; without `clusters` as `with_clusters` does.
+        """
+        if clusters is None:
+            return self.with_clusters()
+        codes = _clusters.codes_of_batch(clusters, self.counted.shape, self.counted)
+        return dataclasses.replace(self, clusters=codes)
+
     def for_each_label(self, values: np.ndarray) -> np.ndarray:
         """Returns values of the examples, [N], for each label of `multilabel`, [N L];
         values of as many labels, and of other examples, as they are.
@@ -261,9 +270,10 @@ def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -
     if not _inputs.is_floating(labels) or predictions.size == 0:
         return
     with np.errstate(invalid="ignore"):
-        fractional = np.any((labels > 0) & (labels < 1))
-        whole = np.all(predictions == np.floor(predictions))
-    if fractional and whole:
+        is_swapped = np.any((labels > 0) & (labels < 1)) and np.all(
+            predictions == np.floor(predictions)
+        )
+    if is_swapped:
         raise _checks.plain_error(
             _checks.SWAPPED, f"fractions as `labels`, whole numbers as `{name}`"
         )
@@ -397,8 +407,12 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
-        one = np.ones((), predictions.dtype)
-        predictions = np.concatenate([one - predictions, predictions], axis=-1)
+        # 16 bits would round 1 - p.
+        dtype = np.promote_types(predictions.dtype, np.float32)
+        both = np.empty((len(predictions), 2), dtype)
+        both[:, 1] = predictions[:, 0]  # `concatenate` copies each number by itself.
+        np.subtract(np.ones((), dtype), both[:, 1], out=both[:, 0])
+        predictions = both
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
         None
@@ -448,6 +462,7 @@ def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
         allow_none=allow_none,
         clusters=data.clusters,
     )

@@ -32,6 +32,7 @@ class ArrowTable:
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
     _kind = "Arrow"
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
@@ -74,7 +75,7 @@ class ArrowTable:
             raise ValueError("the file must hold at least one example")
         self._check_size(8 * self._size * (1 + len(names)))
         self._tell(f"reads {self._size:,} examples")
-        table = self._table_of([label, *names])
+        table = self._table_of([*dict.fromkeys([label, *names])])
         for name in names:
             kind = _value_type(table.schema.field(name).type, types)
             if not _is_numeric(kind, types):

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _typed_names
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _archive, _examples, _inputs, _saved
 from uncertainty_metrics.numpy._frames import takes_frames
@@ -142,7 +142,7 @@ def normalised(p: np.ndarray) -> np.ndarray:
     return p / np.where(total > 0, total, 1.0)
 
 
-class Calibrator(abc.ABC):
+class Calibrator(_typed_names.Constructor, abc.ABC):
     """A map of a classifier's forecasts, which `fit` finds and `transform` applies.
 
     Attributes:
@@ -317,8 +317,7 @@ class Calibrator(abc.ABC):
         rows = layout.rows(name, array)
         if name == "probabilities":
             check_some(name, rows)
-        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
-        return Predictions(name, rows, shape, dtype)
+        return Predictions(name, rows, shape, _inputs.result_dtype(array))
 
     def _read(
         self,

@@ -126,18 +126,16 @@ def conformal_quantile(
 
     Args:
       groups: cells of P(class k), one group for each class or one group of all classes.
-      least: the least number of each cell, [groups, cells].
+      least: the least number of each of these cells, all groups in turn.
       largest: the largest number of each cell, [cells].
       both: whether the only group is class 1 of two, so that false outcomes are labels
         of class 0.
       alpha: in (0, 1).
     """
-    ends, masses = [], []
-    for cells, least_of_group in zip(groups, least, strict=True):
+    ends, masses = [1 - least], [cells.outcome_sums for cells in groups]
+    if both:
         # By the place of a cell: by rounding, its mean may seem to be in the next cell.
-        ends.append(1 - least_of_group[cells.places])
-        masses.append(cells.outcome_sums)
-        if both:
+        for cells in groups:
             ends.append(largest[cells.places])
             masses.append(cells.weights - cells.outcome_sums)
     scores, numbers = np.concatenate(ends), np.concatenate(masses)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.selective import _selective_risks, _sorted_outcomes
@@ -170,10 +168,10 @@ class AnswersAboutRanks(_stored_sketch.SketchState):
             expected = "the `classes` of a `Summary` for `conformal_quantile`"
             raise _checks.error("ScoreSketch", expected, "its `events`")
         groups = self._groups()
-        least, largest = _grid.rounded_limits(*self._bits(self._content.classes or 2))
-        least = np.tile(least, (len(groups), 1))
-        if self._content.least is not None:
-            least = self._content.least.reshape(least.shape)
+        _, largest = _grid.rounded_limits(*self._bits(self._content.classes or 2))
+        sums = self._content.sums
+        assert sums is not None  # Or `_groups` raises.
+        least = self._least_at(sums.places)
         both = bool(self._spec.positive_class)
         return _bins_and_ranks.conformal_quantile(groups, least, largest, both, alpha)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import reprlib
-from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
     _clusters,
-    _exact_sums,
     _examples,
     _saved,
     _text_tables,
@@ -24,21 +22,26 @@ from uncertainty_metrics.numpy import (
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
-from uncertainty_metrics.numpy.sketch import _cell_sums, _cluster_sums, _grid
-from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SPREADS, SketchSums
+from uncertainty_metrics.numpy.sketch import (
+    _cell_sums,
+    _cluster_sums,
+    _grid,
+    _sketch_files,
+)
+from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
 from uncertainty_metrics.numpy.sketch._cluster_sums import ClusterSums
+from uncertainty_metrics.numpy.sketch._sketch_files import (
+    FORMAT,
+    LEAST,
+    OF_CLUSTERS,
+    PLACES,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_FORMAT = _saved.Format(
-    "ScoreSketch", 1, ("config", "classes", "count", "lowest", "clusters")
-)
-# The arrays of the sums over clusters.
-_OF_CLUSTERS = ("cluster_sums", "cluster_products")
-# The relative rounding error of sums in the states of Keras metrics.
-_ROUNDING = 1e-6
-_MAX_COUNT = 2**62
+# More groups would take gigabytes.
+_MAX_GROUPS = 100_000
 
 
 class _Content(NamedTuple):
@@ -47,9 +50,9 @@ class _Content(NamedTuple):
     Attributes:
       classes: number of classes; None if it is not known.
       sums: the sums over the cells; None before the first example.
-      least: the least score that each cell of all groups may hold, float64; None if it
-        is the lower end of the cell. Cells from the file of a `Summary` stand for
-        scores around them.
+      least: the least score that each cell in use may hold, float64; None if it is the
+        lower end of the cell. Cells from the file of a `Summary` stand for scores
+        around them.
       clusters: the sums over clusters; None if the examples are independent. In a
         sketch of each of two classes they are those of P(class 1).
     """
@@ -145,9 +148,13 @@ class SketchState:
         return self._bits_of(self._spec.num_groups(classes))
 
     def _num_cells(self, classes: int) -> int:
-        """Returns the number of cells of all groups."""
+        """Returns the number of cells of all groups.
+
+        Raises:
+          ValueError: there are too many groups.
+        """
         cells = _grid.num_cells(*self._bits(classes))
-        return self._spec.num_groups(classes) * cells
+        return _checked_groups(self._spec.num_groups(classes)) * cells
 
     @takes_frames
     def update(
@@ -163,6 +170,7 @@ class SketchState:
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -184,6 +192,8 @@ class SketchState:
             batches have `clusters` or none.
           label_distributions: instead of `labels`, the share of each class in the votes
             for an example, [..., K].
+          multilabel: whether labels are 0 or 1, shape [..., L]
+            (conventions.md#multilabel).
 
         Raises:
           ValueError: an argument is not as described.
@@ -199,12 +209,14 @@ class SketchState:
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         )
         examples, spec = _binning.read(data, self._given, allow_none=True)
-        if clusters is not None:
-            shape, counted = examples.counted.shape, examples.counted
-            codes = _clusters.codes_of_batch(clusters, shape, counted)
-            examples = dataclasses.replace(examples, clusters=codes)
+        if multilabel and not (spec.max_prob or spec.class_conditional):
+            expected = "True with `multilabel`, unless each label is a group"
+            raise _checks.error("max_prob", expected, False)
+        if clusters is not None or not spec.class_conditional:
+            examples = examples.of_batch(clusters)
         classes, sums, least, of_clusters = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
@@ -223,7 +235,7 @@ class SketchState:
                 examples.name, settled.positive_class, of_class_1
             )
             settled = dataclasses.replace(settled, positive_class=of_class_1)
-        bits = self._bits_of(settled.num_groups(classes))
+        bits = self._bits_of(_checked_groups(settled.num_groups(classes)))
         more = _cell_sums.of_examples(examples, spec, bits)
         if more is not None:
             in_clusters = None
@@ -233,6 +245,8 @@ class SketchState:
                 sums, of_clusters = more, in_clusters
             else:
                 sums, of_clusters = sums + more, _added(of_clusters, in_clusters)
+            if least is not None:
+                least = self._least_at(sums.places)
         content = _Content(classes, sums, least, of_clusters)
         self._spec, self._content = settled, content
 
@@ -259,6 +273,16 @@ class SketchState:
             )
             self._cached_groups = content, groups
         return self._cached_groups[1]
+
+    def _least_at(self, places: np.ndarray) -> np.ndarray:
+        """Returns the least score that the cell at each place may hold, float64."""
+        classes, sums, least, _ = self._content
+        lower_ends, _ = _grid.rounded_limits(*self._bits(classes or 2))
+        found = lower_ends[places % len(lower_ends)]
+        if sums is not None and least is not None:
+            index, is_used = sums.found(places)
+            found[is_used] = least[index[is_used]]
+        return found
 
     def _one_group(self, question: str) -> Cells:
         """Returns the cells of the only group; raises ValueError if there are more."""
@@ -349,11 +373,12 @@ class SketchState:
             )
         classes, ours, low, clusters = self._content
         others, theirs, low_too, clusters_too = other._content
-        least = low if low_too is None else low_too
-        if low is not None and low_too is not None:
-            least = np.minimum(low, low_too)
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
+        least = None
+        if sums is not None and not (low is None and low_too is None):
+            known = [each for each in (self, other) if each._content.least is not None]
+            least = np.min([each._least_at(sums.places) for each in known], axis=0)
         if ours and theirs:
             clusters = _added(clusters, clusters_too)
         else:
@@ -434,12 +459,14 @@ class SketchState:
             "clusters": None if clusters is None else clusters.number,
         }
         arrays = {name: row.digits for name, row in rows.items()}
+        if sums is not None:
+            arrays[PLACES] = sums.places.astype(np.int64, copy=False)
         if least is not None:
-            arrays["least"] = least
+            arrays[LEAST] = least
         if clusters is not None and clusters.are_known:
             parts = clusters.sums, clusters.products
-            arrays |= dict(zip(_OF_CLUSTERS, parts, strict=True))
-        _FORMAT.write(path, header, arrays)
+            arrays |= dict(zip(OF_CLUSTERS, parts, strict=True))
+        FORMAT.write(path, header, arrays)
 
     @classmethod
     def _with_content(
@@ -467,7 +494,7 @@ class SketchState:
             damaged. Names and sizes are checked before unpacking: a compressed file may
             unpack to 128 MiB or to 128 times its size, whichever is larger.
         """
-        header, arrays = _FORMAT.read(path, _check_names)
+        header, arrays = FORMAT.read(path, _sketch_files.check_names)
         try:
             loaded = cls(**header["config"])
         except TypeError:
@@ -481,15 +508,11 @@ class SketchState:
             loaded._spec.check_classes(classes)
         if loaded.num_classes not in (None, classes):
             raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
-        sums, least = None, arrays.pop("least", None)
-        of_clusters = {
-            name: arrays.pop(name) for name in _OF_CLUSTERS if name in arrays
-        }
+        sums, least = None, None
+        of_clusters = {name: arrays.pop(name) for name in OF_CLUSTERS if name in arrays}
         if arrays:
-            sums = _loaded_sums(header, arrays, loaded._num_cells(classes or 2))
-            _check_means(sums, loaded._bits(classes or 2))
-        if least is not None:
-            _check_least(least, loaded._num_cells(classes or 2))
+            grid = loaded._num_cells(classes or 2), loaded._bits(classes or 2)
+            sums, least = _sketch_files.checked_sums(header, arrays, *grid)
         count = None if sums is None else sums.count
         clusters = _cluster_sums.checked(header["clusters"], count, of_clusters)
         loaded._content = _Content(classes, sums, least, clusters)
@@ -523,71 +546,19 @@ def _sums_of_clusters(
     return _cluster_sums.of_scores(scores, outcomes, examples.weights, clusters)
 
 
+def _checked_groups(num_groups: int) -> int:
+    """Returns the number of groups; raises ValueError if there are too many."""
+    if num_groups > _MAX_GROUPS:
+        raise _checks.plain_error(
+            f"Sums for each class are for up to {_MAX_GROUPS:,} classes: of more, give "
+            "the decisions alone, by `correct` and `confidences`.",
+            f"{num_groups} classes",
+        )
+    return num_groups
+
+
 # Pickles name this function.
 def _loads(cls: type[SketchState], data: bytes, given: bool | None) -> SketchState:
     loaded = cls.load(io.BytesIO(data))
     loaded._given = dataclasses.replace(loaded._given, positive_class=given)
     return loaded
-
-
-def _check_names(names: Collection[str]) -> None:
-    rest = [[], ["least"], [*_OF_CLUSTERS], ["least", *_OF_CLUSTERS]]
-    rest += [[SPREADS, *more] for more in rest]
-    if list(names) not in ([], *([*ROWS, *more] for more in rest)):
-        raise _checks.error(
-            "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
-        )
-
-
-def _check_means(sums: SketchSums, bits: tuple[int, ...]) -> None:
-    """Raises ValueError if the mean score of a cell is not in the cell."""
-    weights, scores = sums.weights.values, sums.score_sums.values
-    least, largest = _grid.rounded_limits(*bits)
-    cells = np.flatnonzero(weights)
-    of_grid, mean = cells % len(least), scores[cells] / weights[cells]
-    # Keras metrics round scores to 2^-32.
-    below = mean < least[of_grid] - _ROUNDING
-    if np.any(below | (mean > largest[of_grid] + _ROUNDING)):
-        raise _checks.error("score_sums", "of scores in their cells", "other sums")
-
-
-def _check_least(least: np.ndarray, num_cells: int) -> None:
-    """Raises ValueError unless an array of a file holds a score for each cell."""
-    if least.shape != (num_cells,) or least.dtype != np.float64:
-        expected = f"float64 [{num_cells}]"
-        raise _checks.error("least", expected, f"{least.dtype} {list(least.shape)}")
-    if not np.all((least >= 0) & (least <= 1)):
-        raise _checks.error("least", "in [0, 1]", "other numbers")
-
-
-def _loaded_sums(
-    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], num_cells: int
-) -> SketchSums:
-    """Returns the sums of a file; raises ValueError if they are not valid."""
-    count, places = header["count"], header["lowest"]
-    if count is not None:
-        count = _checks.positive_integer("count", count)
-        if count > _MAX_COUNT:
-            raise _checks.error("count", "at most 2^62", reprlib.repr(count))
-    if not isinstance(places, dict) or set(places) != set(arrays):
-        raise _checks.error(
-            "lowest", ", ".join(arrays), reprlib.repr(places), verb="hold"
-        )
-    rows = {}
-    for name, digits in arrays.items():
-        rows[name] = _exact_sums.checked(name, digits, places[name], num_cells)
-    sums = SketchSums(**rows, count=count)
-    weights = sums.weights.values
-    if not np.any(weights):
-        raise _checks.error("weights", "at least one example", "none", verb="hold")
-    for name in ROWS[1:]:
-        if np.any(rows[name].values > weights * (1 + _ROUNDING)):
-            raise _checks.error(name, "at most the weights", "larger ones")
-    if sums.spread_sums is not None:
-        hits, spreads = sums.outcome_sums.values, sums.spread_sums.values
-        # Most where all outcomes of a cell are equal.
-        most = hits * (1 - hits / np.where(weights > 0, weights, 1.0))
-        if not np.any(spreads) or np.any(spreads > most + _ROUNDING * weights):
-            expected = "sums of y (1 - y) that fit the outcomes y"
-            raise _checks.error(SPREADS, expected, "other sums", verb="hold")
-    return sums

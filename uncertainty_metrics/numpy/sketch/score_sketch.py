@@ -89,6 +89,10 @@ class ScoreSketch(
     the order of the batches changes their last bits. They hold no id, but tell of
     single clusters, as the cells do of single examples.
 
+    With `multilabel` in `update` the scores are those of all labels together, and the
+    labels of an example are a cluster; `auroc` and the other methods of ranks take all
+    labels as one problem. With `class_conditional` each label is a group.
+
     Args:
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True if the first batch has one column
@@ -103,9 +107,10 @@ class ScoreSketch(
       sketch_bits: log2, from 0 to 20, of the cells for each halving of p, or of 1 - p
         above 1/2. None takes the cells above; a number takes a grid that is equally
         fine everywhere relative to p and to 1 - p, with 479 + 52 * 2^sketch_bits cells.
-        Memory is 4 bytes for each of five to eight digits of the cells: by default 0.3
-        MB for one group, 0.4 MB for 10 classes and 10 MB for 1000 classes. Weights that
-        are not whole take about twice as much.
+        Memory is 8 bytes for each cell in use and 4 bytes for each of five to eight
+        digits of it: by default up to 0.5 MB for one group, 0.6 MB for 10 classes and
+        12 MB for 1000 classes. Weights that are not whole take about twice as much.
+        There are at most 100,000 groups.
 
     Raises:
       ValueError: an argument is not as described.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import numpy as np
 
-from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy.summaries import _sketches
 
 
 def of_two_classes(
@@ -26,34 +23,22 @@ def of_two_classes(
       like: the sketch whose mean scores say where the cells lie, if another one.
     """
     events = ScoreSketch(positive_class=True, num_classes=classes.num_classes)
-    of_class_1 = _of_class_1(classes)
-    places = of_class_1 if like is None else _of_class_1(like)
-    weights, scores = (places[name].values for name in ("weights", "score_sums"))
-    means = scores / np.where(weights > 0, weights, 1)
+    sums = _sketches.sums_in(classes)
+    num_cells = classes._num_cells(2) // 2
+    of_class_1 = np.flatnonzero(sums.places >= num_cells)
+    of_means = sums if like is None else _sketches.sums_in(like)
+    places = sums.places[of_class_1]
+    scores = of_means.values_at("score_sums", places)
+    means = scores / of_means.values_at("weights", places)
     scores = np.clip(means, 0, 1).astype(np.float32)
     cells = _grid.index(scores, *events._bits(2))
-    rows = [_moved(row, cells, events._num_cells(2)) for row in of_class_1.values()]
+    rows = [
+        row.at(of_class_1).moved(cells, events._num_cells(2))
+        for row in sums.rows.values()
+    ]
     events = ScoreSketch._with_content(
         *(events.config, 2, _cell_sums.of_rows(rows, num_examples)),
         clusters=classes._content.clusters,
     )
     events._is_moved = True
     return events
-
-
-def _of_class_1(classes: ScoreSketch) -> dict[str, Any]:
-    """Returns the sums of the cells of class 1, by their names."""
-    sums = classes._content.sums
-    assert sums is not None
-    return {
-        name: dataclasses.replace(row, digits=np.split(row.digits, 2, axis=1)[1])
-        for name, row in sums.rows.items()
-    }
-
-
-def _moved(row: ExactSums, cells: np.ndarray, size: int) -> ExactSums:
-    """Returns sums over new cells, given the new cell of each old one."""
-    total = Total(ExactSums.zeros(size))
-    for place, digit in enumerate(row.digits, row.lowest):
-        total.add(np.ldexp(digit.astype(np.float64), 32 * place), cells)
-    return total.sums()

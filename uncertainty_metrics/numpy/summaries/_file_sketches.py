@@ -31,15 +31,16 @@ def blocks_of(
         sums = _sketches.sums_in(sketches.decisions)
         of_squares = None if squares is None else _sketches.sums_in(squares.decisions)
         return _private_cells.of_answers(sums, of_squares), None
-    size = sketches.classes._content.classes or 2
+    classes = sketches.classes
+    size = classes._content.classes or 2
     view = _private_cells.View(
         tops=sketches.tops,
         top_squares=None,
-        classes=_sketches.sums_in(sketches.classes),
+        classes=_sketches.sums_in(classes),
         class_squares=None,
-        known=sketches.classes._content.least,
+        known=None if classes._content.least is None else classes._least_at,
         num_classes=size,
-        bits=sketches.classes._bits(size),
+        bits=classes._bits(size),
     )
     if squares is not None and squares.classes is not None:
         of_squares = _sketches.sums_in(squares.classes)
@@ -74,7 +75,7 @@ def sketches_of(content: Content, count: int) -> tuple[Sketches, Sketches]:
     known = None if content.clusters is None else ClusterSums(content.clusters)
     empty = ScoreSketch(positive_class=False)
     of_all = decided._replace(groups=np.zeros_like(decided.groups))
-    sums, squares, _ = _private_cells.sketch_sums(of_all, 1, empty._bits(2), count)
+    sums, squares, _ = _private_cells.sketch_sums(of_all, empty._bits(2), count)
     decisions, of_decisions = (
         ScoreSketch._with_content(empty.config, 2, each, clusters=known)
         for each in (sums, squares)
@@ -83,12 +84,13 @@ def sketches_of(content: Content, count: int) -> tuple[Sketches, Sketches]:
         return Sketches(decisions, None, None), Sketches(of_decisions, None, None)
     empty = _sketches.empty_of_classes()
     bits = empty._bits(size)
-    tops, of_tops, _ = _private_cells.sketch_sums(decided, size + 1, bits, count)
+    tops, of_tops, _ = _private_cells.sketch_sums(decided, bits, count)
     of_one = decided.chosen(decided.groups < size)
     of_one = _private_cells.together([of_one, others])
-    sums, squares, cells = _private_cells.sketch_sums(of_one, size, bits, count * size)
-    least = np.tile(_grid.rounded_limits(*bits)[0], size)
-    np.minimum.at(least, cells, of_one.least)
+    sums, squares, cells = _private_cells.sketch_sums(of_one, bits, count * size)
+    lower_ends, _ = _grid.rounded_limits(*bits)
+    least = lower_ends[sums.places % len(lower_ends)]
+    np.minimum.at(least, np.searchsorted(sums.places, cells), of_one.least)
     classes, of_classes = (
         ScoreSketch._with_content(empty.config, size, each, least, known)
         for each in (sums, squares)

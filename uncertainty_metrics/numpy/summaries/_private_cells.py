@@ -20,6 +20,7 @@ small where a few examples have most of the weight.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -82,9 +83,9 @@ def _fine(sums: SketchSums, squares: SketchSums | None) -> _Fine:
     weights, _, outcomes = rows = [sums.rows[name].values for name in _cell_sums.ROWS]
     squared = [weights, outcomes]  # Without weights.
     if squares is not None:
-        squared = [squares.weights.values, squares.outcome_sums.values]
-    places = np.flatnonzero(weights > 0)
-    return _Fine(places, np.stack([*rows, *squared])[:, places])
+        names = "weights", "outcome_sums"
+        squared = [squares.values_at(name, sums.places) for name in names]
+    return _Fine(sums.places, np.stack([*rows, *squared]))
 
 
 def are_enough(weights: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -97,56 +98,72 @@ def _is_enough(sums: np.ndarray) -> bool:
     return bool(are_enough(sums[0].sum(), sums[3].sum()))
 
 
-def _starts(sums: np.ndarray, may_end: np.ndarray | None = None) -> np.ndarray:
+def _starts(
+    weights: list[float], squares: list[float], may_end: list[bool] | None = None
+) -> list[int]:
     """Returns where runs of cells start, each of at least five examples.
 
     What is left at the end joins the last runs. There are no starts if all cells
     together hold too few.
 
     Args:
-      sums: of the cells, [5, J].
-      may_end: whether a run may end after a cell, boolean [J]; by default all.
+      weights: sums of the weights of the cells.
+      squares: sums of the squared weights.
+      may_end: whether a run may end after a cell; by default all.
     """
-    starts, held, squared = [0], 0.0, 0.0
-    ends = [True] * sums.shape[1] if may_end is None else may_end.tolist()
-    rows = zip(*sums[[0, 3]].tolist(), ends, strict=True)
+    starts, runs, held, squared = [0], [], 0.0, 0.0
+    ends = itertools.repeat(True) if may_end is None else may_end
+    rows = zip(weights, squares, ends, strict=False)
     # Where a run begins depends on all runs before it.
-    for i, (weight, square, end) in enumerate(rows):
+    for i, (weight, square, end) in enumerate(rows, 1):
         held, squared = held + weight, squared + square
         if end and held**2 >= LEAST * squared * (1 - _ROUNDING):
-            starts.append(i + 1)
+            starts.append(i)
+            runs.append((held, squared))
             held = squared = 0.0
-    if starts[-1] == sums.shape[1]:
+    if starts[-1] == len(weights):
         starts.pop()
-    while starts and not _is_enough(sums[:, starts[-1] :]):
+        return starts
+    while starts and held**2 < LEAST * squared * (1 - _ROUNDING):
         starts.pop()
-    return np.array(starts, int)
+        if starts:
+            of_run, squares_of_run = runs.pop()
+            held, squared = held + of_run, squared + squares_of_run
+    return starts
 
 
 def _blocks(
-    group: int, fine: _Fine, starts: np.ndarray, first: float, known: np.ndarray | None
+    groups: np.ndarray | int,
+    fine: _Fine,
+    starts: np.ndarray | list[int],
+    first: float,
+    known: Callable[[np.ndarray], np.ndarray] | None,
 ) -> Blocks:
     """Returns the blocks of runs of ascending cells.
 
-    A score is at least the mean of the run before, so a file needs no score for it.
+    A score is at least the mean of the run before in its group, so a file needs no
+    score for it.
 
     Args:
-      group: the group of the blocks.
+      groups: the group of each block, or of all.
       fine: the cells.
       starts: where the runs start.
-      first: no score of the first run is less.
-      known: the least scores of all cells of the grid, if some are less than the cell.
+      first: no score of the first run of a group is less.
+      known: of places of the grid, the least scores of their cells, if some are less
+        than the cell.
     """
     if not len(starts):
         return Blocks(np.zeros(0, int), np.zeros((5, 0)), np.zeros(0))
     sums = np.add.reduceat(fine.sums, starts, axis=1)
     means = sums[1] / sums[0]
-    least = np.append(first, means[:-1]) * (1 - _ROUNDING)
+    groups = np.broadcast_to(groups, len(starts))
+    is_first = np.append(True, groups[1:] != groups[:-1])
+    least = np.where(is_first, first, np.roll(means, 1)) * (1 - _ROUNDING)
     # The first may be less if the probabilities of an example do not sum to 1.
     least = np.where(least <= means, least, 0.0)
     if known is not None:
-        least = np.minimum(least, np.minimum.reduceat(known[fine.places], starts))
-    return Blocks(np.full(len(starts), group), sums, np.maximum(least, 0.0))
+        least = np.minimum(least, np.minimum.reduceat(known(fine.places), starts))
+    return Blocks(groups, sums, np.maximum(least, 0.0))
 
 
 def too_few() -> ValueError:
@@ -161,14 +178,14 @@ def too_few() -> ValueError:
 def of_answers(sums: SketchSums, squares: SketchSums | None) -> Blocks:
     """Returns the blocks of answers, of one group."""
     fine = _fine(sums, squares)
-    starts = _starts(fine.sums)
-    if not len(starts):
+    starts = _starts(*fine.sums[[0, 3]].tolist())
+    if not starts:
         raise too_few()
     blocks = _blocks(0, fine, starts, 0.0, None)
-    of_both = [each.spread_sums for each in (sums, squares or sums)]
-    spreads = [each.values[fine.places] for each in of_both if each is not None]
-    if len(spreads) < len(of_both):
+    if sums.spread_sums is None:
         return blocks
+    of_both = (sums, squares or sums)
+    spreads = [each.values_at(_cell_sums.SPREADS, fine.places) for each in of_both]
     spread_sums = np.add.reduceat(np.stack(spreads), starts, axis=1)
     return blocks._replace(spreads=spread_sums)
 
@@ -182,8 +199,8 @@ class View(NamedTuple):
       top_squares: the same with squared weights.
       classes: the probabilities of all classes, K groups.
       class_squares: the same with squared weights.
-      known: the least score in each cell of `classes` if some may be less than the
-        cell, because they come from a file; else None.
+      known: of places of the grid, the least scores of the cells of `classes`, if some
+        may be less than the cell, because they come from a file; else None.
       num_classes: K.
       bits: arguments of the grid.
     """
@@ -192,7 +209,7 @@ class View(NamedTuple):
     top_squares: SketchSums | None
     classes: SketchSums
     class_squares: SketchSums | None
-    known: np.ndarray | None
+    known: Callable[[np.ndarray], np.ndarray] | None
     num_classes: int
     bits: tuple[int, ...]
 
@@ -205,11 +222,12 @@ def of_classes(view: View) -> tuple[Blocks, Blocks]:
     """
     size = view.num_classes
     fine = _fine(view.tops, view.top_squares)
-    num_cells = len(view.classes.weights.values) // size
+    num_cells = _grid.num_cells(*view.bits)
     edges = np.searchsorted(fine.places, num_cells * np.arange(size + 2))
+    weights, squares = fine.sums[[0, 3]].tolist()
     starts = {
-        k: start + _starts(fine.sums[:, start:end])
-        for k, (start, end) in enumerate(itertools.pairwise(edges))
+        k: start + np.array(_starts(weights[start:end], squares[start:end]), int)
+        for k, (start, end) in enumerate(itertools.pairwise(edges.tolist()))
         if start < end
     }
     few = [k for k in range(size) if k in starts and not len(starts[k])]
@@ -217,15 +235,14 @@ def of_classes(view: View) -> tuple[Blocks, Blocks]:
         [np.zeros(0, int), *(np.arange(edges[k], edges[k + 1]) for k in few)]
     )
     pool = pool[np.argsort(fine.sums[1, pool] / fine.sums[0, pool], kind="stable")]
-    runs = _starts(fine.sums[:, pool])
-    if len(pool) and (size == 2 or not len(runs)):
-        pool, runs = _with_others(fine, pool, starts, edges), np.array([0])
+    runs = _starts(*fine.sums[[0, 3]][:, pool].tolist()) if len(pool) else []
+    if len(pool) and (size == 2 or not runs):
+        pool, runs = _with_others(fine, pool, starts, edges), [0]
     bare = np.setdiff1d(np.arange(edges[size]), pool)  # Cells of blocks for one class.
-    tops = [
-        _blocks(k, fine.at(slice(edges[k + 1])), starts[k], 1 / size, view.known)
-        for k in starts
-        if k < size and len(starts[k])
-    ]
+    of_one = {k: found for k, found in starts.items() if k < size}
+    groups = np.repeat(np.array([*of_one], int), [*map(len, of_one.values())])
+    of_bare = np.searchsorted(bare, np.concatenate([bare[:0], *of_one.values()]))
+    tops = [_blocks(groups, fine.at(bare), of_bare, 1 / size, view.known)]
     if size in starts:
         mixed = fine.at(slice(edges[size], None))
         tops.append(_blocks(size, mixed, starts[size] - edges[size], 0.0, None))
@@ -298,32 +315,41 @@ def _of_others(view: View, bare: np.ndarray, num_cells: int) -> Blocks:
     # are those of the decisions from the smallest, if they may end at the same cells.
     middles = np.mean(_grid.limits(*view.bits), axis=0)
     mirror = _grid.index((1 - middles).astype(np.float32), *view.bits)
-    parts = []
-    for k, (start, end) in enumerate(itertools.pairwise(edges)):
-        cells = fine.at(slice(start, end))
-        places = mirror[cells.places - k * num_cells]
-        may_end = np.append(True, np.diff(places) != 0)[: len(places)]
-        down = _starts(cells.sums[:, ::-1], may_end[::-1])
-        if start < end and not len(down):
+    group, place = np.divmod(fine.places, num_cells)
+    mirrored = group * num_cells + mirror[place]
+    may_end = np.append(True, np.diff(mirrored) != 0)[: len(place)]
+    rows = [row[::-1].tolist() for row in (fine.sums[0], fine.sums[3], may_end)]
+    groups: list[int] = []
+    starts: list[int] = []
+    for k, (start, end) in enumerate(itertools.pairwise(edges.tolist())):
+        reverse = slice(len(place) - end, len(place) - start)
+        down = _starts(*(row[reverse] for row in rows))
+        if start < end and not down:
             raise too_few()
-        starts = np.append(0, end - start - down[:0:-1])[: len(down)]
-        parts.append(_blocks(k, cells, starts, 0.0, view.known))
-    return together(parts)
+        groups += [k] * len(down)
+        if down:
+            starts.append(start)
+        starts += [end - i for i in down[:0:-1]]
+    return _blocks(np.array(groups, int), fine, starts, 0.0, view.known)
 
 
 def _less(sums: SketchSums, others: SketchSums, cells: np.ndarray) -> SketchSums:
-    """Returns sums without those of some cells of others, exactly."""
+    """Returns sums without those of some cells of others, exactly. What others have,
+    the sums have too.
+    """
     rows = []
+    of_others, is_used = others.found(cells)
+    of_others, (index, _) = of_others[is_used], sums.found(cells[is_used])
     for name, row in sums.rows.items():
         total, other = Total(row), others.rows[name]
-        for place, digit in enumerate(other.digits[:, cells], other.lowest):
-            total.add(-np.ldexp(digit.astype(np.float64), 32 * place), cells)
+        for place, digit in enumerate(other.digits[:, of_others], other.lowest):
+            total.add(-np.ldexp(digit.astype(np.float64), 32 * place), index)
         rows.append(total.sums())
-    return _cell_sums.of_rows(rows, sums.count)
+    return _cell_sums.of_rows(rows, sums.count, sums.places)
 
 
 def sketch_sums(
-    blocks: Blocks, num_groups: int, bits: tuple[int, ...], count: int
+    blocks: Blocks, bits: tuple[int, ...], count: int
 ) -> tuple[SketchSums, SketchSums, np.ndarray]:
     """Returns the sums of a sketch that has each block in the cell of its mean score,
     those of squared weights, and the cells.
@@ -331,12 +357,13 @@ def sketch_sums(
     num_cells = _grid.num_cells(*bits)
     means = np.clip(blocks.means, 0, 1)
     cells = blocks.groups * num_cells + _grid.index(means.astype(np.float32), *bits)
+    places, index = np.unique(cells, return_inverse=True)
 
     def sums_of(*rows: np.ndarray) -> SketchSums:
-        totals = [Total(ExactSums.zeros(num_groups * num_cells)) for _ in rows]
+        totals = [Total(ExactSums.zeros(len(places))) for _ in rows]
         for total, row in zip(totals, rows, strict=True):
-            total.add(row, cells)
-        return _cell_sums.of_rows([total.sums() for total in totals], count)
+            total.add(row, index)
+        return _cell_sums.of_rows([total.sums() for total in totals], count, places)
 
     weights, scores, outcomes, squares, squared = blocks.sums
     spreads: list[list[np.ndarray]] = [[], []]

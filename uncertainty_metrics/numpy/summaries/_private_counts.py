@@ -52,17 +52,18 @@ def of_answers(sums: SketchSums, epsilon: float) -> Noised | None:
     """Returns private sums of answers without weights; None if they are too few."""
     bins = _bins_of_cells(_grid.default_bits(1))
     scale = 1 / Fraction(epsilon)
-    counts = _counts(bins, *_outcomes(sums), scale)
+    wrong, right = _outcomes(sums, 1, len(bins))[:, 0]
+    counts = _counts(bins, wrong, right, scale)
     starts = _starts(counts.sum(axis=0), scale)
     if starts is None:
         return None
     decided = _blocks(0, counts, starts, _MIDDLES)
     weights, of_true = decided.sums[0], decided.sums[2]
     labels = np.array([weights.sum() - of_true.sum(), of_true.sum()])
-    wrong, right = _of_outcomes(decided, lambda error: error**2)
+    squares = np.array(_of_outcomes(decided, lambda error: error**2))
     return Noised(
         _sums(
-            *(decided, labels, np.array([wrong, right])),
+            *(decided, labels, squares),
             sum(_of_outcomes(decided, lambda error: error**4)),
             sum(_of_outcomes(decided, lambda error: -np.log1p(-error))),
             sum(_of_outcomes(decided, lambda error: np.log1p(-error) ** 2)),
@@ -90,7 +91,7 @@ def of_classes(
       epsilon: of the guarantee.
     """
     bins = _bins_of_cells(bits)
-    wrong, right = (each.reshape(size + 1, -1)[:size] for each in _outcomes(tops))
+    wrong, right = _outcomes(tops, size + 1, len(bins))[:, :size]
     if size == 2:
         return _of_two_classes(bins, wrong, right, epsilon)
     scale = (size + 1) / Fraction(epsilon)
@@ -100,7 +101,7 @@ def of_classes(
         return None
     decided = _blocks(size, counts, starts, _MIDDLES)
     parts = []
-    of_others = zip(*(x.reshape(size, -1) for x in _outcomes(classes)), strict=True)
+    of_others = zip(*_outcomes(classes, size, len(bins)), strict=True)
     for k, (false, true) in enumerate(of_others):
         counts = _counts(bins, false, true, scale)
         starts = _starts(counts.sum(axis=0), scale)
@@ -168,10 +169,14 @@ def _of_two_classes(
     return Noised(sums, decided, others)
 
 
-def _outcomes(sums: SketchSums) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the numbers of false and of true outcomes of the cells."""
+def _outcomes(sums: SketchSums, num_groups: int, num_cells: int) -> np.ndarray:
+    """Returns the numbers of false and of true outcomes of all cells of all groups, [2,
+    groups, cells].
+    """
     weights, true = sums.weights.values, sums.outcome_sums.values
-    return weights - true, true
+    numbers = np.zeros((2, num_groups * num_cells))
+    numbers[:, sums.places] = weights - true, true
+    return numbers.reshape(2, num_groups, num_cells)
 
 
 def _bins_of_cells(bits: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _clusters, _examples, _saved
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy import _examples, _saved
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _scores
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
@@ -25,6 +26,7 @@ from uncertainty_metrics.numpy.summaries import (
     _sketches,
     _summary_files,
     _sums_by_class,
+    _two_classes,
 )
 from uncertainty_metrics.numpy.summaries._mean_scores import Moments
 
@@ -39,7 +41,9 @@ class Summary:
 
     Stream the predictions of a classifier, or answers with confidences, batch by batch.
     The sums take some hundred kilobytes, however many examples there are, and `a + b`
-    is the summary of the data of both: of two files, of two machines, of two days.
+    is the summary of the data of both: of two files, of two machines, of two days. Of
+    thousands of classes they take some kilobytes for each; more than 100,000 classes
+    are refused.
     `um.report(summary)` makes the report, `calibration_drift` compares two summaries.
 
     A summary holds a `ScoreSketch` of the decisions and one of all classes, and for
@@ -172,6 +176,7 @@ class Summary:
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the summary as it was.
 
@@ -192,6 +197,9 @@ class Summary:
           label_distributions: instead of labels, the share of each class among votes,
             [..., K] (conventions.md#label-distributions). The summary is then of
             answers: of each decision, or of P(class 1) of one column, and its share.
+          multilabel: whether labels are 0 or 1, shape [..., L]
+            (conventions.md#multilabel). The summary is then of answers: of all labels
+            with P(label is 1), in which the labels of an example are a cluster.
 
         Raises:
           ValueError: an argument is not as described, or the batch has other classes
@@ -205,15 +213,14 @@ class Summary:
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         )
-        examples = _examples.examples_of(data)
-        if clusters is not None:
-            shape, counted = examples.counted.shape, examples.counted
-            codes = _clusters.codes_of_batch(clusters, shape, counted)
-            examples = dataclasses.replace(examples, clusters=codes)
-        if label_distributions is not None:
-            examples = _answers_of(examples)
-        of_answers = correct is not None or label_distributions is not None
+        spec = _calibration_spec.OF_ONE_SCORE.for_data(data)
+        examples = _examples.examples_of(data).of_batch(clusters)
+        if label_distributions is not None or multilabel:
+            examples = _answers_of(examples, spec)
+        of_answers = data.has_confidences or label_distributions is not None
+        of_answers = of_answers or multilabel
         self.add_examples(examples, of_answers=of_answers)
 
     def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
@@ -522,12 +529,13 @@ def _few_examples(received: str) -> ValueError:
     )
 
 
-def _answers_of(examples: _examples.Examples) -> _examples.Examples:
-    """Returns examples with shares of votes as answers: the score of each, and its
-    share as the grade.
+def _answers_of(
+    examples: _examples.Examples, spec: CalibrationSpec
+) -> _examples.Examples:
+    """Returns examples with shares of votes, or with several labels each, as answers:
+    the score of each, and its share as the grade.
     """
-    form = examples.one_column, examples.predicted is not None
-    spec = _calibration_spec.OF_ONE_SCORE.settled(*form)
+    spec = spec.settled(examples.one_column, examples.predicted is not None)
     scores, grades, _ = _scores.scored(examples, spec)
     return dataclasses.replace(
         examples,
@@ -536,6 +544,7 @@ def _answers_of(examples: _examples.Examples) -> _examples.Examples:
         name="probabilities",
         predicted=None,
         place=None,
+        places=None,
         one_column=False,
         shares=None if examples.shares is None else np.stack([1 - grades, grades], 1),
     )
@@ -548,15 +557,19 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     Raises:
       ValueError: a probability is not in [0, 1], or the weights are too large.
     """
+    summary = Summary()
+    summary._of_answers = of_answers
+    summary._positive_class = examples.one_column and not of_answers
+    if not of_answers and _two_classes.are_simple(examples):
+        summary._sums, sketches = _two_classes.sums_and_sketches(examples)
+        summary.decisions, summary._tops, summary.classes = sketches
+        return summary
     if of_answers:
         decided, confidences = None, examples.checked().probabilities[:, 1]
         right = examples.came(1)
     else:
         decided, confidences = examples.decided
         right = decided == examples.labels
-    summary = Summary()
-    summary._of_answers = of_answers
-    summary._positive_class = examples.one_column and not of_answers
     summary._sums = _sums_by_class.sums_of(examples, right, confidences, of_answers)
     summary.decisions, summary._tops, summary.classes = _sketches.of_examples(
         examples, right, confidences, decided
