@@ -116,6 +116,28 @@ def test_ks_of_labels_equals_sums_in_the_order_of_scores(rng):
         metric.update_state([[0, 2]], [[0.2, 0.8]])
 
 
+@pytest.mark.parametrize("scheme", ["even", "adaptive"])
+def test_the_debiased_error_has_a_group_for_each_label(scheme, rng):
+    y, p = tags(rng)
+    options = {"binning_scheme": scheme, "num_bins": 4, "squared": True}
+    metric = um.DebiasedCalibrationError(
+        **options, multilabel=True, class_conditional=True, ignore_index=-1
+    )
+    metric.update_state(y[:15], p[:15])
+    tf.function(metric.update_state)(tf.constant(y[15:]), tf.constant(p[15:]))
+    own = []
+    for k in range(3):
+        known = y[:, k] >= 0
+        answers = {"correct": y[known, k], "confidences": p[known, k]}
+        own.append(um_np.debiased_calibration_error(**answers, **options))
+    np.testing.assert_allclose(metric.class_errors, own, atol=1e-6)
+    assert float(metric.result()) == pytest.approx(np.mean(own), abs=1e-6)
+    with pytest.raises(ValueError, match="`class_conditional` must be False for"):
+        metric.interval()
+    with pytest.raises(ValueError, match="must be True with `multilabel`: a stream"):
+        um.DebiasedCalibrationError(multilabel=True)
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_labels_of_wrong_shapes_or_values_are_refused(name):
     metric = METRICS[name](multilabel=True)

@@ -427,3 +427,22 @@ def test_the_grid_of_errors_is_that_of_loops_over_labels(rng):
                 assert found == pytest.approx(value)
     with pytest.raises(ValueError, match="`multilabel` must be True or False"):
         um.compute_all_metrics(y, p, multilabel=1)
+
+
+def test_without_pooling_each_label_has_its_own_debiased_error(rng):
+    y, p = tagged(rng)
+    p -= 0.01  # No score is at an edge.
+    squares = []
+    for k in range(3):
+        known = y[:, k] >= 0
+        bins = np.minimum((p[known, k] * 3).astype(int), 2)
+        total = 0.0
+        for b in set(bins):
+            scores, outcomes = p[known, k][bins == b], y[known, k][bins == b]
+            noise = np.var(outcomes) / (len(scores) - 1)
+            total += len(scores) * ((outcomes.mean() - scores.mean()) ** 2 - noise)
+        squares.append(total / np.sum(known))
+    options = {"multilabel": True, "class_conditional": True, "squared": True}
+    options |= {"ignore_index": -1, "binning_scheme": "even", "num_bins": 3}
+    found = um.debiased_calibration_error(y, p, **options)
+    assert found == pytest.approx(np.mean(squares))

@@ -1,6 +1,7 @@
 """`Summary`: sums of predictions equal direct computations, and add up."""
 
 import io
+import math
 
 import numpy as np
 import pytest
@@ -110,6 +111,38 @@ def test_sketches_have_the_same_bits_for_any_batches(kind, rng):
         total.means()["brier_score"], whole.means()["brier_score"]
     )
     np.testing.assert_allclose(whole.decisions.ece(), um.ece(**data), rtol=0, atol=2e-3)
+
+
+EDGES = [0.0, 1e-300, 2.0**-149, 2.0**-130, 2.0**-31, 2.0**-13, 0.1, 0.25, 0.5]
+EDGES += [np.nextafter(0.5, x) for x in (0, 1)] + [0.7, 1 - 2.0**-24, 1 - 2.0**-53, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_cells_of_two_classes_are_those_of_the_sketch_of_each(dtype, columns, rng):
+    """Of the decisions, of each class, and of the decisions for each class."""
+    p = np.concatenate([EDGES, rng.beta(0.2, 0.3, 200_000)]).astype(dtype)
+    labels = rng.random(len(p)) < p
+    both = np.stack([1 - p, p], axis=1)
+    summary = summary_of(
+        {"labels": labels, "probabilities": p if columns == 1 else both}
+    )
+    decided = both[:, 1] > both[:, 0]
+    right, confidences = decided == labels, both.max(axis=1)
+    decisions = um.ScoreSketch()
+    decisions.update(correct=right, confidences=confidences)
+    assert summary.decisions == decisions
+    classes = um.ScoreSketch(max_prob=False, class_conditional=True)
+    classes.update(labels, both)
+    assert summary.classes._content.sums.equals(classes._content.sums)
+    of_tops = summary._tops.cells(3, classes._bits(2))
+    assert len(of_tops[2].weights) == 0
+    for k, cells in enumerate(of_tops[:2]):
+        chosen = decided == k
+        assert cells.weights.sum() == chosen.sum()
+        assert cells.outcome_sums.sum() == (chosen & right).sum()
+        expected = math.fsum(confidences[chosen].tolist())
+        np.testing.assert_allclose(math.fsum(cells.score_sums), expected, rtol=1e-14)
 
 
 def test_impossible_labels_are_counted(rng):

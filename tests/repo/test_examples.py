@@ -44,6 +44,7 @@ TOOLS = (
     *("skore", "wandb"),
 )
 ENGINES = {
+    "_numba_loops": "numba",
     "inspect": "inspect_ai",
     "mlflow": "mlflow",
     "ray": "ray",

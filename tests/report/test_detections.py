@@ -57,6 +57,10 @@ def test_numbers_are_those_of_the_matches(rng, undrawn):
     ece = report["calibration"]["metrics"]["ece"]["value"]
     assert ece == pytest.approx(um.ece(**answers), rel=1e-12)
     assert f"{found.num_missed} of 216 objects are missed" in text
+    assert f"{np.sum(kept)} detections in " in text
+    assert "Which detections to keep" in text
+    assert "Detections to keep at 5% risk" in text
+    assert "nswer" not in text
     assert f"Left out: {np.sum(~kept)} detections that match only a crowd" in text
     groups = {row["name"]: row["mean_outcome"] for row in report["groups"]["rows"]}
     for name in ("cat", "dog"):

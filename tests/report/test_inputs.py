@@ -146,7 +146,14 @@ def changed(arrays, name, index, value):
 LOGITS = of_kind(members(), "logits")
 BAD_NPZ = {
     "no labels": ({"probabilities": np.ones([2, 2])}, "one array must hold the labels"),
-    "no predictions": ({"labels": np.zeros(2)}, "and `stddev`. Received: labels"),
+    "no predictions": (
+        {"labels": np.zeros(2)},
+        "name the predictions with --probabilities. Received: labels",
+    ),
+    "votes": (
+        {"votes": np.zeros([2, 2]), "probabilities": np.zeros([2, 2])},
+        "with --label; votes for classes are read from columns `votes_NAME`, and their",
+    ),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),
     "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),
@@ -246,10 +253,6 @@ BAD_CSV = {
     "columns that are no labels": (
         "image_id,kind,prob_cat\n1,0,1\n",
         "--label, as in `python -m uncertainty_metrics report p.csv --label kind`; ans",
-    ),
-    "votes": (
-        "votes_cat,votes_dog,prob_cat,prob_dog\n1,0,1,0\n",
-        "with --label; for votes for classes call um.report with label_distributions=",
     ),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",

@@ -69,6 +69,14 @@ def test_each_label_has_the_numbers_of_the_functions(weighted, clustered):
             assert shown == pytest.approx([*ends[:3]])
 
 
+def test_a_p_value_that_draws_cannot_lower_is_a_bound():
+    labels, p = tagged()
+    report = um.report(labels, p, multilabel=True, clusters=np.arange(600) // 3)
+    (first, *_) = report.tables()["Single labels"].rows
+    assert first[0] == "2"
+    assert first[2] == "≤0.004"  # 1 / 1000, times four labels.
+
+
 def test_the_test_is_that_of_each_label_and_adjusted_for_all():
     labels, p = tagged()
     found = reported(labels, p)

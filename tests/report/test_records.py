@@ -311,7 +311,7 @@ BAD = {
     "points under another name": (
         changed(correct=7).replace("correct", "rubric_grade"),
         "`rubric_grade` holds no grades, which are numbers in [0, 1] or votes such as "
-        "3/5: divide it by the highest possible grade. Received: ",
+        "3/5: divide by the highest possible grade. Received: ",
     ),
     "neither name known": (
         lines().replace("correct", "judge_score").replace("conf", "stated conf"),

@@ -99,6 +99,10 @@ def test_estimates_with_labels_that_depend_on_each_other_are_for_numpy():
         )
         with pytest.raises(ValueError, match=message):
             getattr(um, name)(**data, multilabel=True)
+    by_label = {"multilabel": True, "class_conditional": True, "num_bins": 1}
+    found = um.debiased_calibration_error(**data, **by_label)
+    expected = um_np.debiased_calibration_error(**data, **by_label)
+    assert float(found) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.thorough

@@ -17,6 +17,8 @@ _MASK = 2**_BITS - 1
 # adds this many blocks.
 _BLOCK, _MAX_BLOCKS = 2**20, 2**10
 _LARGE_POWER = 1000
+# Numbers in [0, 1] that are added to this are rounded to multiples of 2^-32.
+_TO_DIGITS = 1.5 * 2.0**20
 # The places of the digits of the smallest float64, and of sums of the largest float64.
 _LOWEST, _HIGHEST = -34, 34
 
@@ -71,6 +73,15 @@ class ExactSums:
         digits = np.zeros((len(self.digits), num_cells), np.uint32)
         digits[:, cells] = self.digits
         return ExactSums(digits, self.lowest)
+
+    def moved(self, cells: np.ndarray, num_cells: int) -> ExactSums:
+        """Returns the sums of new cells, given the new cell of each old one, of which
+        there are at most 2^20.
+        """
+        total = Total(ExactSums.zeros(num_cells))
+        for place, digit in enumerate(self.digits, self.lowest):
+            total.add_counts(np.bincount(cells, digit, num_cells), place)
+        return total.sums()
 
     def joined(
         self, cells: np.ndarray, other: ExactSums, of_other: np.ndarray, num_cells: int
@@ -139,10 +150,23 @@ class Total:
             block = slice(start, start + _BLOCK)
             self._add(values[block], cells[block])
 
-    def add_counts(self, counts: np.ndarray) -> None:
-        """Adds integers up to 2^20, one for each cell, to the sums."""
+    def add_fractions(self, values: np.ndarray, cells: np.ndarray) -> None:
+        """Adds up to 2^20 numbers in [0, 1] to the sums of their cells, as `add` does,
+        in fewer passes.
+        """
         self._make_room()
-        self._digits_at(0)[...] += counts
+        digit = values + _TO_DIGITS
+        digit -= _TO_DIGITS
+        rest = values - digit
+        digit_sums = np.bincount(cells, digit, self._num_cells) * 2.0**_BITS
+        self._digits_at(-1)[...] += digit_sums.astype(np.int64)
+        left = np.flatnonzero(rest != 0)  # Booleans are faster.
+        self.add(rest[left], cells[left])
+
+    def add_counts(self, counts: np.ndarray, place: int = 0) -> None:
+        """Adds integers up to 2^52, one for each cell, times 2^(32 place)."""
+        self._make_room()
+        self._digits_at(place)[...] += counts.astype(np.int64)
 
     def _make_room(self) -> None:
         """Carries the digits before a block that an int64 might not hold."""

@@ -270,9 +270,10 @@ def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -
     if not _inputs.is_floating(labels) or predictions.size == 0:
         return
     with np.errstate(invalid="ignore"):
-        fractional = np.any((labels > 0) & (labels < 1))
-        whole = np.all(predictions == np.floor(predictions))
-    if fractional and whole:
+        is_swapped = np.any((labels > 0) & (labels < 1)) and np.all(
+            predictions == np.floor(predictions)
+        )
+    if is_swapped:
         raise _checks.plain_error(
             _checks.SWAPPED, f"fractions as `labels`, whole numbers as `{name}`"
         )
@@ -406,10 +407,13 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
-        if predictions.dtype.itemsize < 4:  # 16 bits would round 1 - p.
-            predictions = predictions.astype(np.float32)
-        one = np.ones((), predictions.dtype)
-        predictions = np.concatenate([one - predictions, predictions], axis=-1)
+        # In bfloat16 1 - p has two digits. Edges are rounded to the type of float16.
+        is_coarse = predictions.dtype.name == "bfloat16"
+        dtype = np.dtype(np.float32) if is_coarse else predictions.dtype
+        both = np.empty((len(predictions), 2), dtype)
+        both[:, 1] = predictions[:, 0]  # `concatenate` copies each number by itself.
+        np.subtract(np.ones((), dtype), both[:, 1], out=both[:, 0])
+        predictions = both
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
         None
@@ -459,6 +463,7 @@ def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
         allow_none=allow_none,
         clusters=data.clusters,
     )

@@ -162,7 +162,7 @@ def _hint_of_grades(
     if graded := among(header, GRADES) or ([] if names else may_be_right(header)):
         return (
             f"; `{graded[0]}` holds no grades, which are numbers in [0, 1] or votes "
-            "such as 3/5: divide it by the highest possible grade"
+            "such as 3/5: divide by the highest possible grade"
         )
     if not names:
         return ""

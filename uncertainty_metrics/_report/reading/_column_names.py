@@ -172,6 +172,11 @@ def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
     return [name for name in header if name.lower() in known]
 
 
+def weights_in(header: Iterable[str]) -> list[str]:
+    """Returns the name of the weights, if there are any."""
+    return among(header, (WEIGHTS,))[:1]
+
+
 def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str:
     """Returns the name of the column or array of labels.
 

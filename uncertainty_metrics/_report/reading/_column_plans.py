@@ -50,6 +50,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -175,11 +176,12 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        names = [self.label, *self.numbers] if is_json else self.used
+        needed = [self.label, *self.numbers] if is_json else self.used
         if self.votes:
-            names = self.votes.checked(names, header, is_json)
-        for name in names:
-            existing(name, header, "column")
+            needed = self.votes.checked(needed, header, is_json)
+        if not {*needed} <= {*header}:
+            for name in needed:
+                existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
             raise ValueError(
@@ -197,11 +199,6 @@ class Plan:
         choice = self.choice._replace(classes=classes, positive_class=positive)
         notes = getattr(model, "notes", ())
         return dataclasses.replace(self, choice=choice, notes=notes)
-
-
-def weights_in(header: Iterable[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_column_names.WEIGHTS,))[:1]
 
 
 def both(
@@ -500,7 +497,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
-def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+def _attributes(table: Table, choice: Choice) -> dict[str, Any]:
     """Returns the groups and the features of the examples."""
     columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
     return {

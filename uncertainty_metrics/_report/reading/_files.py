@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import pathlib
 import shlex
@@ -49,6 +48,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
@@ -58,7 +58,6 @@ from uncertainty_metrics._report.reading._column_plans import (
     reals,
     refuse_clusters,
     refuse_groups,
-    weights_in,
     with_note_on_ids,
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
@@ -77,6 +76,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     check_choice,
     multilabel_of,
 )
+from uncertainty_metrics._report.reading._logs_together import with_notes
 from uncertainty_metrics._report.reading._long_tables import in_rows_of_forecasts
 from uncertainty_metrics._report.reading._plain_or_gzip_text import (
     GZIP,
@@ -92,6 +92,7 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
 from uncertainty_metrics._report.reading._typed_commands import typed_each
+from uncertainty_metrics._report.reading._votes import SHARES, votes_of_npz
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -129,9 +130,10 @@ For a classifier the columns are, in upper or lower case,
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
 and perhaps `classes`, the names of the classes. Labels have shape [...], predictions
-[..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
-ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
-report is about the mean of their probabilities.
+[..., K]; or [...] or [..., 1] for class 1 of two. Instead of `labels`, the array
+`label_distributions` [N, K] holds the shares of votes for the classes. Predictions of
+the M members of an ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class
+1 of two; the report is about the mean of their probabilities.
 
 With --multilabel, for several labels of each example, the columns are, for each label,
 
@@ -347,8 +349,7 @@ def _read(
     if choice.ignore_index is not None:
         before = len(whole.read(plan.label, [])[0])
         model = with_note_on_ignored(model, before, choice)
-    if isinstance(model, Confidences) and table.notes:
-        model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
+    model = with_notes(model, table)
     if isinstance(model, QuantileForecasts):
         return in_blocks_of_time(model)
     return with_note_on_ids(model, table, plan)
@@ -382,6 +383,8 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
         found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
+    if SHARES in names and choice.label is None and not choice.of_answers:
+        return votes_of_npz(source, archive, names, choice)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
     is_chosen = choice.probabilities is not None or choice.of_regression
@@ -573,11 +576,13 @@ def prediction_arrays(
     if len(found) != 1 and not (is_regression and not found):
         others = [name for name in names if name != choice.label]
         others = [name for name in others if name not in among(names, LABELS)]
-        commands = typed_each(choice, "probabilities", found or others[::-1])
+        given = found or others[::-1]
+        commands = typed_each(choice, "probabilities", given)
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
             "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
-            f"name the predictions with --probabilities, as in {commands}. "
+            "name the predictions with --probabilities"
+            f"{f', as in {commands}' if given else ''}. "
             f"Received: {listed(found or names)}"
         )
     return found

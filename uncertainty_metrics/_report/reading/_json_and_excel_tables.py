@@ -149,13 +149,18 @@ class RecordTable(ValueTable):
       tell: called with the progress of reading.
       before: if the table is a part of a file, the number of lines before this part;
         messages count them.
+
+    Attributes:
+      task: of a log of Inspect, the name of its task; else None.
     """
+
+    task: str | None = None
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
         self._list: list[Any] | None = None
         if not before and (found := _of_one_value(self._file)) is not None:
-            self._list, self.notes, self.cluster = found
+            self._list, self.notes, self.cluster, self.task = found
         names: dict[str, None] = {}
         by_tokens = False
         for place, record in self._records():
@@ -202,7 +207,8 @@ class InspectTable(RecordTable):
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
         tell("reads the samples")
-        self._list, self.notes, self.cluster = _inspect_logs.read_archive(file)
+        found = _inspect_logs.read_archive(file)
+        self._list, self.notes, self.cluster, self.task = found
         flat = (record for _, record in self._records())
         self.header = list(dict.fromkeys(name for record in flat for name in record))
 

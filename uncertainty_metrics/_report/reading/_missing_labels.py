@@ -13,7 +13,7 @@ _RESULTS = {"image_id", "category_id", "bbox", "score"}
 _TRUTH = {"images", "annotations", "categories"}
 _RIGHT = re.compile(r"correct|grade|score|rating|right(?![a-z])", re.I)
 _SURE = re.compile(r"confiden|certain|(?<![a-z])(conf|sure)(?![a-z])", re.I)
-_VOTES = re.compile(r"label_distributions?|votes?|votes?[_ ].+", re.I)
+_VOTES = re.compile(r"votes?|votes?[_ ].+", re.I)
 LABEL = re.compile(r"(?:label|true|target|y_true|y)[_ ](?P<key>.+)", re.I | re.S)
 # What holds no labels: ids, predictions and weights.
 _OTHERS = re.compile(
@@ -85,7 +85,8 @@ def no_labels(
         hints.append(f"for several labels of each example {' and '.join(steps)}")
     if any(map(_VOTES.fullmatch, header)) and not right:
         hints.append(
-            "for votes for classes call um.report with label_distributions= in Python"
+            "votes for classes are read from columns `votes_NAME`, and their shares "
+            "from the array `label_distributions` [N, K]"
         )
     if hints:
         said = f"; {'; '.join(hints)}"

@@ -16,8 +16,12 @@ from uncertainty_metrics._report.data._predictions import (
     silent,
 )
 from uncertainty_metrics._report.reading._checked_numbers import without_rounding
-from uncertainty_metrics._report.reading._column_names import Choice, existing
-from uncertainty_metrics._report.reading._column_plans import plan_of, weights_in
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    existing,
+    weights_in,
+)
+from uncertainty_metrics._report.reading._column_plans import plan_of
 from uncertainty_metrics._report.reading._files import (
     TABLES,
     errors_of,

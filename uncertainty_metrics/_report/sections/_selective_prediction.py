@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,8 @@ _OPTIONS = {
     "oracle_fraction": 0.1,
     "delta": 0.05,
 }
+# Of at most so many answers the grades are permuted so many times, always alike.
+_MOST_PERMUTED, _NUM_PERMUTATIONS, _SEED = 200, 9999, 1_618_033_988
 # Points of the curve in the report; the curve itself may have one for each example.
 _MAX_POINTS = 100
 
@@ -176,7 +178,7 @@ class SelectivePrediction(Section):
             ),
             "oracle_collaborative_accuracy": (
                 _selective_risks.oracle_accuracy(groups, fraction),
-                f"If an oracle {words.do}s the least confident {fraction:.0%}.",
+                f"With an oracle for the least confident {fraction:.0%}.",
             ),
         }
         by_chance = None
@@ -238,16 +240,20 @@ class Abstaining(SelectivePrediction):
 
     heading = "Answering and abstaining"
     tasks = ("confidences",)
+    at_risk: ClassVar[str] = "Answering alone"
 
     @classmethod
     def of(cls, report: ModelReport) -> SelectivePrediction:
-        return (
-            _of_grades(report.model) if has_grades(report.model) else super().of(report)
-        )
+        if has_grades(report.model):
+            return _of_grades(report.model)
+        found = super().of(report)
+        if words_of(report.model).one == "detection":
+            return KeepingDetections(**vars(found))
+        return found
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
         """Yields the tile that says above which confidence a model may answer alone."""
-        title, promise = f"Answering alone at {self.risk:.0%} risk", self.promise
+        title, promise = f"{self.at_risk} at {self.risk:.0%} risk", self.promise
         if not promise.verdict:
             return
         if not promise.metrics:
@@ -260,6 +266,13 @@ class Abstaining(SelectivePrediction):
         value = f"Above {promise.above:.4g}" if threshold else "Everything"
         sentence, _, _ = promise.verdict.partition(" The threshold of")
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
+
+
+class KeepingDetections(Abstaining):
+    """Whether the score of detections tells right from wrong."""
+
+    heading = "Which detections to keep"
+    at_risk = "Detections to keep"
 
 
 class DecidingByVotes(Abstaining):
@@ -302,7 +315,7 @@ def _of_grades(model: Decided) -> Abstaining:
             "cluster."
         )
     else:
-        low, high = _slope_by_rank(model)
+        low, high = slope_by_rank(model)
     if low > 0:
         said = f"Surer {words.one}s have {more}."
     elif high < 0:
@@ -319,14 +332,16 @@ def _of_grades(model: Decided) -> Abstaining:
     )
 
 
-def _slope_by_rank(model: Decided) -> tuple[float, float]:
+def slope_by_rank(model: Decided) -> tuple[float, float]:
     """Returns the ends of the interval of the covariance of grades and the ranks of
     confidences.
 
     Its standard error is the larger of two. That of the products alone is far too small
     if few answers have a low confidence, and by chance none of them has a rare grade;
     that of independent grades and ranks does not know of clusters, and of grades that
-    vary more at some confidences.
+    vary more at some confidences. Of few answers without clusters and weights the
+    interval holds 0 as well unless few permutations of the grades are so far from 0:
+    the products of one rare grade are not Normal.
     """
     decisions = decisions_of(model).with_small_weights()
     grades, scores, weights, squares = decisions
@@ -352,7 +367,21 @@ def _slope_by_rank(model: Decided) -> tuple[float, float]:
         error = error_of_mean(products, shares, clusters)
         quantile = quantile_of(INTERVAL_LEVEL, clusters)
     half = quantile * max(error, if_independent)
+    is_alike = squares is None and (weights is None or np.all(weights == weights[0]))
+    is_few = clusters is None and is_alike and len(grades) <= _MOST_PERMUTED
+    if is_few and abs(mean) > half:
+        p_value = _share_of_permutations(ranks, grades)
+        half = half if p_value <= 1 - INTERVAL_LEVEL else abs(mean)
     return mean - half, mean + half
+
+
+def _share_of_permutations(ranks: np.ndarray, grades: np.ndarray) -> float:
+    """Returns the p-value of independent ranks and grades, both [n] of mean 0."""
+    rng = np.random.default_rng(_SEED)
+    many = np.broadcast_to(grades, (_NUM_PERMUTATIONS, len(grades)))
+    permuted = np.abs(rng.permuted(many, axis=1) @ ranks)
+    as_far = np.count_nonzero(permuted >= abs(grades @ ranks) * (1 - 1e-9))
+    return (1 + as_far) / (1 + _NUM_PERMUTATIONS)
 
 
 def _ranked(

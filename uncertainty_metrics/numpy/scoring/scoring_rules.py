@@ -151,6 +151,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -290,6 +291,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 

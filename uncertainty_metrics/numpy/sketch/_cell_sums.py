@@ -92,6 +92,14 @@ class SketchSums:
             rows[name] = own.joined(of_more, others, of_less, size)
         return SketchSums(places, **rows, count=count)
 
+    def moved(self, places: np.ndarray, size: int) -> SketchSums:
+        """Returns the sums of new cells of a grid of this size, given the place of the
+        new cell of each.
+        """
+        new_places, cells = _in_use(places, size)
+        rows = [row.moved(cells, len(new_places)) for row in self.rows.values()]
+        return of_rows(rows, self.count, new_places)
+
     def found(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns which cell in use is the first at each place or after it, and whether
         it is at this place.
@@ -226,20 +234,20 @@ def of_scores(
         width = scores.shape[1]
         part = slice(start * width, (start + rows) * width)
         cell = cell_of(block) if places is None else used[part]
-        score = _rounded(score)
+        score = rounded(score)
         if are_grades:
-            grade = _rounded(outcome)
+            grade = rounded(outcome)
             weight = np.ones(len(score))
             if weights is not None:
                 weight = np.repeat(weights[block], scores.shape[1])
             weight_sums.add(weight, cell)
             score_sums.add(weight * score, cell)
             outcome_sums.add(weight * grade, cell)
-            spread_sums.add(weight * _rounded(grade * (1 - grade)), cell)
+            spread_sums.add(weight * rounded(grade * (1 - grade)), cell)
         elif weights is None:
             counts = np.bincount(cell + size * outcome, minlength=2 * size)
             weight_sums.add_counts(counts[:size] + counts[size:])
-            score_sums.add(score, cell)
+            score_sums.add_fractions(score, cell)
             outcome_sums.add_counts(counts[size:])
         else:
             weight = np.repeat(weights[block], scores.shape[1])
@@ -265,7 +273,7 @@ def _in_use(cells: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     return places, index[cells]
 
 
-def _rounded(scores: np.ndarray) -> np.ndarray:
+def rounded(scores: np.ndarray) -> np.ndarray:
     """Returns a float64 copy of scores or grades, rounded to 2^-160, which limits the
     number of their digits.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 from uncertainty_metrics.numpy.sketch import _cell_sums, _grid
 from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 from uncertainty_metrics.numpy.summaries import _sketches
@@ -34,7 +33,7 @@ def of_two_classes(
     scores = np.clip(means, 0, 1).astype(np.float32)
     cells = _grid.index(scores, *events._bits(2))
     rows = [
-        _moved(row.at(of_class_1), cells, events._num_cells(2))
+        row.at(of_class_1).moved(cells, events._num_cells(2))
         for row in sums.rows.values()
     ]
     events = ScoreSketch._with_content(
@@ -43,11 +42,3 @@ def of_two_classes(
     )
     events._is_moved = True
     return events
-
-
-def _moved(row: ExactSums, cells: np.ndarray, size: int) -> ExactSums:
-    """Returns sums over new cells, given the new cell of each old one."""
-    total = Total(ExactSums.zeros(size))
-    for place, digit in enumerate(row.digits, row.lowest):
-        total.add(np.ldexp(digit.astype(np.float64), 32 * place), cells)
-    return total.sums()

@@ -26,6 +26,7 @@ from uncertainty_metrics.numpy.summaries import (
     _sketches,
     _summary_files,
     _sums_by_class,
+    _two_classes,
 )
 from uncertainty_metrics.numpy.summaries._mean_scores import Moments
 
@@ -556,15 +557,19 @@ def summary_of(examples: _examples.Examples, of_answers: bool) -> Summary:
     Raises:
       ValueError: a probability is not in [0, 1], or the weights are too large.
     """
+    summary = Summary()
+    summary._of_answers = of_answers
+    summary._positive_class = examples.one_column and not of_answers
+    if not of_answers and _two_classes.are_simple(examples):
+        summary._sums, sketches = _two_classes.sums_and_sketches(examples)
+        summary.decisions, summary._tops, summary.classes = sketches
+        return summary
     if of_answers:
         decided, confidences = None, examples.checked().probabilities[:, 1]
         right = examples.came(1)
     else:
         decided, confidences = examples.decided
         right = decided == examples.labels
-    summary = Summary()
-    summary._of_answers = of_answers
-    summary._positive_class = examples.one_column and not of_answers
     summary._sums = _sums_by_class.sums_of(examples, right, confidences, of_answers)
     summary.decisions, summary._tops, summary.classes = _sketches.of_examples(
         examples, right, confidences, decided

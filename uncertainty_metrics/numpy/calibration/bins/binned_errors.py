@@ -258,6 +258,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -335,6 +336,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
