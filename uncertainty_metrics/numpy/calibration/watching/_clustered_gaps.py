@@ -33,6 +33,13 @@ class Scored(NamedTuple):
         """Weighted (outcome - score) of each example."""
         return self.weights * (self.outcomes - self.scores)
 
+    def taken(self, rows: np.ndarray) -> Scored:
+        """Returns some examples, by their numbers or by booleans."""
+        scores, outcomes, weights, clusters = self
+        if clusters is not None:
+            clusters = clusters._replace(codes=clusters.codes[rows])
+        return Scored(scores[rows], outcomes[rows], weights[rows], clusters)
+
 
 def design_effect(scored: Scored) -> float:
     """Returns the design effect of the mean of (outcome - score) of all examples."""

@@ -109,11 +109,7 @@ class WalkTests:
     @lazy_property
     def _sorted(self) -> Scored:
         """The examples in this order, in which reading those of a group is faster."""
-        scores, outcomes, weights, clusters = self.scored
-        if clusters is not None:
-            clusters = clusters._replace(codes=clusters.codes[self._order])
-        order = self._order
-        return Scored(scores[order], outcomes[order], weights[order], clusters)
+        return self.scored.taken(self._order)
 
     @lazy_property
     def _lengths(self) -> list[int]:
@@ -243,17 +239,13 @@ class WalkTests:
             still[part.chosen] = some
             is_used |= still[part.codes()]
             kept.append(part._replace(chosen=still))
-        scores, outcomes, weights, clusters = self.scored
-        if clusters is not None:
-            clusters = clusters._replace(codes=clusters.codes[is_used])
-        scored = Scored(scores[is_used], outcomes[is_used], weights[is_used], clusters)
 
         def of_used(part: TestedGroups) -> TestedGroups:
             return part._replace(codes=lambda: part.codes()[is_used])
 
         return dataclasses.replace(
             self,
-            scored=scored,
+            scored=self.scored.taken(is_used),
             partitions=[of_used(part) for part in kept],
         )
 
