@@ -202,7 +202,7 @@ def test_two_columns_that_may_be_it_are_refused(case, capsys):
 
 def test_points_are_no_grades(capsys):
     write_csv("a.csv", ["grade", "confidence"], [(7, 0.5), (10, 0.9)])
-    assert "divide it by the highest possible grade" in fails(capsys, "a.csv")
+    assert "by the highest possible grade" in fails(capsys, "a.csv")
     wrong = fails(capsys, "a.csv", "--correct", "grade")
     assert "line 2: `grade` must be true or false, a number in [0, 1]" in wrong
     write_csv("b.csv", ["votes", "confidence"], [("3/5", 0.5), ("6/5", 0.9)])
