@@ -56,8 +56,8 @@ class Ranked(NamedTuple):
         # A miss has the largest loss.
         largest = xp.reduce_max(losses)
         parts = _ranking.ratio(losses, largest)
-        mass, misses, *others = _masses(scores, parts, weights)
-        ranking = _ranking.from_integers(mass, mass - misses, *others)
+        mass, misses, unit, examples = _masses(scores, parts, weights)
+        ranking = _ranking.from_integers(mass, mass - misses, unit, examples)
         return ranking._replace(unit=largest)
 
 

@@ -55,6 +55,13 @@ class Lists:
         holders = {each: name for name in self._sizes for each in self._names_of(name)}
         return list(dict.fromkeys(holders.get(name, name) for name in names))
 
+    def holder(self, names: Sequence[str]) -> str | None:
+        """Returns the column of lists that holds all columns with these names, and no
+        other numbers; None if there is none.
+        """
+        holders = [name for name in self._sizes if self._names_of(name) == [*names]]
+        return holders[0] if holders else None
+
     def expanded(self, table: Any, place: Callable[[int], str]) -> Any:
         """Returns a table with a column for each class.
 
@@ -65,28 +72,37 @@ class Lists:
         Raises:
           ExampleError: a list is missing, or has another length than the first.
         """
-        arrow, compute = map(_optional.require, ("pyarrow", "pyarrow.compute"))
+        arrow = _optional.require("pyarrow")
         columns: dict[str, Any] = {}
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name not in self._sizes:
                 columns[name] = column
                 continue
-            size = self._sizes[name]
-            if _is_vector(column.type, arrow.types):
-                column = arrow.chunked_array([[*map(vector_of, column.to_pylist())]])
-            lengths = compute.list_value_length(column).fill_null(-1).to_numpy()
-            wrong = np.flatnonzero(lengths != size)
-            if len(wrong):
-                length = lengths[wrong[0]]
-                received = "no list" if length < 0 else f"{length} numbers"
-                raise ExampleError(
-                    f"{place(int(wrong[0]))}: `{name}` must be a list of {size} "
-                    f"numbers, as in the first row. Received: {received}"
-                )
-            values = compute.list_flatten(column)
+            values, size = self.numbers(name, column, place), self._sizes[name]
             for k, each in enumerate(self._names_of(name)):
                 columns[each] = values.take(np.arange(k, len(values), size))
         return arrow.table(columns)
+
+    def numbers(self, name: str, column: Any, place: Callable[[int], str]) -> Any:
+        """Returns the numbers of all lists of a column, one list after another.
+
+        Raises:
+          ExampleError: a list is missing, or has another length than the first.
+        """
+        arrow, compute = map(_optional.require, ("pyarrow", "pyarrow.compute"))
+        if _is_vector(column.type, arrow.types):
+            column = arrow.chunked_array([[*map(vector_of, column.to_pylist())]])
+        lengths = compute.list_value_length(column).fill_null(-1).to_numpy()
+        wrong = np.flatnonzero(lengths != self._sizes[name])
+        if len(wrong):
+            length = lengths[wrong[0]]
+            received = "no list" if length < 0 else f"{length} numbers"
+            raise ExampleError(
+                f"{place(int(wrong[0]))}: `{name}` must be a list of "
+                f"{self._sizes[name]} numbers, as in the first row. Received: "
+                f"{received}"
+            )
+        return compute.list_flatten(column)
 
 
 def _is_list(kind: Any, types: Any) -> bool:

@@ -75,6 +75,9 @@ class ArrowTable:
             raise ValueError("the file must hold at least one example")
         self._check_size(8 * self._size * (1 + len(names)))
         self._tell(f"reads {self._size:,} examples")
+        numbers = self._lists_of(names)
+        if numbers is not None:
+            return self._labels(self._table_of([label]), label), numbers
         table = self._table_of([*dict.fromkeys([label, *names])])
         for name in names:
             kind = _value_type(table.schema.field(name).type, types)
@@ -87,6 +90,22 @@ class ArrowTable:
             for j, name in enumerate(names):  # A missing value becomes NaN.
                 numbers[:, j] = table[name].cast("float64").to_numpy()
         return self._labels(table, label), numbers
+
+    def _lists_of(self, names: Sequence[str]) -> np.ndarray | None:
+        """Returns the numbers of columns that are those of one column of lists, without
+        a copy for each; None for other columns.
+        """
+        holder = self._lists.holder(names)
+        if holder is None:
+            return None
+        with _damaged(self._kind):
+            column = self._select([holder])[holder]
+        found = self._lists.numbers(holder, column, self.place)
+        if not _is_numeric(found.type, self._arrow.types):
+            return None
+        with _damaged(self._kind):  # A missing value becomes NaN.
+            numbers = np.asarray(found.cast("float64").to_numpy())
+            return numbers.reshape(self._size, len(names))
 
     def _labels(self, table: Any, label: str) -> np.ndarray:
         types = self._arrow.types

@@ -176,11 +176,12 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        names = [self.label, *self.numbers] if is_json else self.used
+        needed = [self.label, *self.numbers] if is_json else self.used
         if self.votes:
-            names = self.votes.checked(names, header, is_json)
-        for name in names:
-            existing(name, header, "column")
+            needed = self.votes.checked(needed, header, is_json)
+        if not {*needed} <= {*header}:
+            for name in needed:
+                existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
             raise ValueError(
