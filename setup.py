@@ -38,6 +38,7 @@ MLFLOW = ["mlflow>=3"]
 SPARK = ["pyspark[sql]>=4"]  # It needs Java 17 or later.
 RAY = ["ray[data]>=2.40"]
 EXCEL = ["openpyxl>=3.1"]
+FAST = ["numba>=0.61"]
 PANDAS = ["pandas>=2"]
 SKLEARN = ["scikit-learn>=1.6"]
 TENSORBOARD = ["tensorboard>=2.18"]
@@ -147,6 +148,7 @@ setup(
         "spark": SPARK,
         "ray": RAY,
         "excel": EXCEL,
+        "fast": FAST,
         "inspect": INSPECT,
         "mlflow": MLFLOW,
         "pandas": PANDAS,
@@ -160,6 +162,7 @@ setup(
             *BEAM,
             *PARQUET,
             *EXCEL,
+            *FAST,
             *PANDAS,
             *TENSORBOARD,
             *COLABS,

@@ -385,7 +385,8 @@ def number_of_labels(
       ValueError: the shapes are not of this form, or L is not static.
     """
     size = predictions[-1] if len(predictions) > 1 else None
-    if size is None or labels[-1:] != predictions[-1:] or len(labels) < 2:
+    same = len(labels) == len(predictions) and labels[-1:] == predictions[-1:]
+    if size is None or not same:
         raise error(
             name,
             f"of the shape of `{labels_name}`, [..., L] with a static L, for "

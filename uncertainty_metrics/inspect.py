@@ -20,6 +20,9 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks, _optional, _user_warnings
+from uncertainty_metrics.numpy import _paired_scores
+from uncertainty_metrics.numpy._clusters import codes_of_batch
+from uncertainty_metrics.numpy._resamples import Dependence
 
 if not TYPE_CHECKING:
     _optional.require("inspect_ai")
@@ -98,8 +101,8 @@ def brier(confidence: str = "confidence") -> Metric:
       confidence: the key of P(right) in the metadata of the score or of its sample.
 
     Returns:
-      A metric with the values `brier`, in [0, 1], and `brier_stderr`. Smaller is
-      better.
+      A metric with the values `brier`, in [0, 1], and `brier_stderr`, the clustered
+      standard error of a mean, as of Inspect's `stderr`. Smaller is better.
 
     Raises:
       ValueError: a score has no confidence, or one that is not in [0, 1].
@@ -115,7 +118,11 @@ def brier(confidence: str = "confidence") -> Metric:
     def of_scores(scores: list[SampleScore]) -> Value:
         answers = _read(scores, confidence)
         squares = (answers.correct - answers.confidences) ** 2
-        return _with_stderr("brier", np.mean, answers.samples, a=squares)
+        clusters = codes_of_batch(answers.samples, len(squares))
+        if clusters.number < 2:
+            return {"brier": float(np.mean(squares))}
+        found = _paired_scores.mean(squares, Dependence(clusters))
+        return {"brier": found.mean, "brier_stderr": found.error}
 
     return of_scores
 

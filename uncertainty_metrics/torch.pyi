@@ -390,6 +390,7 @@ class AveragedTwoBinCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
@@ -406,6 +407,7 @@ class KolmogorovSmirnovCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
@@ -422,6 +424,7 @@ class KuiperCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
@@ -439,6 +442,7 @@ class SmoothCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
@@ -461,6 +465,7 @@ class DebiasedCalibrationError(Metric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         **of_torchmetrics: Any,
     ) -> None: ...
 

@@ -16,9 +16,9 @@ def draw(rng):
     return labels, p, rng.choice([0, 1, 3], 40).astype(np.int32)
 
 
-def check(found, expected):
+def check(found, expected, atol=1e-6):
     for part, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(to_numpy(part), other, atol=1e-6)
+        np.testing.assert_allclose(to_numpy(part), other, atol=atol)
 
 
 @pytest.mark.parametrize("name", ["ece", "ace", "accuracy", "negative_log_likelihood"])
@@ -64,6 +64,25 @@ def test_metrics_of_groups(rng):
         more = {"multilabel": True} if of is labels else {}
         expected = function(of, p, groups=groups, num_groups=4, **more)
         check(metric.result().values(), [expected.worst, *expected.values])
+
+
+def test_metrics_of_labels(rng):
+    labels, p, _ = draw(rng)
+    options = {"multilabel": True, "class_conditional": True}
+    own = [
+        um_np.debiased_calibration_error(labels[:, k], p[:, k], squared=True)
+        for k in range(3)
+    ]
+    for metric, expected in (
+        (um.SmoothCalibrationError(multilabel=True), um_np.smece),
+        (um.KuiperCalibrationError(multilabel=True), um_np.kuiper_calibration_error),
+        (um.DebiasedCalibrationError(**options, squared=True), np.mean(own)),
+    ):
+        for rows in (slice(0, 15), slice(15, None)):
+            metric.update_state(labels[rows], p[rows])
+        if callable(expected):
+            expected = expected(correct=labels.ravel(), confidences=p.ravel())
+        check([metric.result()], [expected], atol=2e-5)  # That of `smece`.
 
 
 def test_sets_of_groups(rng):

@@ -160,7 +160,6 @@ def test_half_precision_is_taken(dtype, data):
     assert z.grad.dtype == dtype
 
 
-@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # By Dynamo.
 def test_losses_and_functions_have_gradients(data):
     p, y = data
     logits = p.log().requires_grad_()
@@ -168,14 +167,41 @@ def test_losses_and_functions_have_gradients(data):
     (by_loss,) = torch.autograd.grad(loss(logits, y), logits)
     (by_function,) = torch.autograd.grad(um_torch.brier_score(y, logits=logits), logits)
     torch.testing.assert_close(by_loss, by_function)
-    step = torch.compile(
-        lambda z: 2 * um_torch.brier_score(y, logits=z), backend="eager"
-    )
-    (compiled,) = torch.autograd.grad(step(logits), logits)
-    torch.testing.assert_close(compiled, 2 * by_function)
     row = {"preds": logits, "target": y, "sample_weight": torch.ones(40)}
     torch.testing.assert_close(loss(**row), loss(logits, y))
     assert um_torch.MMCELoss(1.0, from_logits=True)(logits, y).requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # By Dynamo.
+@pytest.mark.parametrize(
+    "backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.thorough)]
+)
+def test_compiled_steps_have_the_values_of_eager_ones(backend, data):
+    p, y = data
+    losses = [
+        um_torch.BrierLoss(from_logits=True),
+        um_torch.MMCELoss(1.0, from_logits=True),
+        um_torch.CRPSSampleLoss(),
+    ]
+
+    def step(z, metric):
+        q = torch.softmax(2 * z, dim=1)
+        metric.update(q, y)
+        scores = um_torch.crps_score(q[:, 0], 2 * z), um_torch.brier_score(y, q)
+        nll = um_torch.negative_log_likelihood(y, logits=2 * z)
+        by_loss = [loss(2 * z, y) for loss in losses]
+        return [scores[0].mean(), scores[1], nll, *by_loss, um_torch.ece(y, q)]
+
+    found = []
+    for run in (step, torch.compile(step, backend=backend)):
+        logits, metric = p.log().requires_grad_(), um_torch.AURC()
+        values = run(logits, metric)
+        (gradient,) = torch.autograd.grad(sum(values[:-1]), logits)
+        found.append([*values, gradient, metric.compute()])
+    torch.testing.assert_close(*found)
+    whole = torch.compile(step, backend=backend, fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        whole(p.log(), um_torch.AURC())
 
 
 def test_computes_on_the_device_of_the_predictions(data, monkeypatch):

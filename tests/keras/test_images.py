@@ -66,7 +66,9 @@ def masks(rng, n=7):
 
 
 @pytest.mark.parametrize(("made", "name", "options"), IMAGES)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "weighted", [pytest.param(False, marks=pytest.mark.thorough), True]
+)
 def test_the_mean_over_images_of_all_batches_is_that_of_numpy(
     made, name, options, weighted, rng
 ):

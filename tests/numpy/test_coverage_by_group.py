@@ -44,6 +44,19 @@ def test_each_row_is_the_coverage_of_its_examples(rng):
     assert named.to_dict()["size"] == table.to_dict()["size"][:4]
 
 
+def test_a_model_that_is_right_more_often_than_promised_has_empty_sets(rng):
+    labels = rng.integers(0, 3, 400)
+    p = rng.dirichlet([1, 1, 1], 400) + 5 * np.eye(3)[labels]
+    p /= p.sum(axis=1, keepdims=True)
+    model = um.conformal.ConformalClassifier(alpha=0.2).fit(labels, p)
+    sets = model.predict(p)
+    empty = int(np.sum(1 - p.max(axis=1) > model.quantile))
+    assert empty > 50
+    assert f"Empty sets, which miss the label: {empty}" in repr(table_of(labels, sets))
+    sets[np.arange(400), p.argmax(axis=1)] = True
+    assert "mpty sets" not in repr(table_of(labels, sets))
+
+
 def test_clusters_change_the_intervals_alone(rng):
     labels, sets, groups = data(rng)
     ids = rng.integers(0, 30, 300)

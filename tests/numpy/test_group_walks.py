@@ -8,7 +8,11 @@ from scipy import special, stats
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy._clusters import Clusters
-from uncertainty_metrics.numpy.calibration.watching import _group_walks, _outcome_counts
+from uncertainty_metrics.numpy.calibration.watching import (
+    _group_walks,
+    _outcome_counts,
+    _redrawn_walks,
+)
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import Scored
 
 # The slope of the log-odds with which uniform probabilities have an ECE of 0.10.
@@ -25,6 +29,41 @@ def sizes(walks):
     """Returns the statistics of groups, not divided by anything."""
     steps = _group_walks.steps_of(walks.scored.residuals[:, None])
     return walks.sizes_of_walks(steps)[0]
+
+
+def all_walks(scored, statistic, partitions):
+    """Returns the tests of groups, whose examples are in arrays."""
+    groups = [
+        _redrawn_walks.TestedGroups(
+            lambda codes=codes: codes, chosen, np.bincount(codes, minlength=len(chosen))
+        )
+        for codes, chosen in partitions
+    ]
+    return _redrawn_walks.WalkTests(scored, statistic, groups)
+
+
+@pytest.mark.parametrize("statistic", ["gap", "kuiper"])
+@pytest.mark.parametrize("adjust", ["holm", "max"])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "clustered"])
+def test_blocks_do_not_change_a_bit(rng, statistic, adjust, kind, monkeypatch):
+    n = 400
+    scores = rng.beta(0.5, 0.5, n).round(2)
+    options = {
+        "correct": rng.random(n) < scores,
+        "confidences": scores,
+        "groups": {name: rng.integers(0, 4, n).astype(str) for name in "abc"},
+        "sample_weight": rng.exponential(size=n) if kind == "weighted" else None,
+        "clusters": rng.integers(0, 90, n) if kind == "clustered" else None,
+    }
+    options |= {"depth": 2, "statistic": statistic, "adjust": adjust, "seed": 3}
+    expected = um.calibration_by_group(**options, min_examples=20)
+    monkeypatch.setattr(_redrawn_walks, "_STEPS_AT_ONCE", 900)
+    monkeypatch.setattr(_redrawn_walks, "_OUTCOMES_AT_ONCE", 200 * n)
+    actual = um.calibration_by_group(**options, min_examples=20)
+    assert actual.tested == expected.tested
+    monkeypatch.setattr(_redrawn_walks, "_OUTCOMES_AT_ONCE", 1)
+    actual = um.calibration_by_group(**options, min_examples=20)
+    assert actual.tested == expected.tested
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -47,13 +86,16 @@ def test_walks_equal_a_loop_over_groups_and_scores(
     expected = [looped_range(scores[m], scored.residuals[m]) for m in masks]
     actual = sizes(walks)
     np.testing.assert_allclose(actual, expected, atol=1e-12)
-    some = walks._only(np.array([False, True, True, False, True, False]))
-    actual = sizes(some)
+    np.testing.assert_allclose(walks.observed, expected, atol=1e-12)
+    tests = all_walks(scored, "kuiper", partitions)
+    some = tests._only(np.array([False, True, True, False, True, False]))
+    actual = np.concatenate([sizes(each) for each in some._walks()])
     np.testing.assert_allclose(actual, np.array(expected)[[1, 2, 4]], atol=1e-12)
     ends = _group_walks.Walks.of(scored, "gap", partitions)
     expected = [abs(scored.residuals[m].sum()) for m in masks]
     actual = sizes(ends)
     np.testing.assert_allclose(actual, expected, atol=1e-12)
+    np.testing.assert_allclose(ends.observed, expected, atol=1e-12)
     variances = [np.sum(weights[m] ** 2 * scores[m] * (1 - scores[m])) for m in masks]
     np.testing.assert_allclose(ends.variances, variances)
 
@@ -61,13 +103,15 @@ def test_walks_equal_a_loop_over_groups_and_scores(
 @pytest.mark.parametrize("statistic", ["gap", "kuiper"])
 @pytest.mark.parametrize("block", [8, 64])
 def test_redrawn_walks_have_the_law_of_a_loop(rng, statistic, block, monkeypatch):
-    monkeypatch.setattr(_group_walks, "_MOST_AT_ONCE", block)
+    monkeypatch.setattr(_redrawn_walks, "_MOST_AT_ONCE", block)
     n, draws = 90, 1000
     scores, groups = np.append(rng.random(60), [0.01] * 30), np.arange(n) % 2
     weights = rng.exponential(size=n)
     scored = Scored(scores, np.zeros(n), weights, None)
-    walks = _group_walks.Walks.of(scored, statistic, [(groups, np.ones(2, bool))])
-    drawn = np.concatenate(list(walks._drawn(rng, draws)))
+    partitions = [(groups, np.ones(2, bool))]
+    walks = _group_walks.Walks.of(scored, statistic, partitions)
+    tests = all_walks(scored, statistic, partitions)
+    drawn = np.concatenate(list(tests._drawn(rng, draws)))
     assert drawn.shape == (draws, 2)
     expected = np.empty((draws, 2))
     for draw in range(draws):
@@ -77,7 +121,7 @@ def test_redrawn_walks_have_the_law_of_a_loop(rng, statistic, block, monkeypatch
             expected[draw, i] = abs(residuals[inside].sum())
             if statistic == "kuiper":
                 expected[draw, i] = looped_range(scores[inside], residuals[inside])
-    expected = walks._standardized(expected, np.sqrt(walks.variances))
+    expected = tests._standardized(expected, walks.variances)
     for i in range(2):
         assert stats.ks_2samp(drawn[:, i], expected[:, i]).pvalue > 1e-5
 
@@ -86,7 +130,7 @@ def test_outcomes_come_with_their_probabilities(rng):
     # Some of them are far below the step of 16 bits.
     scores = np.array([0.0, 1e-6, 0.3 / 2**16, 1.7 / 2**16, 0.3, 1 - 1e-6, 1.0])
     draws = 2**20
-    counts = _group_walks._outcomes(rng, scores, draws).sum(axis=1)
+    counts = _redrawn_walks._outcomes(rng, scores, draws).sum(axis=1)
     assert counts[0] == 0
     assert counts[-1] == draws
     for score, count in zip(scores, counts, strict=True):

@@ -128,6 +128,30 @@ def test_answers_and_columns_have_images_too(rng):
     np.testing.assert_allclose(found.values, values)
 
 
+@pytest.mark.parametrize("name", ["ece", "mce", "sce", "ace", "brier_score"])
+def test_votes_have_images_too(name, rng):
+    p, shares = rng.dirichlet(np.ones(3), [2, 4, 9])
+    found = getattr(um, name)(
+        label_distributions=shares, probabilities=p, per_image=True
+    )
+    values = [
+        getattr(um, name)(label_distributions=y, probabilities=q)
+        for y, q in zip(shares, p, strict=True)
+    ]
+    np.testing.assert_allclose(found.values, values, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ece", "mce", "rmsce"])
+def test_grades_have_images_too(name, rng):
+    grades, confidences = rng.random([2, 4, 9])
+    found = getattr(um, name)(correct=grades, confidences=confidences, per_image=True)
+    values = [
+        getattr(um, name)(correct=y, confidences=p)
+        for y, p in zip(grades, confidences, strict=True)
+    ]
+    np.testing.assert_allclose(found.values, values, atol=1e-12)
+
+
 @each_metric
 def test_refusals_say_what_is_expected(metric, rng):
     labels, p = masks(rng)

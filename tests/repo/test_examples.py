@@ -41,9 +41,10 @@ PAGES = [
 TOOLS = (
     *("apache_beam", "dask", "duckdb", "evaluate", "inspect_ai", "keras_tuner"),
     *("lm_eval", "mlflow", "polars", "prometheus_client", "pyspark", "ray"),
-    "wandb",
+    *("skore", "wandb"),
 )
 ENGINES = {
+    "_numba_loops": "numba",
     "inspect": "inspect_ai",
     "mlflow": "mlflow",
     "ray": "ray",

@@ -45,8 +45,10 @@ def test_intervals_and_tests_are_those_of_clusters(rng):
     found = um.report(**given, clusters=ids, groups={"g": groups}).to_dict()
     expected = um.calibration_error_interval(**given, **OPTIONS, clusters=ids)
     assert metric(found, "calibration_error") == pytest.approx([*expected])
-    expected = um.bootstrap(np.mean, right * 1.0, clusters=ids, seed=0)
-    assert metric(found, "accuracy") == pytest.approx([*expected])
+    expected = um.bootstrap(np.mean, (right - p) ** 2, clusters=ids, seed=0)
+    assert metric(found, "brier_score") == pytest.approx([*expected])
+    ends = found["calibration"]["means"]["accuracy"].values()  # As in the tile.
+    assert metric(found, "accuracy") == [*ends]
     test = {"binning_scheme": "even", "norm": "l1", "num_bins": 15, "seed": 0}
     test |= {"statistic": "gce", "num_resamples": 1000}
     expected = um.calibration_test(**given, **test, clusters=ids).p_value

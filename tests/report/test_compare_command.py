@@ -60,6 +60,27 @@ def test_files_of_other_rows_are_refused(files, capsys):
     assert "ids of the rows repeat" in capsys.readouterr().err
 
 
+def test_files_of_several_labels_are_compared(tmp_path, capsys, rng):
+    p = rng.uniform(0.1, 0.9, (200, 2))
+    tags = (rng.random(p.shape) < p).astype(int)
+    models, artist = {"a": p, "b": p**3}, np.arange(200) // 2
+    for name, order in (("a", [0, 1]), ("b", [1, 0]), ("c", [0, 1])):
+        names = ["rock", "other" if name == "c" else "jazz"]
+        columns = {f"label_{names[k]}": tags[:, k] for k in order}
+        columns |= {f"prob_{names[k]}": models.get(name, p)[:, k] for k in order}
+        columns["artist"] = artist
+        rows = zip(*(each.tolist() for each in columns.values()), strict=True)
+        lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    assert run(tmp_path, "a.csv", "b.csv", "--multilabel", "--cluster", "artist") == 0
+    expected = um.compare(tags, models, clusters=artist, multilabel=True)
+    assert repr(expected) in capsys.readouterr().out
+    assert run(tmp_path, "a.csv", "c.csv", "--multilabel") == 2
+    assert "other labels than" in capsys.readouterr().err
+    assert run(tmp_path, "a.csv", "b.csv", "--multilabel", "--id", "artist") == 2
+    assert "--multilabel takes no --id" in capsys.readouterr().err
+
+
 def test_other_errors_are_one_line(files, capsys):
     folder, _, _ = files
     for arguments, word in (

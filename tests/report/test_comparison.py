@@ -194,7 +194,9 @@ def test_shapes_of_ensembles():
     assert built({"labels": labels[:, None], "probs": p}) == expected
     # Labels [N, T], predictions [N, M, T, K].
     of_rows = np.moveaxis(p.reshape(12, 10, 4, 3), 2, 1)
-    assert built({"labels": labels.reshape(12, 10), "probs": of_rows}) == expected
+    found = built({"labels": labels.reshape(12, 10), "probs": of_rows})
+    assert "Pass clusters=np.arange(12)" in found["notes"][0]
+    assert {**found, "notes": []} == expected
 
 
 def test_compare_an_ensemble_with_a_single_model():

@@ -57,6 +57,10 @@ def test_numbers_are_those_of_the_matches(rng, undrawn):
     ece = report["calibration"]["metrics"]["ece"]["value"]
     assert ece == pytest.approx(um.ece(**answers), rel=1e-12)
     assert f"{found.num_missed} of 216 objects are missed" in text
+    assert f"{np.sum(kept)} detections in " in text
+    assert "Which detections to keep" in text
+    assert "Detections to keep at 5% risk" in text
+    assert "nswer" not in text
     assert f"Left out: {np.sum(~kept)} detections that match only a crowd" in text
     groups = {row["name"]: row["mean_outcome"] for row in report["groups"]["rows"]}
     for name in ("cat", "dog"):
@@ -108,3 +112,16 @@ def test_wrong_files_are_refused_in_one_line(rng, capsys):
         [results[0], {**results[1], "score": 1.5}]
     )
     assert "there are no detections that count" in refused([])
+
+
+def test_swapped_files(rng, capsys):
+    written(rng, 2)
+    wrong = fails(capsys, "--coco", "truth.json", "results.json")
+    assert "(`results` is a dict: swap the two). Received: list" in wrong
+
+
+def test_either_file_alone_says_what_to_type(rng, capsys):
+    written(rng, 2)
+    typed = "`python -m uncertainty_metrics report --coco RESULTS.json TRUTH.json`"
+    assert f"type {typed}. " in fails(capsys, "results.json")
+    assert f"type {typed}. " in fails(capsys, "truth.json")

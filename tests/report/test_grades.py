@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import fails, numbers, run, tiles, write_csv
+from tests.report.reports import fails, numbers, run, tiles, words, write_csv
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
@@ -184,7 +184,7 @@ REFUSED = {
     "score alone": (
         ["grade", "score"],
         "if `score` is it, type `python -m uncertainty_metrics report a.csv "
-        "--confidence score`",
+        "--correct grade --confidence score`",
     ),
 }
 
@@ -201,12 +201,38 @@ def test_two_columns_that_may_be_it_are_refused(case, capsys):
 
 def test_points_are_no_grades(capsys):
     write_csv("a.csv", ["grade", "confidence"], [(7, 0.5), (10, 0.9)])
-    assert "divide by the highest possible grade" in fails(capsys, "a.csv")
+    assert "divide it by the highest possible grade" in fails(capsys, "a.csv")
     wrong = fails(capsys, "a.csv", "--correct", "grade")
     assert "line 2: `grade` must be true or false, a number in [0, 1]" in wrong
     write_csv("b.csv", ["votes", "confidence"], [("3/5", 0.5), ("6/5", 0.9)])
     wrong = fails(capsys, "b.csv", "--correct", "votes")
     assert "line 3: `votes` must be" in wrong
+
+
+def test_scores_of_grades_are_as_their_meanings_say():
+    given = arguments(n=400)
+    g, p = given["correct"], given["confidences"]
+    report = um.report(**given)
+    found = report.to_dict()["scoring_rules"]["metrics"]
+    formula = "g (1 - p)^2 + (1 - g) p^2"
+    brier = np.mean(g * (1 - p) ** 2 + (1 - g) * p**2)
+    assert found["brier_score"]["value"] == pytest.approx(brier)
+    assert f"ean of {formula}" in found["brier_score"]["meaning"]
+    assert (
+        f"The score is the mean of {formula}" in report.to_dict()["tiles"][0]["detail"]
+    )
+    nll = -np.mean(g * np.log(p) + (1 - g) * np.log(1 - p))
+    assert found["negative_log_likelihood"]["value"] == pytest.approx(nll)
+    meaning = "In nats; the mean of -g log(p) - (1 - g) log(1 - p)."
+    assert found["negative_log_likelihood"]["meaning"] == meaning
+    certain = np.where(np.arange(400) < 30, 1.0, p)
+    wrong = int(np.sum(g[:30] < 1))
+    report = um.report(correct=g, confidences=certain)
+    found = report.to_dict()["scoring_rules"]["metrics"]["negative_log_likelihood"]
+    assert found["meaning"].startswith(f"{wrong} of 400 confidences are 0 or 1, and")
+    assert "a confidence is 0 or 1 where the grade is another" in words(
+        report.summary()
+    )
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -146,7 +146,14 @@ def changed(arrays, name, index, value):
 LOGITS = of_kind(members(), "logits")
 BAD_NPZ = {
     "no labels": ({"probabilities": np.ones([2, 2])}, "one array must hold the labels"),
-    "no predictions": ({"labels": np.zeros(2)}, "and `stddev`. Received: labels"),
+    "no predictions": (
+        {"labels": np.zeros(2)},
+        "name the predictions with --probabilities. Received: labels",
+    ),
+    "votes": (
+        {"votes": np.zeros([2, 2]), "probabilities": np.zeros([2, 2])},
+        "with --label; votes for classes are read from columns `votes_NAME`, and their",
+    ),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),
     "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),
@@ -239,7 +246,14 @@ BAD_FORECASTS = {
 BAD_CSV = {
     "empty": ("", "a header line and at least one example"),
     "no examples": ("label,p0,p1\n", "a header line and at least one example"),
-    "no label": ("p0,p1\n1,0\n", "one column must hold the labels"),
+    "no label": (
+        "p0,p1\n1,0\n",
+        "or name it with --label; answers have `correct` and `confidence` instead",
+    ),
+    "columns that are no labels": (
+        "image_id,kind,prob_cat\n1,0,1\n",
+        "--label, as in `python -m uncertainty_metrics report p.csv --label kind`; ans",
+    ),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",
         "each of label, labels may hold the labels",
@@ -268,7 +282,7 @@ BAD_CSV = {
     "label of no class": (
         "label,p0,p1\n255,1,0\n",
         "integers in [0, 2); leave out examples without a label, or pass "
-        "ignore_index=255 to a function that takes it. Received: 255",
+        "ignore_index=255 to a function that takes it (for a file, --ignore-index 255)",
     ),
     "label a fraction": ("label,p0,p1\n0.5,0.3,0.7\n", "integers in [0, 2)"),
     "weights": ("label,probability,sample_weight\n1,0.5,-1\n", "finite and >= 0"),

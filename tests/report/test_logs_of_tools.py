@@ -12,6 +12,7 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.report.reports import fails
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report.reading import _large_files
 from uncertainty_metrics._report.reading._column_names import Choice
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -77,6 +78,67 @@ def test_inspect_with_several_scorers(capsys):
         assert found.notes[0] == "Left out: 1 samples without a score."
 
 
+def test_several_logs_of_inspect():
+    """Equal ids are one question in logs of one task, and others in another task."""
+    of_task = {"a": "sums", "b": "sums", "c": "words"}
+    for name, task in of_task.items():
+        samples = [sample(k, match=m) for k, m in enumerate("CIC")]
+        samples += [sample(3)] * (name == "a")
+        log = inspect_log(*samples) | {"eval": {"task": task}}
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    with zipfile.ZipFile("c.eval", "w") as archive:
+        archive.writestr("_journal/start.json", json.dumps({"eval": log["eval"]}))
+        for k, each in enumerate(samples):
+            archive.writestr(f"samples/{k}_epoch_1.json", json.dumps(each))
+
+    def read(*names):
+        return _large_files.read_stream([pathlib.Path(name) for name in names]).result()
+
+    together = read("a.json", "b.json")
+    assert together.clusters.name == "id"
+    assert [*together.clusters.values] == [f"sums {k}" for k in (0, 1, 2, 0, 1, 2)]
+    assert together.notes[0].startswith("`correct` is the score of `match`")
+    assert "a.json: Left out: 1 samples without a score." in together.notes
+    for third in ("c.json", "c.eval"):
+        found = read("a.json", "b.json", third)
+        assert len({*found.clusters.values}) == 6
+        assert read("a.json", third).clusters is None
+    with open("d.jsonl", "w") as file:  # The rows of another file depend on nothing.
+        for k in range(2):
+            record = {"id": 0, "correct": k == 0, "confidence": 0.5}
+            file.write(json.dumps(record) + "\n")
+    assert len({*read("a.json", "b.json", "d.jsonl").clusters.values}) == 5
+
+
+def test_a_report_of_several_logs_has_the_intervals_of_clusters():
+    samples = [sample(k % 5, match="CI"[k % 3 == 0]) for k in range(40)]
+    whole = inspect_log(*samples) | {"eval": {"task": "sums"}}
+    pathlib.Path("whole.json").write_text(json.dumps(whole))
+    for name, some in (("a", samples[:20]), ("b", samples[20:])):
+        log = {**whole, "samples": some}
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    together = _large_files.read_stream(
+        [pathlib.Path("a.json"), pathlib.Path("b.json")]
+    ).result()
+    alone = report.read_predictions("whole.json")
+    expected, found = (
+        report.Report(model).to_dict()["intervals"] for model in (alone, together)
+    )
+    assert found == expected
+
+
+def test_too_many_answers_for_clusters(monkeypatch):
+    """A sample of the rows would have parts of clusters."""
+    log = inspect_log(*(sample(k, match="C") for k in range(4)))
+    for name in "ab":
+        pathlib.Path(f"{name}.json").write_text(json.dumps(log))
+    for name in ("_MOST_ROWS", "_LEAST_ROWS"):
+        monkeypatch.setattr(_large_files, name, 5)
+    read = _large_files.read_stream([pathlib.Path("a.json"), pathlib.Path("b.json")])
+    with pytest.raises(report.ReportError, match="read fewer logs together"):
+        read.result()
+
+
 BAD_LOGS = {
     "no samples": (inspect_log(), "must hold samples with scores. Received: 0 samples"),
     "a score of text": (
@@ -118,6 +180,63 @@ def test_batches_of_chat_completions(capsys):
     model = report.read_predictions("own.jsonl")
     np.testing.assert_array_equal(model.confidences, found.confidences)
     assert model.questions.name == "custom_id"
+
+
+def response(*messages, **others):
+    """Returns the body of a response of the Responses API, with text in parts."""
+    output = [{"type": "reasoning", "id": "rs", "summary": [{"text": "no reply"}]}]
+    for parts in messages:
+        content = [
+            {
+                "type": "output_text",
+                "text": text,
+                "annotations": [],
+                "logprobs": [
+                    {"token": "t", "logprob": x, "bytes": [116], "top_logprobs": []}
+                    for x in logprobs
+                ],
+            }
+            for text, logprobs in parts
+        ]
+        message = {"type": "message", "role": "assistant", "status": "completed"}
+        output.append({**message, "content": content})
+    return {"id": "resp", "object": "response", "output": output, **others}
+
+
+@pytest.mark.parametrize("is_batch", [True, False])
+def test_responses_with_log_probabilities(is_batch, capsys):
+    bodies = [
+        response([("Paris", [-0.1, -0.2])]),
+        response([("It is ", [-0.3]), ("Rome", [-0.5, 0.0])], [("!", [-0.25])]),
+    ]
+    lines = [
+        {"custom_id": f"q{k}", "response": {"status_code": 200, "body": body}}
+        if is_batch
+        else {"id": f"q{k}", "output": body["output"]}
+        for k, body in enumerate(bodies)
+    ]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    pathlib.Path("a.jsonl").write_text(text)
+    found = um.read_answers("a.jsonl")
+    assert found.correct is None
+    assert found.replies.tolist() == ["Paris", "It is Rome!"]
+    expected = [math.exp(-0.1 - 0.2), math.exp(-0.3 - 0.5 - 0.25)]
+    assert found.confidences.tolist() == pytest.approx(expected)
+    if is_batch:
+        assert found.questions.tolist() == ["q0", "q1"]
+    assert "add a field `correct`" in fails(capsys, "a.jsonl")
+    text = "".join(f"{json.dumps({**line, 'correct': True})}\n" for line in lines)
+    pathlib.Path("a.jsonl").write_text(text)
+    model = report.read_predictions("a.jsonl")
+    assert model.confidences.tolist() == pytest.approx(expected)
+    assert "the probability of the whole reply" in " ".join(model.notes)
+
+
+def test_responses_that_were_asked_for_no_log_probabilities(capsys):
+    """The API then writes empty lists."""
+    line = {"correct": True, "response": {"body": response([("Paris", [])])}}
+    pathlib.Path("a.jsonl").write_text(f"{json.dumps(line)}\n")
+    assert "must say how sure each answer is" in fails(capsys, "a.jsonl")
 
 
 def test_tables_of_mlflow_and_wandb():

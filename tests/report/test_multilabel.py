@@ -69,6 +69,14 @@ def test_each_label_has_the_numbers_of_the_functions(weighted, clustered):
             assert shown == pytest.approx([*ends[:3]])
 
 
+def test_a_p_value_that_draws_cannot_lower_is_a_bound():
+    labels, p = tagged()
+    report = um.report(labels, p, multilabel=True, clusters=np.arange(600) // 3)
+    (first, *_) = report.tables()["Single labels"].rows
+    assert first[0] == "2"
+    assert first[2] == "≤0.004"  # 1 / 1000, times four labels.
+
+
 def test_the_test_is_that_of_each_label_and_adjusted_for_all():
     labels, p = tagged()
     found = reported(labels, p)
@@ -199,7 +207,7 @@ BAD = {
     "groups": ((LABELS, P), {"groups": [1] * 60}, "no groups"),
     "names": ((LABELS, P), {"classes": ["a"]}, "must be 4 different names"),
     "same names": ((LABELS, P), {"classes": ["a"] * 4}, "must be 4 different names"),
-    "compared": ((LABELS, P), {"compare": {"b": P}}, "compare them label by label"),
+    "compared": ((LABELS, P), {"compare": {"b": P}}, "is of one model"),
 }
 
 
@@ -214,7 +222,17 @@ def test_without_saying_so_it_is_refused(capsys):
     with pytest.raises(ValueError, match="pass multilabel=True"):
         um.report(LABELS, P)
     write_tags()
-    assert "say --multilabel" in fails(capsys, "tags.csv")
+    typed = "`python -m uncertainty_metrics report tags.csv --multilabel`"
+    assert f"for several labels of each example type {typed}. Rec" in fails(
+        capsys, "tags.csv"
+    )
+
+
+def test_unknown_names_of_forecasts(capsys):
+    write_csv("a.csv", ["a", "b", "pred_a", "pred_b"], [[1, 0, 0.5, 0.5]])
+    hint = "rename `pred_NAME` to `prob_NAME`"
+    assert hint + " and type `python -m" in fails(capsys, "a.csv")
+    assert f"for each label: {hint}." in fails(capsys, "a.csv", "--multilabel")
 
 
 def test_bad_files(capsys):
@@ -225,7 +243,9 @@ def test_bad_files(capsys):
     wrong = fails(capsys, "b.csv", "--multilabel")
     assert "line 3: `label_a` must be 0 or 1, or true or false. Received: 3" in wrong
     write_csv("c.csv", ["label", "p0", "p1"], [[1, 0.5, 0.5]])
-    assert "`label_NAME` with `prob_NAME`" in fails(capsys, "c.csv", "--multilabel")
+    assert "`label_NAME` (or `NAME`) with `prob_NAME`" in fails(
+        capsys, "c.csv", "--multilabel"
+    )
     write_csv("d.csv", ["label_a", "prob_a", "p_a"], [[1, 0.5, 0.5]])
     assert "may both be the probability of" in fails(capsys, "d.csv", "--multilabel")
     write_csv("e.csv", ["label_a", "prob_a"], [[1, 0.5], [0, 1.5]])

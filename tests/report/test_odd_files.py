@@ -327,7 +327,8 @@ BAD = {
     "text and class 1": (
         table("label", "p", labels=CATS),
         [],
-        "say which label the predictions are probabilities of, with --positive",
+        "file with --positive-class, as in `python -m uncertainty_metrics report p.csv "
+        "--positive-class ant` or",
     ),
     "no such class": (
         table("label", "p", labels=CATS),

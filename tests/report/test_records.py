@@ -252,8 +252,9 @@ BAD = {
         .replace('"sure": ', '"confidence": {"p": ')
         .replace("}", "}}"),
         "must say how sure each answer is: call it one of confidence, confidences, "
-        "conf, certainty, probability, or name it with --confidence. Received: "
-        "correct, confidence.p",
+        "conf, certainty, probability, or name it with --confidence; if `confidence.p` "
+        "is it, type `python -m uncertainty_metrics report a.jsonl --confidence "
+        "confidence.p`. Received: correct, confidence.p",
     ),
     "a list in it": (
         changed(confidence=[0.5]),
@@ -306,6 +307,17 @@ BAD = {
     "no confidence": (
         renamed(confidence="sure"),
         "one column must say how sure each answer is: call it one of confidence",
+    ),
+    "points under another name": (
+        changed(correct=7).replace("correct", "rubric_grade"),
+        "`rubric_grade` holds no grades, which are numbers in [0, 1] or votes such as "
+        "3/5: divide by the highest possible grade. Received: ",
+    ),
+    "neither name known": (
+        lines().replace("correct", "judge_score").replace("conf", "stated conf"),
+        "or name it with --label; for answers with confidences type `python -m "
+        "uncertainty_metrics report a.jsonl --correct judge_score --confidence "
+        "'stated confidence'`. Received: ",
     ),
     "two confidences": (
         renamed(conf=0.3),
@@ -559,7 +571,9 @@ BAD_CLASSIFIERS = {
     "a list as a label": (
         lines([{"y": [1], "probs": [0.5, 0.5]}]),
         [],
-        "line 1: `y` must be a number, text or a boolean. Received: the list [1]",
+        "line 1: `y` must be a number, text or a boolean; for several labels of each "
+        "example (--multilabel) write fields `label_NAME`, 0 or 1, and `prob_NAME` for "
+        "each label. Received: the list [1]",
     ),
     "numbers as text": (
         lines([{"y": 1, "p0": "0.5", "p1": 0.5}]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
-from tests.report.reports import tiles
+from tests.report.reports import approximately, fails, numbers, run, tiles
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -31,9 +31,9 @@ def test_decisions_have_their_shares_of_votes_as_grades():
     graded = um.report(correct=grades, confidences=p.max(axis=1)).to_dict()
     for name in ("scoring_rules", "selective_prediction", "calibration"):
         assert values(found[name]) == values(graded[name])
-    assert found["calibration"]["share_of_votes"] == pytest.approx(grades.mean())
-    assert found["intervals"]["metrics"]["share_of_votes"]["low"] < grades.mean()
-    assert tiles(found)["Share of votes"]["value"] == f"{grades.mean():.3f}"
+    assert found["calibration"]["mean_share_of_votes"] == pytest.approx(grades.mean())
+    assert found["intervals"]["metrics"]["mean_share_of_votes"]["low"] < grades.mean()
+    assert tiles(found)["Mean share of votes"]["value"] == f"{grades.mean():.3f}"
     assert tiles(found)["Calibration"]["value"] == "Underconfident"
     page = report.summary()
     assert "Surer decisions have more votes." in page
@@ -52,6 +52,20 @@ def test_scores_of_all_classes_are_means_over_annotators():
         row = found["classes"][f"class {k}"]
         assert row["share_of_votes"] == pytest.approx(shares[:, k].mean())
         assert row["mean_probability"] == pytest.approx(p[:, k].mean())
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_the_code_for_all_classes_fits_to_each_vote(kind):
+    votes, shares, p = voted()
+    given = p if kind == "probabilities" else np.log(p)
+    report = um.report(label_distributions=shares, **{kind: given})
+    names = {"votes": shares, kind: given, f"new_{kind}": given}
+    exec("\n".join(report.to_dict()["votes"]["code"]), names)
+    repeated = np.repeat(given, votes.shape[1], axis=0)
+    alone = um.TemperatureScaling().fit(votes.reshape(-1), **{kind: repeated})
+    expected = alone.transform(**{kind: given})
+    np.testing.assert_allclose(names["recalibrated"], expected, atol=1e-5)
+    assert "recalibrated = scaling.transform" in report.summary()
 
 
 def test_examples_of_weight_0_do_not_count():
@@ -80,7 +94,7 @@ def test_two_models_of_the_same_votes_are_compared():
     )
     found = report.to_dict()["comparison"]
     assert "the same votes in the same order" in found["examples"]
-    assert found["numbers"]["share_of_votes"]["second"] == pytest.approx(
+    assert found["numbers"]["mean_share_of_votes"]["second"] == pytest.approx(
         shares[np.arange(200), p.argmax(axis=1)].mean()
     )
     assert "neither model clearly has more votes" in report.summary()
@@ -128,3 +142,26 @@ def test_data_frames_are_aligned_by_their_columns():
         label_distributions=shares, probabilities=p, classes=[*"abc"]
     ).to_dict()
     assert found["votes"] == expected["votes"]
+
+
+def test_votes_in_a_file(own_directory, capsys):
+    _, shares, p = voted()
+    given = {"label_distributions": shares, "logits": np.log(p)}
+    rest = {"sample_weight": np.arange(200) % 3, "site": np.arange(200) // 50}
+    classes = ["a", "b", "c"]
+    np.savez("v.npz", **given, **rest, classes=classes, image=np.arange(200))
+    options = "--group", "site", "--cluster", "image"
+    run("v.npz", *options)
+    found = numbers()
+    expected = um.report(
+        **given,
+        sample_weight=rest["sample_weight"],
+        classes=classes,
+        groups={"site": rest["site"]},
+        clusters=np.arange(200),
+    ).to_dict()
+    for name in ("votes", "scoring_rules", "groups", "calibration"):
+        assert found[name] == approximately(expected[name])
+    assert "needs one label" in fails(capsys, "v.npz", "--positive-class", "a")
+    np.savez("w.npz", label_distributions=shares)
+    assert "with `probabilities` or `logits`" in fails(capsys, "w.npz")

@@ -162,7 +162,9 @@ def test_bad_data_is_nan_in_a_graph(row):
 
 @pytest.mark.parametrize("average", ["macro", None])
 @pytest.mark.parametrize("multilabel", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.thorough)]
+)
 def test_the_auroc_of_classes_and_labels_equals_numpy(dtype, multilabel, average, rng):
     scores = np.round(4 * rng.normal(size=(60, 3))).astype(dtype)
     shape = (60, 3) if multilabel else (60,)

@@ -34,8 +34,14 @@ def answers(rng, dtype, n=200):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("case", ["plain", "weighted", "whole"])
+@pytest.mark.parametrize(
+    ("dtype", "case"),
+    [
+        (np.float32, "weighted"),
+        pytest.param(np.float64, "plain", marks=pytest.mark.thorough),
+        pytest.param(np.float64, "whole", marks=pytest.mark.thorough),
+    ],
+)
 def test_values_are_those_of_numpy(name, dtype, case, rng, monkeypatch):
     monkeypatch.setattr(um.ops._inputs, "SHORTCUT", False)
     correct, confidences = answers(rng, dtype)
@@ -110,7 +116,10 @@ OF_CLASSES = ("brier_score", "negative_log_likelihood", "ranked_probability_scor
         *("kuiper_calibration_error", "atb"),
     ],
 )
-@pytest.mark.parametrize("form", ["probabilities", "logits", "weights"])
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param("probabilities", marks=pytest.mark.thorough), "logits", "weights"],
+)
 def test_label_distributions_have_the_values_of_numpy(name, form, rng, monkeypatch):
     monkeypatch.setattr(um.ops._inputs, "SHORTCUT", False)
     p = rng.dirichlet(np.ones(4), 60).astype(np.float32)

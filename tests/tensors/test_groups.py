@@ -57,6 +57,21 @@ def test_multilabel_equals_numpy(row, rng, monkeypatch):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+def test_the_grid_of_errors_takes_labels(compiled, rng):
+    data = labelled(rng)
+    del data["groups"]
+    options = {"multilabel": True, "ignore_index": -1, "num_bins": 4}
+    expected = um_np.compute_all_metrics(**data, **options)
+    compute = functools.partial(um.compute_all_metrics, **options)
+    if compiled:
+        compute = tf.function(compute, autograph=False)
+    tensors = {name: tf.constant(value) for name, value in data.items()}
+    found = compute(**tensors)
+    for key, value in expected.items():
+        assert float(found[key]) == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
 def test_errors_of_one_score_pool_the_labels(compiled, rng):
     data = labelled(rng)
     del data["groups"]
@@ -84,6 +99,10 @@ def test_estimates_with_labels_that_depend_on_each_other_are_for_numpy():
         )
         with pytest.raises(ValueError, match=message):
             getattr(um, name)(**data, multilabel=True)
+    by_label = {"multilabel": True, "class_conditional": True, "num_bins": 1}
+    found = um.debiased_calibration_error(**data, **by_label)
+    expected = um_np.debiased_calibration_error(**data, **by_label)
+    assert float(found) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.thorough

@@ -46,6 +46,18 @@ def test_each_case_equals_numpy(row, case, rng):
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["votes", "grades"])
+def test_votes_and_grades_have_images_too(form, rng):
+    p, shares = rng.dirichlet(np.ones(2), [2, 4, 9])
+    given = {"label_distributions": shares, "probabilities": p}
+    if form == "grades":
+        given = {"correct": shares[..., 1], "confidences": p[..., 1]}
+    expected = um_np.mce(**given, per_image=True)
+    found = um.mce(**{k: tf.constant(x) for k, x in given.items()}, per_image=True)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", SCORES)
 def test_gradient_of_the_mean_is_finite(name, rng):
     labels, p = masks(rng)

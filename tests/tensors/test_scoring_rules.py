@@ -1,5 +1,7 @@
 """Properties of single scoring rules, in both halves."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -457,6 +459,15 @@ def test_the_number_of_classes_may_be_beyond_the_type_of_the_labels(
     for wrong in (-1, 1.5):
         with pytest.raises(ValueError, match=rf"integers in \[0, {classes}\)"):
             room.brier_score(np.array([wrong], dtype), probabilities)
+
+
+@ROOMS
+@pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
+def test_one_column_of_16_bits_is_not_rounded(room, dtype):
+    """In 16 bits 1 - p would be 1, and its logarithm 0."""
+    p = tf.constant([2.0**-12], dtype)
+    score = room.negative_log_likelihood([0], p)
+    assert float(score) == pytest.approx(-math.log1p(-(2.0**-12)), rel=1e-5)
 
 
 @ROOMS

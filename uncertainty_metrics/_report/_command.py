@@ -360,7 +360,11 @@ def _epsilon(text: str) -> float:
 def _add_choices(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that explain the names in a file."""
     for option, metavar, text in (
-        ("--label", "NAME", "the column or array of labels"),
+        (
+            "--label",
+            "NAME",
+            "the column or array of labels; `votes` for the votes of each class",
+        ),
         (
             "--probabilities",
             "NAMES",

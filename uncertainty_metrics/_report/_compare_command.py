@@ -75,6 +75,12 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
         "--confidence", metavar="COLUMN", help="the column of confidences"
     )
     parser.add_argument(
+        "--multilabel",
+        action="store_true",
+        help="each example has several labels, each 0 or 1: the columns are label_NAME "
+        "and prob_NAME for each label",
+    )
+    parser.add_argument(
         "--latex", metavar="FILE", help="write the table as LaTeX to this file"
     )
 
@@ -96,7 +102,12 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
         confidence=arguments.confidence,
         groups=() if arguments.id is None else (arguments.id,),
         cluster=arguments.cluster,
+        multilabel=arguments.multilabel,
     )
+    if arguments.multilabel and arguments.id is not None:
+        raise ReportError(
+            "--multilabel takes no --id: rows match in order if their labels are equal"
+        )
     read = [read_predictions(file, choice, tell) for file in arguments.files]
     names = _names(arguments.files)
     parts = each_model(read)
@@ -123,6 +134,7 @@ def _run(arguments: argparse.Namespace, tell: Callable[[str], None]) -> str:
             metrics=arguments.metric,
             clusters=clusters,
             block=block,
+            multilabel=arguments.multilabel,
         )
     text = f"{found}\n{_coverage(dict(zip(names, read, strict=True)))}"
     if arguments.latex is None:

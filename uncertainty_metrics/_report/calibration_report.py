@@ -179,6 +179,7 @@ def report(
     clusters: ArrayLike | None = None,
     label_distributions: ArrayLike | None = None,
     multilabel: bool = False,
+    ignore_index: int | None = None,
     audit: Any = None,
     unlabelled: ArrayLike | None = None,
     compare: Mapping[str, Any] | None = None,
@@ -261,6 +262,8 @@ def report(
         the votes for all classes.
       multilabel: whether each example has several labels, each 0 or 1: `labels` and
         `probabilities` (or `logits`) are then [N, L], and `classes` names the labels.
+      ignore_index: for a classifier, the label of the examples that do not count, such
+        as -100: they are left out, and a note says how many.
       audit: features by which to search for groups whose probabilities are wrong
         (`find_miscalibrated_groups`), a mapping (or data frame) from names to values,
         numbers or strings; or True, to search by `groups`.
@@ -318,7 +321,10 @@ def report(
         "label_distributions": label_distributions,
     }
     given = {key: value for key, value in given.items() if value is not None}
-    common = sample_weight, classes, groups, clusters, multilabel or None, audit
+    common = (
+        *(sample_weight, classes, groups, clusters),
+        *(multilabel or None, audit, ignore_index),
+    )
     first: Model
     if isinstance(labels, Summary):
         _check_alone("labels", given, common)
@@ -331,7 +337,7 @@ def report(
     else:
         first = model_of(
             *(str(name), labels, given, sample_weight, classes, groups, clusters),
-            *(multilabel, audit),
+            *(multilabel, audit, ignore_index),
         )
     if season is not None:
         first = with_season(first, _checks.positive_integer("season", season), "season")
@@ -362,6 +368,7 @@ def report(
                     model_of(
                         *(str(other_name), labels, predictions, sample_weight),
                         *(classes, groups, clusters, multilabel),
+                        ignore_index=ignore_index,
                     )
                 )
     return Report(first, num_bins, others)
@@ -378,6 +385,6 @@ def _of_batch(batch: Mapping[str, Any]) -> Model:
 def _check_alone(name: str, given: Mapping[str, Any], common: Sequence[Any]) -> None:
     """Raises ValueError if other data are given together with an argument."""
     if given or any(each is not None for each in common):
-        others = "weights, classes, groups, clusters or multilabel"
+        others = "weights, classes, groups, clusters, multilabel or ignore_index"
         received = f"{name} and {', '.join(given) or others}"
         raise _checks.error(name, "given without other data", received)

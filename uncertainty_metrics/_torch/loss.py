@@ -29,6 +29,7 @@ class Loss(torch.nn.Module):
         super().__init__()
         self._keras = self._of(*options, **named)
 
+    @_execution.not_converted
     def forward(self, preds: Any, target: Any, sample_weight: Any = None) -> Any:
         """Returns the loss, on the device of the predictions.
 

@@ -15,6 +15,7 @@ import torch
 from uncertainty_metrics._torch import states
 from uncertainty_metrics.keras._base import SumsMetric
 from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.ops import _execution
 
 
 class Metric(states.Base):
@@ -64,6 +65,7 @@ class Metric(states.Base):
         """
         return not self._keras._has_sums
 
+    @_execution.not_converted
     def update(self, preds: Any, target: Any, sample_weight: Any = None) -> None:
         """Adds a batch.
 
@@ -77,6 +79,7 @@ class Metric(states.Base):
             state = [v.value for v in self._keras._state if v is not None]
         self._take(*state)
 
+    @_execution.not_converted
     def _result(self) -> Any:
         with self._in_keras():
             return self._keras.result()

@@ -20,6 +20,7 @@ from uncertainty_metrics import _checks, _directions, _without_warnings
 from uncertainty_metrics._calibration_spec import is_required
 from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
 from uncertainty_metrics.numpy import (
+    _inputs,
     _paired_scores,
     _resampled_metrics,
     _resamples,
@@ -77,6 +78,14 @@ class Metric(NamedTuple):
             data["targets"] = data.pop("labels")
         if "scores" in parameters and "scores" not in data:
             data["scores"] = _event_scores(self.name, data)
+        if "multilabel" in data and "multilabel" not in parameters:
+            raise _checks.error(
+                "metrics",
+                "metrics that take `multilabel`; compare the labels one by one, as in "
+                "compare(labels[:, 0], {name: probabilities[:, 0]})",
+                repr(self.name),
+                verb="hold",
+            )
         known = {name: data[name] for name in data if name in parameters}
         known |= self.options
         needed = [
@@ -101,7 +110,7 @@ class Metric(NamedTuple):
           ValueError: the metric needs right or wrong.
         """
         parameters, data = self.parameters(), dict(model)
-        grades = np.asarray(data["correct"])
+        grades = np.asarray(data["correct"], np.float64)
         if "losses" in parameters:
             del data["correct"]
             return {**data, "losses": 1 - grades}
@@ -182,7 +191,24 @@ def metric_of(name: str | None, given: Any) -> Metric:
             repr(given),
             verb="hold",
         )
+    check_no_weights("metrics", options)
     return Metric(name or str(found), room, options)
+
+
+def check_no_weights(name: str, given: Mapping[str, Any]) -> None:
+    """Raises ValueError if an argument of `compare` holds what it does not read there.
+
+    Args:
+      name: the argument.
+      given: arguments of metrics by name.
+    """
+    for key, remedy in (
+        ("sample_weight", "examples are compared without weights"),
+        ("multilabel", "pass it to `compare`"),
+    ):
+        if key in given:
+            expected = f"arguments of metrics without `{key}`: {remedy}"
+            raise _checks.error(name, expected, list(given), verb="hold")
 
 
 def _public_name(function: Any) -> str | None:
@@ -231,12 +257,15 @@ def compared(
     function = metric.function
     arguments = [metric.arguments(model) for model in models.values()]
     if function is um_np.accuracy or _resampled_metrics.is_by_example(function):
-        rows = [
-            _scores_of_examples(metric, given, model)
-            for given, model in zip(arguments, models.values(), strict=True)
-        ]
-        return _Scores(metric, np.stack(rows), dependence, level)
-    if function is um_np.auroc and _share_labels(arguments):
+        scores = np.stack(
+            [
+                _scores_of_examples(metric, given, model)
+                for given, model in zip(arguments, models.values(), strict=True)
+            ]
+        )
+        return _Scores(metric, scores, _counts(arguments), dependence, level)
+    is_multilabel = "multilabel" in arguments[0]
+    if function is um_np.auroc and _share_labels(arguments) and not is_multilabel:
         return _Rankings(metric, arguments, clusters, level)
     if function in _CALIBRATION:
         return _Errors(metric, arguments, clusters, level)
@@ -252,7 +281,9 @@ def _share_labels(arguments: list[dict[str, Any]]) -> bool:
 def _scores_of_examples(
     metric: Metric, arguments: dict[str, Any], model: Mapping[str, Any]
 ) -> np.ndarray:
-    """Returns the score of each example, [n]."""
+    """Returns the score of each example, [n]: of several labels their sum, of the
+    ignored label 0.
+    """
     if metric.function is um_np.accuracy:
         if "correct" in model:
             correct = np.asarray(model["correct"], np.float64).reshape(-1)
@@ -264,7 +295,8 @@ def _scores_of_examples(
         # Each example is a group of its own.
         shape = np.shape(arguments["labels"])
         own = np.arange(math.prod(shape)).reshape(shape)
-        return um_np.accuracy(**arguments, groups=own, num_groups=own.size).values
+        found = um_np.accuracy(**arguments, groups=own, num_groups=own.size)
+        return np.where(found.weights > 0, found.values, 0.0)
     if "aggregate" in metric.parameters():
         arguments = {**arguments, "aggregate": False}
     one_brier = (
@@ -275,7 +307,33 @@ def _scores_of_examples(
     scores = np.asarray(metric.function(**arguments), np.float64)
     if one_brier:
         scores = scoring_rules.of_one_outcome(scores, _is_of_two_classes(arguments))
-    return scores.reshape(-1)
+    return scores.sum(axis=-1) if "multilabel" in arguments else scores.reshape(-1)
+
+
+def _counts(arguments: list[dict[str, Any]]) -> np.ndarray | None:
+    """Returns how many labels of each example count, [n]; None if each has one.
+
+    Raises:
+      ValueError: the models have other labels to ignore.
+    """
+    if not any({"multilabel", "ignore_index"} & given.keys() for given in arguments):
+        return None
+    counts = []
+    for given in arguments:
+        labels, ignored = np.asarray(given["labels"]), given.get("ignore_index")
+        counted = np.ones(labels.shape)
+        if ignored is not None:
+            counted -= _inputs.is_ignored(labels, ignored)
+        is_row = "multilabel" in given
+        counts.append(counted.sum(axis=-1) if is_row else counted.reshape(-1))
+        if not np.array_equal(counts[0], counts[-1]):
+            expected = "models that ignore the same labels"
+            raise _checks.error("predictions", expected, "others", verb="hold")
+    number = np.count_nonzero(counts[0])
+    if number < 2:
+        expected = "two examples that are not ignored"
+        raise _checks.error("labels", f"at least {expected}", number, verb="hold")
+    return counts[0]
 
 
 def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
@@ -286,17 +344,22 @@ def _is_of_two_classes(arguments: Mapping[str, Any]) -> bool:
     else:
         shape = np.shape(arguments["labels"])
     given = np.shape(arguments[name])
-    of_two = (shape, (*shape, 1), (*shape, 2))
-    return given in of_two and not arguments.get("multilabel")
+    return given in (shape, (*shape, 1), (*shape, 2))
 
 
 class _Scores:
-    """Means of the scores of the examples, [models, n]."""
+    """Means of the scores of the examples, [models, n], each of so many labels, [n]."""
 
     def __init__(
-        self, metric: Metric, scores: np.ndarray, dependence: Dependence, level: float
+        self,
+        metric: Metric,
+        scores: np.ndarray,
+        counts: np.ndarray | None,
+        dependence: Dependence,
+        level: float,
     ) -> None:
-        self._scores, self._dependence, self._level = scores, dependence, level
+        self._scores, self._counts = scores, counts
+        self._dependence, self._level = dependence, level
         self._is_share = metric.function is um_np.accuracy
         self.values: Sequence[ConfidenceInterval]
         self.values = [self._value(row) for row in scores]
@@ -304,7 +367,7 @@ class _Scores:
         self.order = -means if metric.larger_is_better else means
 
     def _value(self, scores: np.ndarray) -> ConfidenceInterval:
-        mean = _paired_scores.mean(scores, self._dependence)
+        mean = _paired_scores.mean(scores, self._dependence, self._counts)
         found = mean.interval(self._level)
         if not math.isfinite(mean.mean):
             return ConfidenceInterval(math.nan, mean.mean, math.nan)
@@ -324,7 +387,7 @@ class _Scores:
         # A score is infinite where what came had the probability 0. Two are equal.
         with np.errstate(invalid="ignore"):
             differences = np.where(one == two, 0.0, one - two)
-        mean = _paired_scores.mean(differences, self._dependence)
+        mean = _paired_scores.mean(differences, self._dependence, self._counts)
         return mean.interval(self._level)
 
 
@@ -370,7 +433,7 @@ class _Errors:
         self._models = []
         shared = (
             *("labels", "positive_class", "binning_scheme", "num_bins"),
-            "ignore_index",
+            *("ignore_index", "multilabel"),
         )
         own = ("probabilities", "logits", "correct", "confidences", "labels_predicted")
         for given in arguments:

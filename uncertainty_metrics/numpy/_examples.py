@@ -224,6 +224,15 @@ class Examples:
             return self
         return dataclasses.replace(self, clusters=rows)
 
+    def of_batch(self, clusters: Any) -> Examples:
+        """Returns the examples of a part of a stream in their clusters, which may be
+        few; without `clusters` as `with_clusters` does.
+        """
+        if clusters is None:
+            return self.with_clusters()
+        codes = _clusters.codes_of_batch(clusters, self.counted.shape, self.counted)
+        return dataclasses.replace(self, clusters=codes)
+
     def for_each_label(self, values: np.ndarray) -> np.ndarray:
         """Returns values of the examples, [N], for each label of `multilabel`, [N L];
         values of as many labels, and of other examples, as they are.
@@ -398,9 +407,11 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
-        both = np.empty((len(predictions), 2), predictions.dtype)
-        np.subtract(np.ones((), both.dtype), predictions[:, 0], out=both[:, 0])
+        # 16 bits would round 1 - p.
+        dtype = np.promote_types(predictions.dtype, np.float32)
+        both = np.empty((len(predictions), 2), dtype)
         both[:, 1] = predictions[:, 0]  # `concatenate` copies each number by itself.
+        np.subtract(np.ones((), dtype), both[:, 1], out=both[:, 0])
         predictions = both
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, counted),
@@ -451,6 +462,7 @@ def _of_distributions(data: ClassifierData, allow_none: bool) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
         allow_none=allow_none,
         clusters=data.clusters,
     )

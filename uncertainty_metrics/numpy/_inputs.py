@@ -72,7 +72,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
       ValueError: a list is ragged, entries are masked, or labels are text.
       TypeError: the value does not convert to an array of numbers.
     """
-    value = _pytorch.as_it_is_read(value)
+    value = _pytorch.as_it_is(value)
     _missing.refuse_masked(name, value)
     try:
         array = np.asarray(value)
@@ -87,7 +87,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
         array = _of_objects(name, array)
     if array.dtype.kind in "SUT":
         refuse_text(name)
-    if array.dtype.kind not in "biu" and not is_floating(array):
+    if not holds_numbers(array):
         raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
     return array
 
@@ -146,6 +146,20 @@ def _stacked(name: str, rows: list[Any]) -> np.ndarray:
 def is_floating(array: np.ndarray) -> bool:
     """Says if the dtype is floating, bfloat16 of ml_dtypes included."""
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+
+
+def holds_numbers(array: np.ndarray) -> bool:
+    """Says if the dtype is one of numbers or booleans."""
+    return array.dtype.kind in "biu" or is_floating(array)
+
+
+def result_dtype(array: np.ndarray) -> np.dtype:
+    """Returns the type of results as exact as an array: its own floating type, but
+    float32 for bfloat16, which PyTorch does not read; float64 for other numbers.
+    """
+    if array.dtype.kind == "f":
+        return array.dtype
+    return np.dtype(np.float32 if is_floating(array) else np.float64)
 
 
 def first(bad: np.ndarray, array: np.ndarray, place: Place | None = None) -> str:
@@ -251,9 +265,10 @@ def label_hint(labels: np.ndarray, num_classes: int) -> str:
         return "; subtract 1 if they count from 1"
     outside = np.unique(labels[(labels < 0) | (labels >= np.int64(num_classes))])
     if outside.size == 1 and outside[0] in _UNLABELLED:
+        label = int(outside[0])
         return (
-            "; leave out examples without a label, or pass "
-            f"ignore_index={int(outside[0])} to a function that takes it"
+            f"; leave out examples without a label, or pass ignore_index={label} to a "
+            f"function that takes it (for a file, --ignore-index {label})"
         )
     return ""
 

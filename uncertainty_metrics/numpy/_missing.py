@@ -60,7 +60,7 @@ def read_words(name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises:
       ValueError: the rows of a list have different lengths.
     """
-    values = _pytorch.as_it_is_read(values)
+    values = _pytorch.in_a_type_of_numpy(values)
     is_list = isinstance(values, list | tuple)
     try:
         mask = _mask(values)

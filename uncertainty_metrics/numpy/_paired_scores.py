@@ -39,17 +39,29 @@ class Mean(NamedTuple):
         return TestedInterval(self.mean - half, self.mean, self.mean + half, p_value)
 
 
-def mean(values: np.ndarray, dependence: Dependence) -> Mean:
+def mean(
+    values: np.ndarray, dependence: Dependence, counts: np.ndarray | None = None
+) -> Mean:
     """Returns the mean of values [n] with its standard error.
 
-    In time it is that of Diebold and Mariano (1995), with the factor of Harvey,
-    Leybourne and Newbold (1997).
+    With counts it is the sum of the values over the sum of the counts. In time the
+    error is that of Diebold and Mariano (1995), with the factor of Harvey, Leybourne
+    and Newbold (1997).
+
+    Args:
+      values: a score of each example, or the sum of several.
+      dependence: how the examples depend on each other.
+      counts: how many scores are in each sum, [n]; None for ones.
     """
+    if counts is None:
+        counts = np.ones(len(values))
+    elif dependence.clusters is None and dependence.block == 1:
+        values, counts = values[counts > 0], counts[counts > 0]
     n = len(values)
-    average = float(np.mean(values))
+    average = float(values.sum() / counts.sum())
     if not math.isfinite(average):
         return Mean(average, math.nan, math.inf)
-    deviations = values - average
+    deviations = (values - average * counts) * (n / counts.sum())
     if dependence.clusters is not None:
         codes, number = dependence.clusters
         sums = cluster_sums(deviations, codes, number)

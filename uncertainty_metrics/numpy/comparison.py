@@ -263,6 +263,7 @@ def compare(
     level: float = 0.95,
     num_resamples: int = 1000,
     seed: Any = None,
+    multilabel: bool = False,
 ) -> Comparison:
     """Compares any number of models in any metrics, on the same examples.
 
@@ -318,6 +319,11 @@ def compare(
       level: level of the intervals, in (0, 1); 1 - level is the level of the tests.
       num_resamples: number of resamples, for metrics that need a bootstrap.
       seed: seed of the resamples, all that `np.random.default_rng` takes.
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
+        An example is then a row of L labels, which depend on each other, and `clusters`
+        has an id for each row. Scores are means over all labels, the Brier score that
+        of (y - p)^2, and an AUROC is the mean of those of the labels. Metrics without
+        the argument `multilabel` are refused.
 
     Returns:
       A `Comparison`, a sequence of a `ComparedModel` for each model in each metric. It
@@ -342,6 +348,11 @@ def compare(
       ('a', ('a',))
       >>> [round(x, 3) for x in found[1][2:6]]
       [0.202, 0.186, 0.218, 0.036]
+      >>> tags = np.stack([labels, 1 - labels], axis=1)  # Two labels of each example.
+      >>> models = {"a": np.stack([p, 1 - p], axis=1), "b": np.full([1000, 2], 0.5)}
+      >>> found = um.compare(tags, models, metrics="auroc", multilabel=True)
+      >>> found.best("auroc"), found.num_examples
+      ('a', 1000)
 
     References:
       Diebold and Mariano (1995), Comparing Predictive Accuracy. Harvey, Leybourne and
@@ -355,6 +366,9 @@ def compare(
     num_resamples = _checks.positive_integer("num_resamples", num_resamples)
     _inputs.generator(seed)
     models = _models(labels, predictions, correct)
+    _checks.boolean("multilabel", multilabel)
+    if multilabel:
+        models = {name: _rows_of_labels(name, given) for name, given in models.items()}
     chosen = _metrics(metrics, next(iter(models.values())))
     shape = _shape_of_examples(models)
     size = math.prod(shape)
@@ -398,6 +412,7 @@ def _models(labels: Any, predictions: Any, correct: Any) -> dict[str, dict[str, 
             model |= given
         else:
             model["probabilities" if correct is None else "confidences"] = given
+        _compared_metrics.check_no_weights("predictions", model)
         if "probs" in model:
             model["probabilities"] = model.pop("probs")
         if ("labels" in model) == ("correct" in model):
@@ -417,12 +432,30 @@ def _models(labels: Any, predictions: Any, correct: Any) -> dict[str, dict[str, 
     return models
 
 
+def _rows_of_labels(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of a model with L labels of each example, [N, L]."""
+    given = [key for key in model if key != "labels"]
+    if given not in (["probabilities"], ["logits"]):
+        raise _checks.combination_error(
+            "With `multilabel` each model must have `probabilities` or `logits`, and "
+            f"nothing else, also {name!r}.",
+            given,
+        )
+    labels, values = np.asarray(model["labels"]), np.asarray(model[given[0]])
+    size = _checks.number_of_labels(labels.shape, values.shape, given[0])
+    return {
+        "labels": labels.reshape(-1, size),
+        given[0]: values.reshape(-1, size),
+        "multilabel": True,
+    }
+
+
 def _shape_of_examples(models: Mapping[str, Mapping[str, Any]]) -> tuple[int, ...]:
-    """Returns the shape of the labels, which all models share."""
+    """Returns the shape of the examples, which all models share."""
     shapes = {}
     for name, model in models.items():
-        outcomes = model.get("labels", model.get("correct"))
-        shapes[name] = np.shape(outcomes)
+        shape = np.shape(model.get("labels", model.get("correct")))
+        shapes[name] = shape[:-1] if "multilabel" in model else shape
     (first, shape), *others = shapes.items()
     for name, other in others:
         if other != shape:
@@ -468,6 +501,8 @@ def _default_metrics(model: Mapping[str, Any]) -> tuple[str, ...]:
     if "quantile_predictions" in model:
         return ("crps_quantile_score",)
     scores = "negative_log_likelihood", "brier_score"
+    if "multilabel" in model:  # A rare label may have no AUROC.
+        return (*scores, "debiased_calibration_error")
     if "correct" in model:
         ranks = "aurc" if _compared_metrics.has_grades(model) else "auroc"
         return (*scores, ranks, "debiased_calibration_error")

@@ -17,6 +17,7 @@ from uncertainty_metrics.ops import IS_JAX, IS_TENSORFLOW, _structures, xp
 
 if TYPE_CHECKING or IS_TENSORFLOW:
     import tensorflow as tf
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 if TYPE_CHECKING or IS_JAX:
     import jax
 
@@ -181,6 +182,32 @@ def with_xla_if_large(
     if is_worth_compiling(tensor, often):
         return with_xla(function, *options)
     return functools.partial(function, *options)
+
+
+# With this many numbers, or more, a sort by XLA saves much of the time of a graph.
+_LONG = 2**15
+
+
+def is_worth_fast_sort(tensor: Any) -> bool:
+    """Returns whether a function that sorts a tensor [N] should be compiled with XLA on
+    its own, to sort by `stable_sort`.
+    """
+    size = tensor.shape[0]
+    long = IS_TENSORFLOW and size is not None and size >= _LONG
+    return long and not has_strategy()  # Compiled functions fail in one, on CPU.
+
+
+def stable_sort(values: xp.Tensor) -> xp.Tensor:
+    """Returns integers [N] ascending, in a function that TensorFlow compiles with XLA.
+
+    `tf.sort` moves indices along, and calls a comparison for each step: on CPU it takes
+    five times as long, and twice as long without XLA. No public name sorts like this.
+    """
+    element = tf.TensorSpec([], values.dtype)
+    less = tf.function(lambda a, b: a < b).get_concrete_function(element, element)
+    return gen_xla_ops.xla_variadic_sort([values], 0, comparator=less, is_stable=True)[
+        0
+    ]
 
 
 def not_converted(function: _Function) -> _Function:

@@ -405,6 +405,7 @@ def examples(
             )
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
+            predictions = xp.cast(predictions, dtype)  # 16 bits would round 1 - p.
             predictions = xp.concat([1 - predictions, predictions], axis=-1)
     return Examples(
         labels,
@@ -474,6 +475,7 @@ def _graded(
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
     )
     grades = xp.reshape(xp.where(right, correct, xp.zeros_like(correct)), [-1])
     grades = xp.cast(grades, read.dtype)
@@ -502,6 +504,7 @@ def _of_distributions(data: ClassifierData) -> Examples:
         sample_weight=data.sample_weight,
         groups=data.groups,
         num_groups=data.num_groups,
+        per_image=data.per_image,
     )
     _checks.distributions_fit(shares.shape[-1], read.num_classes)
     shares = xp.where(right[..., None], shares, xp.zeros_like(shares))

@@ -178,7 +178,7 @@ def _with_data(
 def _check_without_clusters(name: str, given: dict[str, Any]) -> None:
     """Raises ValueError for clusters of tensors: ids may be strings, and their number
     is known only from their values, so no compiled code could take them. With
-    `multilabel` the labels of an example are a cluster.
+    `multilabel` the labels of an example are a cluster, unless each label is a group.
     """
     if given.get("clusters") is not None:
         raise _checks.error(
@@ -186,7 +186,7 @@ def _check_without_clusters(name: str, given: dict[str, Any]) -> None:
             f"None on tensors: `uncertainty_metrics.numpy.{name}` takes clusters",
             "`clusters`",
         )
-    if given.get("multilabel") is True:
+    if given.get("multilabel") is True and given.get("class_conditional") is not True:
         expected = f"False on tensors: `uncertainty_metrics.numpy.{name}` takes labels"
         raise _checks.error("multilabel", expected + " that depend on each other", True)
 

@@ -87,7 +87,9 @@ def general_calibration_error(
 @twin(np_binned_errors.compute_all_metrics, data=ClassifierData, by_numpy=True)
 def compute_all_metrics(data, num_bins, threshold, positive_class):
     specs = {
-        key: CalibrationSpec(*key, num_bins, threshold, positive_class=positive_class)
+        key: CalibrationSpec(
+            *key, num_bins, threshold, positive_class=positive_class
+        ).for_data(data)
         for key in _calibration_spec.grid()
     }
     examples = _inputs.examples_of(data)

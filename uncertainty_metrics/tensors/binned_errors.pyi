@@ -87,6 +87,7 @@ def compute_all_metrics(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     label_distributions: TensorLike | None = None,
+    multilabel: bool = False,
 ) -> dict[CalibrationKey, Tensor]:
     """The general calibration error for every combination of its four choices.
 
@@ -106,13 +107,14 @@ def compute_all_metrics(
         (conventions.md#two-classes).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
       to the error in [0, 1]. With `positive_class=True` it does not depend on
-      `max_prob` and `class_conditional`. float32, or float64 for float64 predictions.
-      Compiled code returns NaN for wrong values, for which eager code raises
-      ValueError.
+      `max_prob` and `class_conditional`, and with `multilabel` not on `max_prob`.
+      float32, or float64 for float64 predictions. Compiled code returns NaN for wrong
+      values, for which eager code raises ValueError.
 
     Raises:
       ValueError: an argument is not as described.
@@ -122,6 +124,10 @@ def compute_all_metrics(
       >>> errors = um.compute_all_metrics([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> len(errors), round(float(errors["even", True, False, "l1"]), 6)
       (24, 0.15)
+      >>> tags, p = [[1, 0], [0, 1]], [[0.7, 0.1], [0.3, 0.6]]
+      >>> errors = um.compute_all_metrics(tags, p, multilabel=True)
+      >>> len(errors), round(float(errors["even", False, True, "l1"]), 6)
+      (24, 0.275)
     """
 
 @overload

@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from uncertainty_metrics.ops._typing import Tensor, TensorLike
-from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics._results import GroupValues, ImageMean
 
 @overload
 def adaptive_calibration_error(
@@ -51,6 +51,9 @@ def adaptive_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -86,8 +89,28 @@ def adaptive_calibration_error(
     positive_class: bool | None = None,
     multilabel: bool = False,
     label_distributions: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def adaptive_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
+    per_image: Literal[False] = False,
 ) -> GroupValues: ...
 
 @overload
@@ -134,6 +157,9 @@ def static_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -168,8 +194,27 @@ def static_calibration_error(
     positive_class: bool | None = None,
     multilabel: bool = False,
     label_distributions: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def static_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
+    per_image: Literal[False] = False,
 ) -> GroupValues: ...
 
 @overload
@@ -215,6 +260,9 @@ def thresholded_adaptive_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -250,8 +298,28 @@ def thresholded_adaptive_calibration_error(
     positive_class: bool | None = None,
     multilabel: bool = False,
     label_distributions: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
+    per_image: Literal[False] = False,
 ) -> GroupValues: ...
 
 ace = adaptive_calibration_error

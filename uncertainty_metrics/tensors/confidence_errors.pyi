@@ -177,6 +177,9 @@ def maximum_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -214,8 +217,29 @@ def maximum_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def maximum_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
+    per_image: Literal[False] = False,
 ) -> GroupValues: ...
 
 @overload
@@ -268,6 +292,9 @@ def root_mean_squared_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 for
@@ -305,8 +332,30 @@ def root_mean_squared_calibration_error(
     correct: TensorLike | None = None,
     confidences: TensorLike | None = None,
     label_distributions: TensorLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    num_bins: int = 15,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    label_distributions: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
+    per_image: Literal[False] = False,
 ) -> GroupValues: ...
 
 ece = expected_calibration_error

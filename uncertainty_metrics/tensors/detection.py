@@ -9,7 +9,7 @@ from __future__ import annotations
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import DetectionData
 from uncertainty_metrics.numpy.selective import detection as np_detection
-from uncertainty_metrics.ops import _ranking, xp
+from uncertainty_metrics.ops import _ranked, _ranking, xp
 from uncertainty_metrics.tensors._twin import twin
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
@@ -17,7 +17,7 @@ __all__ = ["aupr", "auroc", "fpr_at_tpr"]
 
 def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
     """Returns the ranking, and whether the examples are right."""
-    batch = _ranking.ranked(
+    batch = _ranked.ranked(
         data.labels, data.scores, data.sample_weight, data.ignore_index
     )
     if np_detection.is_turned(data.positive):
@@ -28,13 +28,13 @@ def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
 @twin(np_detection.auroc, data=DetectionData, by_numpy=True)
 def auroc(data, multilabel, average):
     columns = np_detection.number_of_columns(
-        *_ranking.shapes(data.labels, data.scores), multilabel, average
+        *_ranked.shapes(data.labels, data.scores), multilabel, average
     )
     if columns is None:
         ranking, valid = _ranking_of(data)
         return _ranking.roc_area(ranking), valid & _ranking.has_both(ranking)
     np_detection.is_turned(data.positive)
-    every = _ranking.ranked_columns(
+    every = _ranked.ranked_columns(
         data.labels,
         data.scores,
         data.sample_weight,
@@ -44,7 +44,7 @@ def auroc(data, multilabel, average):
     )
     areas, right = [], []
     for column in range(columns):
-        batch = _ranking.of_column(every, column)
+        batch = _ranked.of_column(every, column)
         ranking = batch.ranking()
         areas.append(_ranking.roc_area(ranking))
         right.append(batch.valid & _ranking.has_both(ranking))

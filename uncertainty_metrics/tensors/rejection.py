@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from uncertainty_metrics._arguments import RankedData, RankedOrLosses
 from uncertainty_metrics.numpy.selective import rejection as np_rejection
-from uncertainty_metrics.ops import _ranking, xp
+from uncertainty_metrics.ops import _ranked, _ranking, xp
 from uncertainty_metrics.tensors import risk_coverage
 from uncertainty_metrics.tensors._twin import twin
 
@@ -19,7 +19,7 @@ __all__ = np_rejection.__all__
 def _areas(data: RankedData) -> tuple[tuple[xp.Tensor, ...], xp.Tensor, xp.DType]:
     """Returns the areas, whether the examples are right, and the type of a result."""
     batch = risk_coverage.examples_of(data)
-    areas = _ranking.compared_areas(batch)
+    areas = _ranked.compared_areas(batch)
     some = True if batch.weights is None else xp.reduce_any(batch.weights > 0)
     return areas, batch.valid & some, batch.scores.dtype
 

@@ -14,6 +14,7 @@ from uncertainty_metrics.numpy.selective import risk_coverage as np_risk_coverag
 from uncertainty_metrics.ops import (
     _execution,
     _inputs,
+    _ranked,
     _ranking,
     for_numpy,
     xp,
@@ -23,10 +24,10 @@ from uncertainty_metrics.tensors._twin import twin
 __all__ = np_risk_coverage.__all__
 
 
-def examples_of(data: RankedData) -> _ranking.Ranked:
+def examples_of(data: RankedData) -> _ranked.Ranked:
     """Returns the examples of the data arguments."""
     if _ranked_decisions.is_classifier(data):
-        return _ranking.ranked_decisions(
+        return _ranked.ranked_decisions(
             _inputs.examples(
                 data.labels,
                 data.probabilities,
@@ -36,9 +37,9 @@ def examples_of(data: RankedData) -> _ranking.Ranked:
             )
         )
     if data.losses is not None:
-        return _ranking.ranked_losses(data.losses, data.confidences, data.sample_weight)
+        return _ranked.ranked_losses(data.losses, data.confidences, data.sample_weight)
     names = ("correct", "confidences")
-    return _ranking.ranked(
+    return _ranked.ranked(
         data.correct, data.confidences, data.sample_weight, None, names
     )
 
@@ -112,9 +113,9 @@ def risk_coverage_curve(data):
         )
         dtype = _inputs.sum_dtype(batch.scores)
         return RiskCoverageCurve(*(xp.constant(part, dtype) for part in curve)), True
-    batch = _ranking.settled(batch)
+    batch = _ranked.settled(batch)
     ranking = batch.ranking()
-    thresholds = _ranking.group_scores(batch.scores)
+    thresholds = _ranked.group_scores(batch.scores)
     if data.logits is not None:
         thresholds = xp.math.sigmoid(thresholds)
     # A group without weight has the coverage and the risk of the group before it.

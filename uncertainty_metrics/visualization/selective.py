@@ -155,9 +155,10 @@ def _reached(
     compared = thresholds
     if data.logits is None:  # In the dtype of the data: 0.9 in float32 reaches 0.9.
         is_probability = data.probabilities is not None
-        scores = data.probabilities if is_probability else data.confidences
-        if _inputs.is_floating(np.asarray(scores)):
-            compared = thresholds.astype(np.asarray(scores).dtype).astype(np.float64)
+        name = "probabilities" if is_probability else "confidences"
+        scores = _inputs.as_array(name, getattr(data, name))
+        if _inputs.is_floating(scores):
+            compared = thresholds.astype(scores.dtype).astype(np.float64)
     return thresholds, np.searchsorted(-distinct, -compared, side="right")
 
 

@@ -57,6 +57,7 @@ class Words(NamedTuple):
 
 _OF_DECISIONS = Words("decision", "decide", "deciding", "decided", "labels")
 _OF_ANSWERS = Words("answer", "answer", "answering", "answered", "outcomes")
+_OF_DETECTIONS = Words("detection", "keep", "keeping", "kept", "outcomes")
 _OF_GRADES = _OF_ANSWERS._replace(outcomes="grades")
 _OF_VOTES = _OF_DECISIONS._replace(outcomes="shares of votes")
 
@@ -302,7 +303,16 @@ def words_of(model: Decided) -> Words:
         return _OF_VOTES
     if has_grades(model):
         return _OF_GRADES
+    if isinstance(model, Confidences) and model.are_detections:
+        return _OF_DETECTIONS
     return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS
+
+
+def noun_of_rows(model: Decided) -> str:
+    """Returns what the rows of a model are called: answers, detections or examples."""
+    if is_of_answers(model) and votes_of(model) is None:
+        return f"{words_of(model).one}s"
+    return "examples"
 
 
 def class_shares(model: Predictions) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
+    MultiLabel,
     Predictions,
     QuantileForecasts,
     Regression,
@@ -55,8 +56,24 @@ def matched(
 
 def _in_the_classes_of(first: Model, model: Model) -> Model:
     """Returns a classifier with its classes in the order of the first one's, if both
-    have the same names of classes.
+    have the same names of classes; and so the labels of several.
+
+    Raises:
+      ReportError: the labels of several have other names.
     """
+    if isinstance(first, MultiLabel) and isinstance(model, MultiLabel):
+        if {*first.names} != {*model.names}:
+            raise ReportError(
+                f"{model.source} has other labels than {first.source}: "
+                + ", ".join(sorted({*first.names} ^ {*model.names}))
+            )
+        order = [model.names.index(name) for name in first.names]
+        return dataclasses.replace(
+            model,
+            labels=model.labels[:, order],
+            probabilities=model.probabilities[:, order],
+            names=first.names,
+        )
     if not (isinstance(first, Predictions) and isinstance(model, Predictions)):
         return model
     names = first.classes, model.classes
@@ -87,7 +104,7 @@ def _are_in_order(first: Model, other: Model) -> bool:
 def _arguments(model: Model, order: np.ndarray | None) -> dict[str, Any]:
     """Returns the arguments of a model by name, its rows in this order."""
     file = model.source
-    known = Predictions | Confidences | Regression | QuantileForecasts
+    known = Predictions | Confidences | Regression | QuantileForecasts | MultiLabel
     if not isinstance(model, known) or getattr(model, "sums", None) is not None:
         raise ReportError(f"{file}: compare needs rows of predictions in one file")
     if model.sample_weight is not None:
@@ -96,6 +113,8 @@ def _arguments(model: Model, order: np.ndarray | None) -> dict[str, Any]:
         if model.is_ensemble:
             raise ReportError(f"{file}: compare takes no members of an ensemble")
         given = {"labels": model.labels, model.kind: model.values}
+    elif isinstance(model, MultiLabel):
+        given = {"labels": model.labels, "probabilities": model.probabilities}
     elif isinstance(model, Confidences):
         given = {"correct": model.correct, "confidences": model.confidences}
     elif isinstance(model, QuantileForecasts):
@@ -203,7 +222,7 @@ def _ids_of_forecasts(
 
 def _outcomes(model: Model) -> np.ndarray:
     """Returns the labels or targets of a model, or whether its answers are right."""
-    if isinstance(model, Predictions):
+    if isinstance(model, Predictions | MultiLabel):
         return np.asarray(model.labels)
     if isinstance(model, Confidences):
         return np.asarray(model.correct)

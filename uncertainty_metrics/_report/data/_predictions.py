@@ -298,6 +298,7 @@ class Confidences:
         them.
       votes: if the answers are decisions of a classifier of which votes tell the truth,
         these votes. The grade of a decision is its share of them.
+      are_detections: whether the answers are detections of objects in images.
     """
 
     source: str
@@ -313,6 +314,7 @@ class Confidences:
     are_graded: bool = False
     features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     votes: Votes | None = None
+    are_detections: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from uncertainty_metrics._report.data._decided import decisions_of, examples_of
+from uncertainty_metrics._report.data._decided import (
+    decisions_of,
+    examples_of,
+    noun_of_rows,
+)
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
@@ -79,9 +83,11 @@ def size_in_words(model: Model, size: int) -> str:
     if number is None:
         return f"{size:,} examples"
     name = getattr(model, "clusters", Clusters("", ())).name
-    rows = "answers" if isinstance(model, Confidences) else "examples"
+    rows = noun_of_rows(model) if isinstance(model, Confidences) else "examples"
     if name.lower() in QUESTIONS:
         return f"{number:,} questions, {size:,} {rows}"
+    if rows == "detections":
+        return f"{size:,} {rows} in {number:,} images"
     by = f" of `{name}`" if name else ""
     return f"{number:,} clusters{by}, {size:,} {rows}"
 

@@ -62,10 +62,10 @@ def taken(model: RowModel, rows: Any) -> RowModel:
     if isinstance(model, Predictions | Confidences):
         for kind in ("groups", "features"):
             columns = getattr(model, kind).items()
-            changed[kind] = {name: _column(values)[rows] for name, values in columns}
+            changed[kind] = {name: column_of(values)[rows] for name, values in columns}
     if not isinstance(model, Survival) and model.clusters is not None:
         column, ids = model.clusters
-        changed["clusters"] = Clusters(column, _column(ids)[rows])
+        changed["clusters"] = Clusters(column, column_of(ids)[rows])
     if isinstance(model, Confidences):
         if model.votes is not None:
             shares, forecasts = model.votes.shares[rows], model.votes.values[rows]
@@ -80,7 +80,7 @@ def taken(model: RowModel, rows: Any) -> RowModel:
     return dataclasses.replace(model, **changed)
 
 
-def _column(values: Any) -> np.ndarray:
+def column_of(values: Any) -> np.ndarray:
     """Returns the values of an attribute as an array.
 
     In an array of text each value would be as wide as the longest one.
@@ -107,15 +107,24 @@ def joined(models: Sequence[RowModel]) -> RowModel:
         for kind in ("groups", "features"):
             each = [getattr(model, kind) for model in models]
             changed[kind] = {
-                name: np.concatenate([_column(columns[name]) for columns in each])
+                name: np.concatenate([column_of(columns[name]) for columns in each])
                 for name in each[0]
             }
     if isinstance(first, QuantileForecasts) and first.clusters is not None:
         series = [m.clusters for m in models if isinstance(m, QuantileForecasts)]
-        ids = np.concatenate([_column(each.values) for each in series if each])
+        ids = np.concatenate([column_of(each.values) for each in series if each])
         changed["clusters"] = Clusters(first.clusters.name, ids)
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
+        if named := [each.clusters.name for each in answers if each.clusters]:
+            parts = (
+                [f"{k} {i}" for i in range(num_rows(each))]  # Each row is one.
+                if each.clusters is None
+                else column_of(each.clusters.values)
+                for k, each in enumerate(answers)
+            )
+            ids = np.concatenate([column_of(part) for part in parts])
+            changed["clusters"] = Clusters(named[0], ids)
         graded = [each for each in answers if each.are_graded]
         if graded:  # The others happen to hold only the grades 0 and 1.
             changed |= {"are_graded": True, "notes": graded[0].notes}

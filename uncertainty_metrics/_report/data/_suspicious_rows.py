@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._report.data._decided import examples_of
-from uncertainty_metrics._report.data._predictions import Confidences, Rows
+from uncertainty_metrics._report.data._predictions import Confidences, Predictions, Rows
 from uncertainty_metrics._report.data._row_clusters import QUESTIONS
 
 # With fewer examples, or fewer different rows, chance may be the reason.
@@ -28,6 +28,8 @@ def notes_on_rows(model: Rows) -> list[str]:
     notes = _on_decisions(model)
     if model.clusters is not None:
         return notes
+    if isinstance(model, Predictions) and (on_axes := note_on_axes(model.labels.shape)):
+        return [*notes, on_axes]
     questions = model.questions if isinstance(model, Confidences) else None
     on_questions = questions and note_on_repeats(questions.name, questions.values)
     if on_questions:
@@ -41,6 +43,18 @@ def notes_on_rows(model: Rows) -> list[str]:
             "Python)."
         )
     return notes
+
+
+def note_on_axes(shape: tuple[int, ...]) -> str | None:
+    """Returns a note on labels of several axes, such as pixels, without clusters."""
+    if len(shape) < 2 or shape[0] in (1, math.prod(shape)):
+        return None
+    return (
+        f"The labels have shape {list(shape)}. Pixels of one image, or words of one "
+        "text, depend on each other, but intervals and tests take all as independent: "
+        f"they are too sure. Pass clusters=np.arange({shape[0]}); for a file, name an "
+        f"array of {shape[0]} ids with --cluster."
+    )
 
 
 def note_on_repeats(name: str, values: Sequence[Any]) -> str | None:

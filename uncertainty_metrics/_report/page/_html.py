@@ -181,7 +181,7 @@ def _block(block: Any, pictures: Mapping[str, str]) -> Iterator[str]:
     elif isinstance(block, _blocks.Facts):
         yield "<dl>"
         for name, fact in block.facts.items():
-            yield f"<dt>{html.escape(name)}</dt><dd>{html.escape(str(fact))}</dd>"
+            yield f"<dt>{html.escape(name)}</dt><dd>{html.escape(fact)}</dd>"
         yield "</dl>"
     elif isinstance(block, _blocks.Table):
         yield from _table(block)

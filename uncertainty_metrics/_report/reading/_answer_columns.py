@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,11 @@ from uncertainty_metrics._report.reading._column_names import (
     existing,
     listed,
 )
+from uncertainty_metrics._report.reading._missing_labels import (
+    may_be_right,
+    may_be_sure,
+)
+from uncertainty_metrics._report.reading._typed_commands import typed, typed_each
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
 # Such a column may hold other numbers: it says whether answers are right, or their
@@ -102,7 +106,7 @@ def names_of(
     hint = ""
     if choice.correct is None and not right and kind == "column":
         known = {*sure, choice.confidence, *among(header, IDS)}
-        hint = _hint_of_grades(header, known, are_outcomes)
+        hint = _hint_of_grades(header, known, choice, are_outcomes)
         if REPLY in header:
             hint += (
                 "; a log of replies does not say it: add a field `correct`, true or "
@@ -150,20 +154,20 @@ def _grades(
 def _hint_of_grades(
     header: Sequence[str],
     known: Collection[str | None],
+    choice: Choice,
     are_outcomes: Callable[[str], bool],
 ) -> str:
     """Returns what to type if a column of another name may hold grades."""
-    if graded := among(header, GRADES):
+    names = [name for name in header if name not in known and are_outcomes(name)]
+    if graded := among(header, GRADES) or ([] if names else may_be_right(header)):
         return (
-            f"; `{graded[0]}` is none, because grades are numbers in [0, 1] or votes "
+            f"; `{graded[0]}` holds no grades, which are numbers in [0, 1] or votes "
             "such as 3/5: divide by the highest possible grade"
         )
-    names = [name for name in header if name not in known and are_outcomes(name)]
     if not names:
         return ""
-    commands = " or ".join(
-        f"`report FILE --correct {shlex.quote(name)}`" for name in names[:4]
-    )
+    likely = [name for name in may_be_right(header) if name in names]
+    commands = typed_each(choice, "correct", [*dict.fromkeys([*likely, *names])])
     return f"; if it is there under another name, type {commands}"
 
 
@@ -219,16 +223,17 @@ def _one(
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --{option} {shlex.quote(name)}`" for name in found[:4]
-        )
+        commands = typed_each(choice, option, found)
         raise ValueError(
             f"each of {listed(found)} may say {meaning}: choose the {kind} with "
             f"--{option}, as in {commands}"
         )
-    if option == "confidence" and "score" in header:
-        hint = "; if `score` is it, type `report FILE --confidence score`"
+    if option == "confidence":
+        rest = [name for name in header if name != choice.correct]
+        for name in [*may_be_sure(rest), *among(rest, ("score",))][:1]:
+            hint = f"; if `{name}` is it, type {typed(choice, confidence=name)}"
+    grades = f" (or of grades {', '.join(GRADES)})" if option == "correct" else ""
     raise ValueError(
-        f"one {kind} must say {meaning}: call it one of {', '.join(known)}, or name it "
-        f"with --{option}{hint}. Received: {listed(header)}"
+        f"one {kind} must say {meaning}: call it one of {', '.join(known)}{grades}, or "
+        f"name it with --{option}{hint}. Received: {listed(header)}"
     )

@@ -186,7 +186,7 @@ def numbers_of(values: np.ndarray) -> np.ndarray:
       values: booleans, numbers or text, [N].
     """
     if not _column_names.is_text(values):
-        if values.dtype.kind not in "biuf":
+        if not _inputs.holds_numbers(values):
             return np.full(len(values), np.nan)
         return values.astype(np.float64)
     different, places = np.unique(values, return_inverse=True)

@@ -28,6 +28,7 @@ from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._answers_from_columns import answers_of
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._ignored_rows import is_kept, needs_classifier
 from uncertainty_metrics._report.reading._label_columns import multilabel_of
 from uncertainty_metrics._report.reading._survival_from_columns import (
     ARGUMENTS,
@@ -49,6 +50,7 @@ def model_of(
     clusters: Any = None,
     multilabel: bool = False,
     audit: Any = None,
+    ignore_index: int | None = None,
 ) -> Model:
     """Returns the predictions in the arguments of `um.report`.
 
@@ -62,10 +64,15 @@ def model_of(
       clusters: ids of the clusters of the examples, or None.
       multilabel: whether each example has several labels.
       audit: True to search for groups by the attributes; or the features to search by.
+      ignore_index: the label of the examples that do not count, or None.
 
     Raises:
       ValueError, TypeError: an argument is not as described.
     """
+    ignored = _checks.ignored_label("ignore_index", ignore_index)
+    of_classes = {*given} <= {"probabilities", "logits"} and labels is not None
+    if ignored is not None and (multilabel or not of_classes):
+        raise needs_classifier()
     others = {"sample_weight": sample_weight, "groups": groups, "clusters": clusters}
     _frames.check_order({"labels": labels, **given, **others, "audit": audit})
     weight = None
@@ -130,16 +137,17 @@ def model_of(
     kind_: Kind = "logits" if names == ["logits"] else "probabilities"
     labels = _labels("labels", labels)
     values = _inputs.as_array(kind_, _of_frame(given[kind_]))
+    counted = labels if ignored is None else labels[is_kept(labels, ignored)]
     notes: list[str] = []
     found: tuple[str, ...] = ()
     if classes is not None:
         found = tuple(class_names.words(np.asarray(_of_frame(classes)).reshape(-1)))
     elif values.ndim == 2 and values.shape[1] > 1 and hasattr(given[kind_], "columns"):
         columns = [str(column) for column in given[kind_].columns]
-        order, found = class_names.by_columns(labels, columns)
+        order, found = class_names.by_columns(counted, columns)
         values = values[:, order]
     elif _column_names.is_text(labels) and values.ndim > labels.ndim:
-        found = tuple(np.unique(labels).tolist())
+        found = tuple(np.unique(counted).tolist())
         if len(found) != values.shape[-1]:
             raise ValueError(
                 f"labels are text, {len(found)} different ones, but predictions have "
@@ -154,6 +162,7 @@ def model_of(
         values,
         found,
         Choice(),
+        ignored,
         sample_weight=weight,
         notes=tuple(notes),
         groups=_groups(groups),

@@ -32,6 +32,7 @@ class ArrowTable:
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
     _kind = "Arrow"
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
@@ -77,7 +78,7 @@ class ArrowTable:
         numbers = self._lists_of(names)
         if numbers is not None:
             return self._labels(self._table_of([label]), label), numbers
-        table = self._table_of([label, *names])
+        table = self._table_of([*dict.fromkeys([label, *names])])
         for name in names:
             kind = _value_type(table.schema.field(name).type, types)
             if not _is_numeric(kind, types):

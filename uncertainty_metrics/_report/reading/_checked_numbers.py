@@ -39,8 +39,31 @@ def refuse_nan(
 def without_rounding(values: np.ndarray, largest: float = 1) -> np.ndarray:
     """Returns probabilities in which -1e-9 is 0 and 1.0000001 is 1.
 
-    Numbers that a program computes in float32 and prints may be so.
+    Numbers that a program computes in float32 may be so. Arrays of other types than
+    floats stay as they are.
     """
+    if values.dtype.kind != "f" or not values.size:
+        return values
+    least, most = (f.reduce(values, axis=None) for f in (np.fmin, np.fmax))
+    if not (least < 0 or most > largest):  # Spares a copy of a large array.
+        return values
     slack = _ROUNDING * largest
     near = (values >= -slack) & (values <= largest + slack)
     return np.where(near, np.clip(values, 0, largest), values)
+
+
+def rounded_confidences(
+    table: Table, name: str, values: np.ndarray, percent: bool
+) -> np.ndarray:
+    """Returns the confidences of a table as in `without_rounding`.
+
+    Raises:
+      ValueError: the user says that they are percent, and they have the sign %, by
+        which the table knows it.
+    """
+    if percent and name in table.percents:
+        raise ValueError(
+            f"`{name}` has numbers with the sign %, which are read as percent without "
+            "--percent: leave out the option"
+        )
+    return without_rounding(values, 100 if percent else 1)

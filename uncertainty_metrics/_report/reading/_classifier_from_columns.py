@@ -10,7 +10,9 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Kind, Predictions
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, listed
-from uncertainty_metrics.numpy import class_names
+from uncertainty_metrics._report.reading._ignored_rows import counted_examples
+from uncertainty_metrics._report.reading._typed_commands import typed_classes
+from uncertainty_metrics.numpy import _inputs, class_names
 
 # Number of rows that are checked for percent and for logits.
 _CHECKED = 1000
@@ -25,6 +27,7 @@ def classified(
     values: np.ndarray,
     classes: tuple[str, ...],
     choice: Choice,
+    ignored: int | None = None,
     **others: Any,
 ) -> Predictions:
     """Returns the predictions of a classifier, whose labels may be text.
@@ -37,16 +40,18 @@ def classified(
       classes: names of the classes, in the order of the predictions; empty if they are
         the numbers from 0.
       choice: the options of the user.
+      ignored: the label of examples to leave out, if there may still be some.
       **others: further fields of `Predictions`.
 
     Raises:
       ValueError: labels and classes do not fit, or probabilities look like percent or
         like logits.
     """
-    labels = class_names.text_array(labels)
+    labels = _labels_of(class_names.text_array(labels), kind, values)
+    if ignored is not None:
+        labels, values, others = counted_examples(labels, kind, values, ignored, others)
     if not _column_names.is_text(values):  # A later check refuses text.
         _check_scale(kind, values)
-    labels = _labels_of(labels, kind, values)
     alone = values.shape == labels.shape or values.shape[-1:] == (1,)
     names, positive = choice.classes or classes, choice.positive_class
     size = values.shape[-1] if values.ndim else 0
@@ -74,7 +79,7 @@ def classified(
         )
     if positive is not None and not names and labels.dtype.kind in "bU":
         # Numbers need no names: column k is class k.
-        names = _column_names.sorted_classes(labels)
+        names = _column_names.sorted_classes(labels, choice)
         if _column_names.is_text(labels):
             notes = (*notes, _column_names.note_on_order(names))
     if names and len(names) != size:
@@ -86,7 +91,9 @@ def classified(
         found = [str(label) for label in np.unique(labels).tolist()]
         raise ValueError(
             "labels are text: name the class of each column of predictions, in the "
-            f"order of the columns, with --classes A,B,... Received: {listed(found)}"
+            "order of the columns, with --classes, as in "
+            f"{typed_classes(choice, found, size)}. Received: "
+            f"{listed(found)}"
         )
     event = None
     if positive is not None:
@@ -119,9 +126,16 @@ def _notes_on_column(
     ]
 
 
+def check_values(kind: Kind, values: np.ndarray) -> None:
+    """Raises ValueError if predictions [N] or [N, K] seem to be of something else."""
+    _check_scale(kind, values)
+    if values.ndim > 1:
+        _check_sums(kind, values)
+
+
 def _check_scale(kind: Kind, values: np.ndarray) -> None:
     """Raises ValueError if probabilities seem to be percent, or logits."""
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_CHECKED]
     rows = rows[np.all(np.isfinite(rows), axis=1)].astype(np.float64)
@@ -147,7 +161,7 @@ def _check_sums(kind: Kind, values: np.ndarray) -> None:
 
     A sum below 1 is no error, because the file may lack some classes: a note says so.
     """
-    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+    if kind != "probabilities" or not (values.size and _inputs.holds_numbers(values)):
         return
     middle = np.median(values.sum(axis=-1, dtype=np.float64))
     if middle > 1 + _ROUNDING:

@@ -63,4 +63,6 @@ def read_detections(results: str, truth: str) -> Confidences:
     ]
     if left_out := len(found.counted) - len(counted):
         notes.append(f"Left out: {left_out:,} detections that match only a crowd.")
-    return dataclasses.replace(answers, notes=(*answers.notes, *notes))
+    return dataclasses.replace(
+        answers, notes=(*answers.notes, *notes), are_detections=True
+    )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import re
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import Kind, Spread
+from uncertainty_metrics._report.reading._missing_labels import no_labels
+from uncertainty_metrics._report.reading._typed_commands import (
+    typed,
+    typed_classes,
+    typed_each,
+)
 from uncertainty_metrics.numpy.class_names import (
     NAMED,
     NUMBERED,
@@ -47,8 +51,11 @@ _ALONE: dict[str, Kind] = {
     **dict.fromkeys(("risk", "pd"), "probabilities"),
 }
 _EVERYDAY_ALONE = ("y_pred_proba", "prediction_proba", "risk", "pd")
+# The votes for a class are in the column `votes_NAME`, or in an object of this name.
+VOTES = "votes"
 # Lists and objects of these names hold a number for each class, or for each sample.
 BY_CLASS = (
+    VOTES,
     *("logits", "probabilities", "probs", "samples", "probability"),
     *_EVERYDAY,
 )
@@ -58,7 +65,7 @@ class Choice(NamedTuple):
     """Options by which a user says what a file holds, if its names do not.
 
     Attributes:
-      label: name of the column or array of labels.
+      label: name of the column or array of labels; "votes" for votes for the classes.
       probabilities: names of the columns of predictions, in the order of the classes,
         separated by commas, where `*` and `?` stand for any characters; or the name of
         one array.
@@ -165,6 +172,11 @@ def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
     return [name for name in header if name.lower() in known]
 
 
+def weights_in(header: Iterable[str]) -> list[str]:
+    """Returns the name of the weights, if there are any."""
+    return among(header, (WEIGHTS,))[:1]
+
+
 def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str:
     """Returns the name of the column or array of labels.
 
@@ -177,30 +189,11 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
     if len(found) == 1:
         return found[0]
     if found:
-        commands = " or ".join(
-            f"`report FILE --label {shlex.quote(name)}`" for name in found[:4]
-        )
         raise ValueError(
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
-            f"--label, as in {commands}"
+            f"--label, as in {typed_each(choice, 'label', found)}"
         )
-    nameless = header and all(map(is_number, header))
-    typed = " or ".join(
-        f"`report FILE --label {shlex.quote(name)}`" for name in header[:4]
-    )
-    several = sum(name.lower().startswith("label_") for name in header) > 1
-    raise ValueError(
-        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
-        f"it with --label, as in {typed}; answers have `correct` and `confidence` "
-        "instead. Received: "
-        f"{listed(header)}"
-        + ("; the first line must hold the names of the columns" if nameless else "")
-        + ("; for several labels of each example say --multilabel" if several else "")
-    )
-
-
-def is_number(name: str) -> bool:
-    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
+    raise no_labels(header, choice, kind, LABELS)
 
 
 def existing(name: str, header: Iterable[str], kind: str) -> str:
@@ -208,12 +201,6 @@ def existing(name: str, header: Iterable[str], kind: str) -> str:
     if name not in header:
         raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
     return name
-
-
-def typed(*options: tuple[str, str]) -> str:
-    """Returns the command to type, with the names of columns quoted for a shell."""
-    words = (f"--{option} {shlex.quote(value)}" for option, value in options)
-    return f"`report FILE {' '.join(words)}`"
 
 
 def regression_of(
@@ -245,10 +232,8 @@ def regression_of(
     rest = iter([*(name for name in header if name not in taken), "NAME", "NAME"])
     mean, spread = (names[0] if names else next(rest) for names in found)
     is_variance = SPREADS.get(spread.lower()) == "variance"
-    label = [] if choice.label is None else [("label", choice.label)]
-    command = typed(
-        *label, ("mean", mean), ("variance" if is_variance else "stddev", spread)
-    )
+    named = {"mean": mean, "variance" if is_variance else "stddev": spread}
+    command = typed(choice._replace(stddev=None, variance=None), **named)
     raise ValueError(
         "a regression needs one mean and one of `variance`, `std` and `stddev`: choose "
         f"the {kind}s with --mean, and --stddev or --variance, as in {command}. "
@@ -295,16 +280,28 @@ def columns_of(
     # Columns 0, 1, ... are predictions, too, as in a table whose columns have no names.
     found = [*styles.values(), *([name] for name in alone)]
     if len(found) > 1:
-        raise ValueError(
-            "which columns hold the predictions: "
-            f"{' or '.join(listed(names) for names in found)}? Choose with "
-            "--probabilities"
-        )
+        raise _several(found, header, choice)
     if alone:
         return Columns(_ALONE[alone[0].lower()], alone, alone=True)
     if found:
         return _numbered(found[0], choice, values)
     return None if values is None else _by_class(others, choice, values)
+
+
+def _several(
+    sets: Sequence[Sequence[str]], header: Sequence[str], choice: Choice
+) -> ValueError:
+    """Returns the error for several sets of columns that may be the predictions."""
+    commands = []
+    for names in sets[:4]:
+        pattern = names[0].removesuffix(keys_of(names)[0]) + "*"
+        is_short = len(names) > 4 and fnmatch.filter(header, pattern) == [*names]
+        listing = pattern if is_short else ",".join(names)
+        commands.append(typed(choice, probabilities=listing))
+    return ValueError(
+        f"which columns hold the predictions: {' or '.join(map(listed, sets))}? Choose "
+        f"with --probabilities, as in {' or '.join(commands)}"
+    )
 
 
 def _kind(names: Iterable[str]) -> Kind:
@@ -417,13 +414,11 @@ def _by_class(
     if len(wanted) < 2 or not found:
         return None
     if len(found) > 1:
-        shown = " or ".join(
-            listed(by_key[key] for key in spelled(wanted, by_key))
+        sets = [
+            [by_key[key] for key in spelled(wanted, by_key)]
             for by_key in found.values()
-        )
-        raise ValueError(
-            f"which columns hold the predictions: {shown}? Choose with --probabilities"
-        )
+        ]
+        raise _several(sets, others, choice)
     prefix, by_key = found.popitem()
     # Every column with the prefix is a class, even if no label names this class.
     is_open = prefix and not choice.classes
@@ -455,7 +450,7 @@ def position(positive: str, classes: Sequence[str], labels: np.ndarray) -> int:
     return names.index(positive)
 
 
-def sorted_classes(labels: np.ndarray) -> tuple[str, ...]:
+def sorted_classes(labels: np.ndarray, choice: Choice) -> tuple[str, ...]:
     """Returns the names of two classes without names: of text the labels in sorted
     order, as in scikit-learn; of booleans False and True.
 
@@ -468,8 +463,8 @@ def sorted_classes(labels: np.ndarray) -> tuple[str, ...]:
     if len(names) != 2:
         raise ValueError(
             "predictions have two columns, but labels are text and not of two kinds: "
-            "name the class of each column with --classes A,B. Received: "
-            f"{listed(names)}"
+            "name the class of each column with --classes, as in "
+            f"{typed_classes(choice, names, 2)}. Received: {listed(names)}"
         )
     return names
 
@@ -514,7 +509,8 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     if positive is None:
         raise ValueError(
             "labels are text: say which label the predictions are probabilities of, "
-            "with --positive-class, or in Python with `classes`, class 1 second. "
+            "in Python with `classes`, class 1 second; for a file with "
+            f"--positive-class, as in {typed_each(choice, 'positive_class', values)}. "
             f"Received: {listed(values)}"
         )
     if positive not in values and not choice.classes:

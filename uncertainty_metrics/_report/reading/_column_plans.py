@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
     Confidences,
-    ExampleError,
     Model,
     MultiLabel,
     Predictions,
@@ -42,6 +40,7 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
 )
 from uncertainty_metrics._report.reading._checked_numbers import (
     refuse_nan,
+    rounded_confidences,
     without_rounding,
 )
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
@@ -51,7 +50,7 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
@@ -59,7 +58,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     LabelColumns,
     check_choice,
     label_columns_of,
-    multilabel_of,
+    multilabel_in,
     no_columns,
 )
 from uncertainty_metrics._report.reading._long_tables import PivotedTable
@@ -75,6 +74,12 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
 )
 from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
+)
+from uncertainty_metrics._report.reading._typed_commands import typed
+from uncertainty_metrics._report.reading._vote_columns import (
+    VoteColumns,
+    decisions_in,
+    vote_columns_of,
 )
 from uncertainty_metrics.numpy import class_names
 
@@ -101,6 +106,7 @@ class Plan:
       survival: names of the columns of a survival model, whose labels are the events.
       labels: names of the columns of several labels of each example.
       quantiles: names of the columns of forecasts by quantiles or samples.
+      votes: names of the columns of votes for the classes.
       filters: name of the column that tells several readings of one answer apart, or
         None.
       notes: on what a first part decides for all parts, for the reader of the report.
@@ -115,6 +121,7 @@ class Plan:
     survival: SurvivalNames | None = None
     labels: LabelColumns | None = None
     quantiles: QuantileNames | None = None
+    votes: VoteColumns | None = None
     filters: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -122,7 +129,8 @@ class Plan:
     def numbers(self) -> list[str]:
         """Names of the columns that hold numbers, the weights last."""
         if self.columns:
-            return [*self.columns.names, *self.weights]
+            votes = self.votes.names if self.votes else []
+            return [*self.columns.names, *votes, *self.weights]
         if self.regression:
             return [*self.regression, *self.weights]
         if self.labels:
@@ -168,9 +176,11 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        needed = [self.label, *self.numbers] if is_json else self.used
-        if not {*needed} <= {*header}:
-            for name in needed:
+        names = [self.label, *self.numbers] if is_json else self.used
+        if self.votes:
+            names = self.votes.checked(names, header, is_json)
+        if not {*names} <= {*header}:
+            for name in names:
                 existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:
@@ -191,17 +201,14 @@ class Plan:
         return dataclasses.replace(self, choice=choice, notes=notes)
 
 
-def weights_in(header: Iterable[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_column_names.WEIGHTS,))[:1]
-
-
-def both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
+def both(
+    regression: tuple[str, str], predictions: list[str], choice: Choice
+) -> ValueError:
     return ValueError(
         f"{listed(regression)} may be a regression, and {listed(predictions)} a "
         "classifier: leave out one of them, or choose with --probabilities or --mean, "
-        f"as in {typed(('probabilities', ','.join(predictions)))} or "
-        f"{typed(('mean', regression[0]))}"
+        f"as in {typed(choice, probabilities=','.join(predictions))} or "
+        f"{typed(choice, mean=regression[0])}"
     )
 
 
@@ -263,6 +270,12 @@ def plan_of(
         plan = Plan(choice, survival.event, weights, survival=survival)
         _csv_tables.check_once(header, plan.used)
         return plan
+    if votes := vote_columns_of(header, choice, isinstance(table, RecordTable)):
+        # There are no labels: votes for the first class are read in their place.
+        label = votes.names[0]
+        plan = Plan(choice, label, weights, votes.predictions, votes=votes)
+        _csv_tables.check_once(header, plan.used)
+        return plan
     if answers := names_of(header, choice, "column", may_be_outcomes):
         is_asked = answers.questions is not None or choice.filter is not None
         filters = _FILTER if is_asked and _FILTER in header else None
@@ -291,14 +304,15 @@ def plan_of(
             header, label, choice, None if regression else values
         )
     if regression and columns:
-        raise both(regression, columns.names)
+        raise both(regression, columns.names, choice)
     if not (regression or columns):
         raise ValueError(
             "the file must have columns of probabilities (p0, p1, ..., or the names of "
             "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
             "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities, as in `report FILE --label {shlex.quote(label)} "
-            f"--probabilities {_example(header, label)}`; or of a regression with "
+            "with --probabilities, as in "
+            f"{typed(choice, label=label, probabilities=_example(header, label))}; or "
+            "of a regression with "
             f"--mean and --stddev. Received: {listed(header)}"
             f"{hint(header)}"
         )
@@ -311,8 +325,7 @@ def plan_of(
 
 def _example(header: Sequence[str], label: str) -> str:
     """Returns a column that a user may name, the last beside the labels."""
-    others = (shlex.quote(name) for name in reversed(header) if name != label)
-    return next(others, "NAME")
+    return next((name for name in reversed(header) if name != label), "NAME")
 
 
 def model_of_table(source: str, table: Table, plan: Plan) -> Model:
@@ -324,10 +337,17 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.answers:
         return _answers(source, table, plan, plan.answers)
     if plan.labels:
-        return _multilabel(source, table, plan, plan.labels)
+        return multilabel_in(
+            source,
+            table,
+            plan.labels,
+            plan.weights,
+            left_out=_left_out(table, plan),
+            clusters=_clusters(table, plan.choice.cluster),
+        )
     labels, numbers = table.read(plan.label, plan.numbers)
     weight = numbers[:, -1] if plan.weights else None
-    if plan.columns or plan.regression:
+    if plan.columns or plan.regression or plan.survival:
         refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     left_out = _left_out(table, plan)
     if plan.quantiles:
@@ -335,6 +355,8 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
     if plan.survival:
         arrays = dict(zip(plan.numbers, numbers.T, strict=True))
         arrays[plan.survival.event] = labels
+        forecast = plan.survival.forecast
+        arrays[forecast] = without_rounding(arrays[forecast])
         at = plan.choice.horizon
         return survival_of(source, plan.survival, arrays, at, weight, left_out)
     if plan.columns:
@@ -348,18 +370,25 @@ def model_of_table(source: str, table: Table, plan: Plan) -> Model:
                 "not sum to 1: name the columns of all classes with --classes. "
                 f"Received: {listed(table.header)}"
             )
+        found = found[:, 0] if plan.columns.alone else found
+        others: dict[str, Any] = {
+            "sample_weight": weight,
+            **_attributes(table, plan.choice),
+            "clusters": _clusters(table, plan.choice.cluster),
+        }
+        if plan.votes:
+            model = decisions_in(source, table, plan.votes, found, numbers, **others)
+            return dataclasses.replace(model, left_out=left_out)
         return classified(
             source,
             labels,
             plan.columns.kind,
-            found[:, 0] if plan.columns.alone else found,
+            found,
             plan.columns.classes,
             plan.choice,
-            sample_weight=weight,
             left_out=left_out,
             notes=plan.notes,
-            **_attributes(table, plan.choice),
-            clusters=_clusters(table, plan.choice.cluster),
+            **others,
         )
     assert plan.regression is not None
     kind = _column_names.spread_of(plan.regression[1], plan.choice)
@@ -435,7 +464,8 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     correct, numbers = table.read(names.correct, plan.numbers)
     refuse_nan(table, plan.numbers, numbers, bool(plan.weights))
     if names.confidence:
-        numbers[:, 0] = without_rounding(numbers[:, 0], 100 if choice.percent else 1)
+        found = table, names.confidence, numbers[:, 0]
+        numbers[:, 0] = rounded_confidences(*found, choice.percent)
     samples, likelihoods, questions = names.samples, names.likelihoods, names.questions
     others = [name for name in (samples, likelihoods, questions, plan.filters) if name]
     attributes = [*choice.groups, *choice.searched]
@@ -467,38 +497,7 @@ def _answers(source: str, table: Table, plan: Plan, names: AnswerNames) -> Confi
     return taken(model, np.flatnonzero(np.array(readings) == choice.filter))
 
 
-def _multilabel(
-    source: str, table: Table, plan: Plan, names: LabelColumns
-) -> MultiLabel:
-    """Returns several labels of each example, which are numbers or booleans."""
-    _, numbers = table.read(plan.label, [*names.forecasts, *plan.weights])
-    columns = [table.read(name, [])[0] for name in names.labels]
-    labels = [
-        class_names.text_array(column, name)
-        for column, name in zip(columns, names.labels, strict=True)
-    ]
-    for name, column in zip(names.labels, labels, strict=True):
-        if _column_names.is_text(column) or not np.all(np.isin(column, [0, 1])):
-            bad = ~np.isin(column, [0, 1])
-            index = int(np.argmax(bad))
-            raise ExampleError(
-                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
-                f"Received: {column[index]}"
-            )
-    size = len(names.names)
-    return multilabel_of(
-        source,
-        np.stack(labels, axis=1),
-        names.kind,
-        numbers[:, :size],
-        names.names,
-        sample_weight=numbers[:, size] if plan.weights else None,
-        left_out=_left_out(table, plan),
-        clusters=_clusters(table, plan.choice.cluster),
-    )
-
-
-def _attributes(table: Table, choice: Choice) -> dict[str, dict[str, Any]]:
+def _attributes(table: Table, choice: Choice) -> dict[str, Any]:
     """Returns the groups and the features of the examples."""
     columns = _columns(table, dict.fromkeys([*choice.groups, *choice.searched]))
     return {

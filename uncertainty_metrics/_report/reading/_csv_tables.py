@@ -40,12 +40,15 @@ class Table(Protocol):
       others: other contents of the file, such as further sheets, in words.
       notes: on what the file says, for the reader of the report.
       cluster: the column of clusters, if the file says that there is one, or None.
+      percents: names of the columns of numbers, of those read, whose cells have the
+        sign %.
     """
 
     header: list[str]
     others: tuple[str, ...]
     notes: tuple[str, ...]
     cluster: str | None
+    percents: tuple[str, ...]
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Returns the column of labels [N] and columns of numbers [N, columns].
@@ -84,6 +87,41 @@ def percent(text: str) -> float | None:
         return None
 
 
+class PercentSigns:
+    """Counts the cells of some columns that have the sign %."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        self._counts: collections.Counter[str] = collections.Counter()
+
+    def add(self, name: str, share: float, cell: str, place: str) -> None:
+        """Counts a cell, which says a share."""
+        self._first.setdefault(name, f"{reprlib.repr(cell)} in {place}")
+        self._counts[name] += share != 0
+
+    def columns(self, names: Sequence[str], numbers: np.ndarray) -> tuple[str, ...]:
+        """Returns the names of the columns with the sign.
+
+        Args:
+          names: of the columns.
+          numbers: [N, columns].
+
+        Raises:
+          ValueError: a column also has numbers without the sign, which may be percent
+            or not; 0 is the same in both.
+        """
+        for name, column in zip(names, numbers.T, strict=True):
+            both = name in self._first
+            if both and np.count_nonzero(column) > self._counts[name]:
+                raise ValueError(
+                    f"the column `{name}` has numbers with the sign %, such as "
+                    f"{self._first[name]}, and numbers without it: write all of them "
+                    "with the sign, or none; for confidences without it that are "
+                    "percent say --percent"
+                )
+        return tuple(self._first)
+
+
 def check_once(header: Sequence[str], names: Sequence[str]) -> None:
     """Raises ValueError if the header has one of these names twice."""
     counts = collections.Counter(header)
@@ -111,9 +149,11 @@ class CsvTable:
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
+        self._signs = PercentSigns()
         first = [""]
         for line in self._lines():
             first.append(line)
@@ -213,6 +253,7 @@ class CsvTable:
         if (quickly := self._by_arrow(columns[label], places)) is not None:
             return quickly
         blocks: list[np.ndarray] = []
+        self._signs = PercentSigns()
         codes = array.array("q")
         cells: dict[str, int] = {}  # In the order of their codes.
         for found, numbers, line in self._blocks(columns[label], places):
@@ -225,7 +266,9 @@ class CsvTable:
             if not cell.strip():
                 raise missing(label, self.place(codes.index(code)))
         labels = _values(list(cells))[np.array(codes)]
-        return labels, np.concatenate(blocks)
+        table = np.concatenate(blocks)
+        self.percents = self._signs.columns(names, table)
+        return labels, table
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
         found = []
@@ -259,7 +302,7 @@ class CsvTable:
             return None
         all_names = [str(place) for place in range(len(self.header))]
         names = [str(place) for place in places]
-        kinds = {**dict.fromkeys(names, "float64"), str(label): "string"}
+        kinds = {str(label): "string", **dict.fromkeys(names, "float64")}
         try:
             table = module.read_csv(
                 io.BytesIO(self._file.read()),
@@ -274,7 +317,8 @@ class CsvTable:
         numbers = np.empty((len(table), len(names)))
         for j, name in enumerate(names):
             numbers[:, j] = table[name].to_numpy()
-        cells = table[str(label)].combine_chunks().dictionary_encode()
+        # The labels may be one of the columns of numbers.
+        cells = table[str(label)].cast("string").combine_chunks().dictionary_encode()
         words = cells.dictionary.to_pylist()
         if not all(map(str.strip, words)):
             return None
@@ -359,6 +403,7 @@ class CsvTable:
         except ValueError:
             pass
         if (share := percent(text)) is not None:
+            self._signs.add(name, share, cell, f"line {line}")
             return share
         raise ExampleError(
             f"line {line}, column `{name}` must be a number. Received: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import pathlib
 import shlex
@@ -41,12 +40,15 @@ from uncertainty_metrics._report.reading._answers_from_columns import (
     check_percent,
 )
 from uncertainty_metrics._report.reading._arrow_tables import ArrowTable, ParquetTable
+from uncertainty_metrics._report.reading._checked_numbers import without_rounding
 from uncertainty_metrics._report.reading._classifier_from_columns import classified
 from uncertainty_metrics._report.reading._column_names import (
+    LABELS,
     Choice,
     among,
     existing,
     listed,
+    weights_in,
 )
 from uncertainty_metrics._report.reading._column_plans import (
     both,
@@ -56,12 +58,10 @@ from uncertainty_metrics._report.reading._column_plans import (
     reals,
     refuse_clusters,
     refuse_groups,
-    weights_in,
     with_note_on_ids,
 )
 from uncertainty_metrics._report.reading._csv_tables import CsvTable, Table
 from uncertainty_metrics._report.reading._ignored_rows import (
-    is_kept,
     kept_rows,
     needs_classifier,
     refuse_ignored,
@@ -76,6 +76,7 @@ from uncertainty_metrics._report.reading._label_columns import (
     check_choice,
     multilabel_of,
 )
+from uncertainty_metrics._report.reading._logs_together import with_notes
 from uncertainty_metrics._report.reading._long_tables import in_rows_of_forecasts
 from uncertainty_metrics._report.reading._plain_or_gzip_text import (
     GZIP,
@@ -90,6 +91,8 @@ from uncertainty_metrics._report.reading._survival_from_columns import (
     names_of as survival_names_of,
 )
 from uncertainty_metrics._report.reading._survival_from_columns import survival_of
+from uncertainty_metrics._report.reading._typed_commands import typed_each
+from uncertainty_metrics._report.reading._votes import SHARES, votes_of_npz
 from uncertainty_metrics.numpy import _archive, class_names
 
 FILE_FORMAT = """\
@@ -120,13 +123,17 @@ For a classifier the columns are, in upper or lower case,
   logit_0, ...      or the logit of each class
   p, prob, probability, probabilities, logit
                     or, for two classes, the probability or logit of class 1 alone
+  votes_0, ...      (or votes_NAME) instead of labels, how many people voted for each
+                    class; in JSON also an object or a list `votes`; where the file has
+                    labels, too, --label votes chooses the votes
   sample_weight     optional
 
 and in .npz the arrays are `labels`, either `probabilities` (or `probs`) or `logits`,
 and perhaps `classes`, the names of the classes. Labels have shape [...], predictions
-[..., K]; or [...] or [..., 1] for class 1 of two. Predictions of the M members of an
-ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class 1 of two; the
-report is about the mean of their probabilities.
+[..., K]; or [...] or [..., 1] for class 1 of two. Instead of `labels`, the array
+`label_distributions` [N, K] holds the shares of votes for the classes. Predictions of
+the M members of an ensemble, in .npz only, have shape [N, M, K], or [N, M, 1] for class
+1 of two; the report is about the mean of their probabilities.
 
 With --multilabel, for several labels of each example, the columns are, for each label,
 
@@ -342,8 +349,7 @@ def _read(
     if choice.ignore_index is not None:
         before = len(whole.read(plan.label, [])[0])
         model = with_note_on_ignored(model, before, choice)
-    if isinstance(model, Confidences) and table.notes:
-        model = dataclasses.replace(model, notes=(*table.notes, *model.notes))
+    model = with_notes(model, table)
     if isinstance(model, QuantileForecasts):
         return in_blocks_of_time(model)
     return with_note_on_ids(model, table, plan)
@@ -374,7 +380,11 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
         found_arrays = archive.read(wanted)
         weight = found_arrays[wanted[3]] if len(wanted) > 3 else None
         rest = tuple(sorted(set(names) - set(wanted)))
+        rounded = {survival.forecast: without_rounding(found_arrays[survival.forecast])}
+        found_arrays = {**found_arrays, **rounded}
         return survival_of(source, survival, found_arrays, choice.horizon, weight, rest)
+    if SHARES in names and choice.label is None and not choice.of_answers:
+        return votes_of_npz(source, archive, names, choice)
     if found := names_of(names, choice, "array", may_be_outcomes):
         return _answers_of_npz(source, archive, names, found, choice)
     is_chosen = choice.probabilities is not None or choice.of_regression
@@ -388,7 +398,7 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     if not choice.of_regression:
         predictions = prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise both(regression, predictions)
+        raise both(regression, predictions, choice)
     weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
     clusters = [] if choice.cluster is None else [choice.cluster]
@@ -396,13 +406,6 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     wanted = [*dict.fromkeys([*wanted, *clusters, *choice.searched])]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     given = tuple(class_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
-    before = arrays[label].size
-    if choice.ignore_index is not None:
-        kept = is_kept(arrays[label], choice.ignore_index)
-        arrays = {
-            key: array[kept] if array.shape[:1] == kept.shape else array
-            for key, array in arrays.items()
-        }
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
@@ -421,22 +424,21 @@ def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             clusters=_clusters_in(arrays, choice),
         )
     name = predictions[0]
-    model = classified(
+    is_logit = "logit" in name.lower()
+    return classified(
         source,
         arrays[label],
-        _ARRAYS.get(
-            name.lower(), "logits" if "logit" in name.lower() else "probabilities"
-        ),
-        arrays[name],
+        "logits" if is_logit else "probabilities",
+        arrays[name] if is_logit else without_rounding(arrays[name]),
         given,
         choice,
+        choice.ignore_index,
         sample_weight=weight,
         left_out=left_out,
         groups={name: arrays[name] for name in groups},
         features={name: arrays[name] for name in choice.searched},
         clusters=_clusters_in(arrays, choice),
     )
-    return with_note_on_ignored(model, before, choice)
 
 
 def _multilabel_of_npz(
@@ -451,11 +453,12 @@ def _multilabel_of_npz(
     wanted = dict.fromkeys([label, name, *weights, *classes, *clusters])
     arrays = archive.read(wanted)
     given = class_names.words(arrays[classes[0]].reshape(-1)) if classes else ()
+    kind = _ARRAYS[name.lower()]
     return multilabel_of(
         source,
         arrays[label],
-        _ARRAYS[name.lower()],
-        arrays[name],
+        kind,
+        arrays[name] if kind == "logits" else without_rounding(arrays[name]),
         given,
         sample_weight=arrays[weights[0]] if weights else None,
         left_out=tuple(sorted(set(names) - set(wanted))),
@@ -535,6 +538,10 @@ def _answers_of_npz(
     def named(name: str | None) -> tuple[str, np.ndarray] | None:
         return (name, arrays[name]) if name else None
 
+    if found.confidence:
+        largest = 100 if choice.percent else 1
+        confidences = without_rounding(arrays[found.confidence], largest)
+        arrays = {**arrays, found.confidence: confidences}
     questions = named(found.questions)
     return answers_of(
         source,
@@ -567,9 +574,15 @@ def prediction_arrays(
         return [choice.probabilities]
     found = among(names, _ARRAYS)
     if len(found) != 1 and not (is_regression and not found):
+        others = [name for name in names if name != choice.label]
+        others = [name for name in others if name not in among(names, LABELS)]
+        given = found or others[::-1]
+        commands = typed_each(choice, "probabilities", given)
         raise ValueError(
             "the file must hold exactly one of the arrays `probabilities`, `probs` "
-            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`; or "
+            "name the predictions with --probabilities"
+            f"{f', as in {commands}' if given else ''}. "
             f"Received: {listed(found or names)}"
         )
     return found

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics._report.data._predictions import Model, Predictions
+from uncertainty_metrics._report.data._row_subsets import column_of
+from uncertainty_metrics._report.data._suspicious_rows import note_on_axes
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice
 from uncertainty_metrics._report.reading._csv_tables import Table
@@ -16,25 +19,75 @@ from uncertainty_metrics.numpy import class_names
 
 
 def is_kept(labels: np.ndarray, ignored: int) -> np.ndarray:
-    """Returns which labels, numbers or text [N], are not the one to ignore.
+    """Returns which labels, numbers or text [...], are not the one to ignore.
 
     Raises:
-      ValueError: none is, or there is not one label for each row.
+      ValueError: none is.
     """
-    if labels.ndim != 1:
-        raise ValueError(
-            "--ignore-index needs one label for each row: in Python choose the labels "
-            "and predictions that count, and say with `clusters` which image each is "
-            f"of. Received: labels of shape {list(labels.shape)}"
-        )
     plain = class_names.text_array(labels)
     kept: np.ndarray = plain != (str(ignored) if plain.dtype.kind == "U" else ignored)
     if not np.any(kept):
         raise ValueError(
-            f"some labels must not be --ignore-index. Received: {ignored} in each of "
-            f"{len(labels)} rows"
+            f"some labels must not be the label to ignore. Received: {ignored} for "
+            f"each of {labels.size} examples"
         )
     return kept
+
+
+def counted_examples(
+    labels: np.ndarray,
+    kind: str,
+    values: np.ndarray,
+    ignored: int,
+    others: Mapping[str, Any],
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Returns the n examples of a classifier that count.
+
+    Args:
+      labels: shape [...].
+      kind: "probabilities" or "logits".
+      values: shaped as in `Predictions`.
+      ignored: the label of the examples to leave out.
+      others: further fields of `Predictions`.
+
+    Returns:
+      The labels [n], the predictions [n], [n, K] or [n, M, K], and the fields.
+
+    Raises:
+      ValueError: no label counts, or shapes do not fit.
+    """
+    if np.ndim(values) == labels.ndim + 2 > 2:  # The members of an ensemble.
+        values = np.moveaxis(values, 1, labels.ndim)
+        _checks.layout(labels.shape, values[..., 0, :].shape, kind)
+    else:
+        _checks.layout(labels.shape, values.shape, kind)
+    kept = is_kept(labels, ignored)
+
+    def of_kept(name: str, value: Any) -> np.ndarray:
+        array = column_of(value)
+        shape = _checks.aligned_shape(name, array.shape, labels.shape)
+        return np.broadcast_to(array.reshape(shape), labels.shape)[kept]
+
+    found = dict(others)
+    if others.get("sample_weight") is not None:
+        found["sample_weight"] = of_kept("sample_weight", others["sample_weight"])
+    if (clusters := others.get("clusters")) is not None:
+        values_of = of_kept("clusters", clusters.values)
+        found["clusters"] = clusters._replace(values=values_of)
+    for field in ("groups", "features"):
+        columns = others.get(field, {}).items()
+        found[field] = {name: of_kept(name, column) for name, column in columns}
+    notes = [note_on_ignored(labels.size - np.count_nonzero(kept), ignored)]
+    if clusters is None and (on_axes := note_on_axes(labels.shape)):
+        notes.append(on_axes)
+    found["notes"] = (*others.get("notes", ()), *notes)
+    return labels[kept], values[kept], found
+
+
+def note_on_ignored(number: int, ignored: int) -> str:
+    """Returns how many examples were left out, for the reader of the report."""
+    examples = "1 example has" if number == 1 else f"{number:,} examples have"
+    return f"{examples} the label {ignored}, and no number counts them."
 
 
 class KeptRows:
@@ -43,6 +96,7 @@ class KeptRows:
     def __init__(self, table: Table, ignored: int, label: str) -> None:
         self.header, self.others = table.header, table.others
         self.notes, self.cluster = table.notes, table.cluster
+        self.percents = table.percents
         self._table = table
         self._rows = np.flatnonzero(is_kept(table.read(label, [])[0], ignored))
 
@@ -89,14 +143,13 @@ def with_note_on_ignored(model: Model, before: int, choice: Choice) -> Model:
         return model
     if not isinstance(model, Predictions):
         raise needs_classifier()
-    number = before - len(model.labels)
-    rows = "1 row has" if number == 1 else f"{number:,} rows have"
-    note = f"{rows} the label {choice.ignore_index}, and no number counts them."
+    note = note_on_ignored(before - len(model.labels), choice.ignore_index)
     return dataclasses.replace(model, notes=(*model.notes, note))
 
 
 def needs_classifier() -> ValueError:
     """Returns the error for what is no classifier."""
     return ValueError(
-        "--ignore-index needs a classifier with one label for each row: leave it out"
+        "ignore_index (--ignore-index) needs a classifier with one label for each "
+        "example: leave it out"
     )

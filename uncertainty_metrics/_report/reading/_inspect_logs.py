@@ -9,7 +9,6 @@ import math
 import reprlib
 import struct
 import zipfile
-from collections.abc import Iterable
 from typing import IO, Any, NamedTuple
 
 from uncertainty_metrics import _optional
@@ -20,6 +19,8 @@ from uncertainty_metrics.numpy import _archive
 # What Inspect's `value_to_float` makes of the values of a score.
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+LEFT_OUT = "Left out:"  # So begins the note that counts samples of one log.
+_HEADERS = ("header.json", "_journal/start.json")
 # The method of compression of an archive that Python knows only from 3.14 on.
 _ZSTD = 93
 # Bytes of the header of a member of an archive, and where the lengths of its name and
@@ -35,11 +36,14 @@ class Found(NamedTuple):
       notes: for the reader of the report.
       cluster: the column of clusters, if the log says which examples depend on each
         other.
+      task: of a log of Inspect, the name of its task: in two logs of one task, equal
+        ids are those of one question.
     """
 
     records: list[dict[str, Any]]
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    task: str | None = None
 
 
 def is_log(value: dict[str, Any]) -> bool:
@@ -53,7 +57,7 @@ def records_of(log: dict[str, Any]) -> Found:
     Raises:
       ValueError: the log has no samples with scores.
     """
-    return _records(log.get("samples") or [])
+    return _records(log.get("samples") or [], log)
 
 
 def read_archive(file: IO[bytes]) -> Found:
@@ -66,21 +70,23 @@ def read_archive(file: IO[bytes]) -> Found:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError) as failed:
         raise ValueError(f"not a log of Inspect (.eval): {failed}") from None
+    # A log whose evaluation has not ended has only the second header.
+    heads = [info for info in archive.infolist() if info.filename in _HEADERS][:1]
     members = [
         info for info in archive.infolist() if info.filename.startswith("samples/")
     ]
-    _archive.check_size(sum(info.file_size for info in members), file)
-    samples = []
-    for info in members:
+    _archive.check_size(sum(info.file_size for info in (*heads, *members)), file)
+    values = []
+    for info in (*heads, *members):
         try:
-            samples.append(json.loads(_content(archive, info, file)))
+            values.append(json.loads(_content(archive, info, file)))
         except ImportError:
             raise
         except Exception as failed:
             raise ValueError(
                 f"a damaged log of Inspect: {info.filename}: {str(failed)[:200]}"
             ) from None
-    return _records(samples)
+    return _records(values[len(heads) :], values[0] if heads else {})
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -> bytes:
@@ -103,8 +109,16 @@ def _unpacked(packed: bytes, size: int) -> bytes:
     return unpacked
 
 
-def _records(samples: Iterable[Any]) -> Found:
-    samples = list(samples)
+def _records(samples: list[Any], log: Any) -> Found:
+    """Returns the answers in samples.
+
+    Args:
+      samples: the samples.
+      log: an object whose field `eval` names the task, or another one.
+
+    Raises:
+      ValueError: no sample has a score.
+    """
     scored = [each for each in samples if isinstance(each, dict) and _scores_of(each)]
     if not scored:
         raise ValueError(
@@ -119,7 +133,7 @@ def _records(samples: Iterable[Any]) -> Found:
             "0."
         )
     if left_out := len(samples) - len(scored):
-        notes.append(f"Left out: {left_out:,} samples without a score.")
+        notes.append(f"{LEFT_OUT} {left_out:,} samples without a score.")
     records = [_record(each, scorers) for each in scored]
     if any("confidence" not in record for record in records):
         _add_token_confidences(records, scored)
@@ -127,7 +141,8 @@ def _records(samples: Iterable[Any]) -> Found:
             notes.append(BY_TOKENS)
     names = [str(each["id"]) for each in records]
     cluster = "id" if len(set(names)) < len(names) else None
-    return Found(records, tuple(notes), cluster)
+    task = log["eval"].get("task") if isinstance(log, dict) and "eval" in log else None
+    return Found(records, tuple(notes), cluster, "" if task is None else str(task))
 
 
 def _add_token_confidences(records: list[dict[str, Any]], samples: list[Any]) -> None:

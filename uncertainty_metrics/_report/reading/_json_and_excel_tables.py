@@ -24,8 +24,12 @@ from uncertainty_metrics._report.reading import (
     _inspect_logs,
     _json_layouts,
 )
-from uncertainty_metrics._report.reading._column_names import BY_CLASS
-from uncertainty_metrics._report.reading._csv_tables import missing, percent
+from uncertainty_metrics._report.reading._column_names import BY_CLASS, VOTES
+from uncertainty_metrics._report.reading._csv_tables import (
+    PercentSigns,
+    missing,
+    percent,
+)
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile
 from uncertainty_metrics.numpy import _archive
 
@@ -33,6 +37,8 @@ _EMPTY = "the file must hold at least one example"
 # A file with more names has data where the names should be.
 _MAX_NAMES = 10_000
 _WHOLE = "the file"
+# The columns of an object of votes, which may leave out classes without votes.
+_OBJECT_OF_VOTES = f"{VOTES}."
 # The reader reports its progress after so many records.
 _RECORDS_PER_MESSAGE = 10_000
 
@@ -44,13 +50,14 @@ class ValueTable(abc.ABC):
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    percents: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yields the place of each example and its values in some columns."""
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        labels, places, numbers = [], [], []
+        labels, places, numbers, signs = [], [], [], PercentSigns()
         for place, (value, *others) in self._rows([label, *names]):
             if value is None:
                 raise missing(label, place)
@@ -58,13 +65,14 @@ class ValueTable(abc.ABC):
             places.append(place)
             numbers.append(
                 [
-                    _number(other, name, place)
+                    _number(other, name, place, signs)
                     for other, name in zip(others, names, strict=True)
                 ]
             )
         if not labels:
             raise ValueError(_EMPTY)
         table = np.array(numbers, np.float64).reshape(len(labels), len(names))
+        self.percents = signs.columns(names, table)
         return _labels(labels, label, places), table
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
@@ -75,13 +83,14 @@ class ValueTable(abc.ABC):
         return next(itertools.islice(self._rows([]), index, None))[0]
 
 
-def _number(value: Any, name: str, place: str) -> float:
+def _number(value: Any, name: str, place: str, signs: PercentSigns) -> float:
     if value is None:
         raise missing(name, place)
     with contextlib.suppress(OverflowError):  # An integer of 400 digits.
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value)
     if isinstance(value, str) and (share := percent(value)) is not None:
+        signs.add(name, share, value, place)
         return share
     raise ExampleError(f"{place}: `{name}` must be a number. Received: {_told(value)}")
 
@@ -98,6 +107,11 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     for label, place in zip(labels, places, strict=True):
         if _type_of(label) != first or first is None:
             alike = f", as in {places[0]}" if first else ""
+            if isinstance(label, list):
+                alike += (
+                    "; for several labels of each example (--multilabel) write fields "
+                    "`label_NAME`, 0 or 1, and `prob_NAME` for each label"
+                )
             raise ExampleError(
                 f"{place}: `{name}` must be {first or 'a number, text or a boolean'}"
                 f"{alike}. Received: {_told(label)}"
@@ -107,7 +121,12 @@ def _labels(labels: list[Any], name: str, places: list[str]) -> np.ndarray:
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels)
     numbers = [
-        _number(int(label) if isinstance(label, bool) else label, name, place)
+        _number(
+            int(label) if isinstance(label, bool) else label,
+            name,
+            place,
+            PercentSigns(),
+        )
         for label, place in zip(labels, places, strict=True)
     ]
     return np.array(numbers)
@@ -130,13 +149,18 @@ class RecordTable(ValueTable):
       tell: called with the progress of reading.
       before: if the table is a part of a file, the number of lines before this part;
         messages count them.
+
+    Attributes:
+      task: of a log of Inspect, the name of its task; else None.
     """
+
+    task: str | None = None
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
         self._file, self._tell, self._before = TextFile(file), tell, before
         self._list: list[Any] | None = None
         if not before and (found := _of_one_value(self._file)) is not None:
-            self._list, self.notes, self.cluster = found
+            self._list, self.notes, self.cluster, self.task = found
         names: dict[str, None] = {}
         by_tokens = False
         for place, record in self._records():
@@ -167,9 +191,10 @@ class RecordTable(ValueTable):
                 self._tell(f"read {number:,} lines")
 
     def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        absent = {n: 0 for n in names if n.lower().startswith(_OBJECT_OF_VOTES)}
         for place, record in self._records():
             _chat_replies.with_reply(record)
-            yield place, [record.get(name) for name in names]
+            yield place, [record.get(name, absent.get(name)) for name in names]
 
 
 class InspectTable(RecordTable):
@@ -182,7 +207,8 @@ class InspectTable(RecordTable):
 
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
         tell("reads the samples")
-        self._list, self.notes, self.cluster = _inspect_logs.read_archive(file)
+        found = _inspect_logs.read_archive(file)
+        self._list, self.notes, self.cluster, self.task = found
         flat = (record for _, record in self._records())
         self.header = list(dict.fromkeys(name for record in flat for name in record))
 
@@ -281,10 +307,12 @@ def _flat(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         name = f"{prefix}{_clean(key)}"
         by_class = name.lower() in BY_CLASS
         value = _json_layouts.vector_of(value) or value
+        is_object = isinstance(value, dict) and f"{name}.".lower() == _OBJECT_OF_VOTES
         if by_class and isinstance(value, list):
             value = {str(k): number for k, number in enumerate(value)}
         if isinstance(value, dict) and value:
-            yield from _flat(value, f"{name}{'_' if by_class else '.'}")
+            joint = "_" if by_class and not is_object else "."
+            yield from _flat(value, f"{name}{joint}")
         else:
             yield name, _clean(value) if isinstance(value, str) else value
 

@@ -11,18 +11,36 @@ from scipy import special
 
 from uncertainty_metrics._report.data._predictions import (
     Clusters,
+    ExampleError,
     Kind,
     MultiLabel,
 )
-from uncertainty_metrics._report.reading._column_names import Choice, listed
+from uncertainty_metrics._report.reading._checked_numbers import (
+    refuse_nan,
+    without_rounding,
+)
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    is_text,
+    listed,
+)
+from uncertainty_metrics._report.reading._csv_tables import Table
+from uncertainty_metrics._report.reading._missing_labels import (
+    LABEL,
+    prefix_of_forecasts,
+    renamed,
+)
+from uncertainty_metrics.numpy import class_names
 
-_LABEL = re.compile(r"(?:label|true|target|y_true|y)[_ ](?P<key>.+)", re.I | re.S)
 _FORECAST = re.compile(
     r"(?P<kind>probability|probabilities|proba|prob|y_prob|p|y_logit|logit)[_ ]"
     r"(?P<key>.+)",
     re.I | re.S,
 )
-_FORMS = "`label_NAME` with `prob_NAME` for each label"
+_FORMS = (
+    "`label_NAME` (or `NAME`) with `prob_NAME` (or `p_NAME`, `logit_NAME`) for each "
+    "label"
+)
 # More labels have no table of groups.
 _MOST = 1000
 
@@ -66,7 +84,7 @@ def label_columns_of(header: Sequence[str]) -> LabelColumns | None:
             kinds.add("logits" if is_logit else "probabilities")
     labels: dict[str, str] = {}
     for name in header:
-        match = _LABEL.fullmatch(name)
+        match = LABEL.fullmatch(name)
         if match and name not in forecasts.values():
             labels[match["key"]] = name
     for key in forecasts:
@@ -107,9 +125,10 @@ def check_choice(choice: Choice) -> None:
 
 
 def no_columns(header: Sequence[str]) -> ValueError:
+    how = renamed(prefix_of_forecasts(header))
     return ValueError(
-        f"with --multilabel the file must have the columns {_FORMS}. Received: "
-        f"{listed(header)}"
+        f"with --multilabel the file must have the columns {_FORMS}"
+        f"{how and f': {how}'}. Received: {listed(header)}"
     )
 
 
@@ -181,4 +200,48 @@ def multilabel_of(
         left_out,
         notes,
         clusters,
+    )
+
+
+def multilabel_in(
+    source: str, table: Table, names: LabelColumns, weights: list[str], **others: Any
+) -> MultiLabel:
+    """Returns several labels of each example, which are numbers or booleans.
+
+    Args:
+      source: name of the file.
+      table: holds them.
+      names: of the columns of labels and forecasts.
+      weights: name of the column of weights, or no name.
+      **others: further arguments of `multilabel_of`.
+
+    Raises:
+      ValueError: a label is neither 0 nor 1.
+    """
+    read = [*names.forecasts, *weights]
+    _, numbers = table.read(names.labels[0], read)
+    refuse_nan(table, read, numbers, bool(weights))
+    columns = [table.read(name, [])[0] for name in names.labels]
+    labels = [
+        class_names.text_array(column, name)
+        for column, name in zip(columns, names.labels, strict=True)
+    ]
+    for name, column in zip(names.labels, labels, strict=True):
+        if is_text(column) or not np.all(np.isin(column, [0, 1])):
+            bad = ~np.isin(column, [0, 1])
+            index = int(np.argmax(bad))
+            raise ExampleError(
+                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
+                f"Received: {column[index]}"
+            )
+    size = len(names.names)
+    values = numbers[:, :size]
+    return multilabel_of(
+        source,
+        np.stack(labels, axis=1),
+        names.kind,
+        without_rounding(values) if names.kind == "probabilities" else values,
+        names.names,
+        sample_weight=numbers[:, size] if weights else None,
+        **others,
     )

@@ -51,6 +51,7 @@ from uncertainty_metrics._report.reading._column_plans import (
 )
 from uncertainty_metrics._report.reading._csv_tables import Table
 from uncertainty_metrics._report.reading._json_and_excel_tables import RecordTable
+from uncertainty_metrics._report.reading._logs_together import of_all_logs, of_one_log
 from uncertainty_metrics._report.reading._long_tables import (
     in_rows_of_forecasts,
     long_names_of,
@@ -223,6 +224,8 @@ class Accumulator:
         )
         if isinstance(sample, QuantileForecasts):
             sample = in_blocks_of_time(sample)
+        with _files.errors_of(self._source):
+            sample = of_all_logs(sample, self.rows)
         if self._sample.is_whole:
             return sample
         size = _row_subsets.num_rows(sample)
@@ -522,7 +525,7 @@ def _of_all_tables(
 def _model_of_table(name: str, table: Table, plan: Plan) -> Model:
     plan.check_header(table)
     try:
-        return model_of_table(name, table, plan)
+        return of_one_log(name, model_of_table(name, table, plan), table)
     except ExampleError:
         raise
     except ValueError as wrong:

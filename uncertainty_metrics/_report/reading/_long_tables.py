@@ -121,6 +121,7 @@ class PivotedTable:
     def __init__(self, table: Table, names: LongNames, choice: Choice):
         self._table, self.others = table, table.others
         self.notes, self.cluster = table.notes, table.cluster
+        self.percents = table.percents
         keys, values = _keys_and_values(table, names)
         models = ["" for _ in keys]
         if names.model is not None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from uncertainty_metrics._report.reading import _column_names
 from uncertainty_metrics._report.reading._column_names import Choice, among, listed
+from uncertainty_metrics._report.reading._missing_labels import is_number
 
 TARGETS = ("target", "targets", "y", "y_true", "actual", "actuals", "observed")
 SERIES = ("series", "unique_id", "series_id", "item_id")
@@ -141,7 +142,7 @@ def quantile_names_of(
     is_other = choice.of_answers or choice.of_regression
     if is_other or choice.classes or choice.positive_class is not None:
         return None
-    if all(map(_column_names.is_number, header)):  # The file has no names.
+    if all(map(is_number, header)):  # The file has no names.
         return None
     if choice.probabilities is not None:
         try:

@@ -16,8 +16,8 @@ from uncertainty_metrics._report.reading._column_names import (
     among,
     existing,
     listed,
-    typed,
 )
+from uncertainty_metrics._report.reading._typed_commands import typed
 from uncertainty_metrics.numpy import _missing, class_names
 
 _TIMES = ("time", "times", "duration", "durations")
@@ -112,9 +112,8 @@ def _command(header: Sequence[str], choice: Choice, roles: Sequence[list[str]]) 
     times, event, forecast = (names[0] if names else next(rest) for names in roles)
     option = "risk" if _is_risk(forecast, choice) else "survival"
     at = "TIME" if choice.horizon is None else f"{choice.horizon:g}"
-    return typed(
-        *(("horizon", at), ("times", times), ("event", event), (option, forecast))
-    )
+    named = {"horizon": at, "times": times, "event": event, option: forecast}
+    return typed(choice, **named)
 
 
 def survival_of(

@@ -15,8 +15,13 @@ from uncertainty_metrics._report.data._predictions import (
     Unlabelled,
     silent,
 )
-from uncertainty_metrics._report.reading._column_names import Choice, existing
-from uncertainty_metrics._report.reading._column_plans import plan_of, weights_in
+from uncertainty_metrics._report.reading._checked_numbers import without_rounding
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    existing,
+    weights_in,
+)
+from uncertainty_metrics._report.reading._column_plans import plan_of
 from uncertainty_metrics._report.reading._files import (
     TABLES,
     errors_of,
@@ -61,7 +66,10 @@ def read_unlabelled(path: str, labelled: str, choice: Choice) -> Unlabelled:
             archive = _archive.Archive(file)
             (name,) = prediction_arrays(list(archive.names), choice, False)
             names = [name, *weights_in(archive.names)]
-            return Unlabelled(source, *archive.read(names).values())
+            values, *weights = archive.read(names).values()
+            if "logit" not in name.lower():
+                values = without_rounding(values)
+            return Unlabelled(source, values, *weights)
         return _of_table(source, TABLES[kind](file, silent), labelled, choice)
 
 
@@ -84,4 +92,6 @@ def _of_table(source: str, table: Any, labelled: str, choice: Choice) -> Unlabel
     if not columns.alone:
         rest = numbers[:, : len(others)]
         values = np.concatenate([values[:, None], rest], axis=1)
+    if columns.kind == "probabilities":
+        values = without_rounding(values)
     return Unlabelled(source, values, weights)

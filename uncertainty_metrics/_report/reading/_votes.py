@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,16 @@ from uncertainty_metrics._report.data._predictions import (
     Kind,
     Votes,
 )
-from uncertainty_metrics._report.reading._column_names import listed
-from uncertainty_metrics.numpy import _examples, _inputs, class_names
+from uncertainty_metrics._report.reading._column_names import (
+    Choice,
+    among,
+    existing,
+    listed,
+    weights_in,
+)
+from uncertainty_metrics.numpy import _archive, _examples, _inputs, class_names
 
+SHARES = "label_distributions"
 _KINDS: dict[str, Kind] = {"probabilities": "probabilities", "logits": "logits"}
 _ON_GRADES = (
     "The labels are shares of votes. The grade of a decision is the share of the votes "
@@ -106,6 +114,43 @@ def decisions_on_votes(
         features=features,
         votes=Votes(of_all(shares), kind, of_all(examples.predictions), found),
     )
+
+
+def votes_of_npz(
+    source: str, archive: _archive.Archive, names: Sequence[str], choice: Choice
+) -> Confidences:
+    """Returns the decisions of a classifier in an archive with `label_distributions`.
+
+    Raises:
+      ValueError: an option or an array does not fit to shares of votes.
+    """
+    if choice.positive_class is not None:
+        raise ValueError("--positive-class needs one label for each row, and no votes")
+    predictions = [choice.probabilities] if choice.probabilities else []
+    predictions = predictions or among(names, _KINDS)
+    clusters = [] if choice.cluster is None else [choice.cluster]
+    found = among(names, ("classes", "class_names"))[:1]
+    others = (*weights_in(names), *found, *choice.groups, *clusters, *choice.searched)
+    wanted = dict.fromkeys([SHARES, *predictions, *others])
+    arrays = archive.read([existing(name, names, "array") for name in wanted])
+    weights = weights_in(names)
+    model = decisions_on_votes(
+        source,
+        None,
+        {
+            SHARES: arrays[SHARES],
+            **{
+                "logits" if "logit" in name.lower() else "probabilities": arrays[name]
+                for name in predictions
+            },
+        },
+        arrays[weights[0]] if weights else None,
+        choice.classes or (arrays[found[0]] if found else None),
+        groups={name: arrays[name] for name in choice.groups},
+        clusters=Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
+        features={name: arrays[name] for name in choice.searched},
+    )
+    return dataclasses.replace(model, left_out=tuple(sorted({*names} - {*wanted})))
 
 
 def _aligned(

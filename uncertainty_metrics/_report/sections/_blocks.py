@@ -43,7 +43,7 @@ class Text(NamedTuple):
 class Facts(NamedTuple):
     """A list of names, each with its value."""
 
-    facts: Mapping[str, str | int]
+    facts: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)

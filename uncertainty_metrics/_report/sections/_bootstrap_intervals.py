@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,6 @@ from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 INTERVAL_LEVEL = 0.95
 Z = statistics.NormalDist().inv_cdf((1 + INTERVAL_LEVEL) / 2)
 MEANS = ("accuracy", "brier_score", "negative_log_likelihood")
-_Metrics = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 # With more examples each resample takes longer, so there are fewer of them.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 # Means of more examples than this are so close to Normal that resamples show no
@@ -120,7 +119,11 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
             for name, each in scores_of(model).items()
         }
     else:
-        found = _each_metric(bootstrap, size, _metrics(model), clusters)
+        found = {}
+        if size > 1:
+            given = _means_of(model)
+            ends = bootstrap(_means, **given, **options(size), clusters=clusters)
+            found = _by_name(scores_of(model), ends)
     if size > 1:
         judged = judged_of(model).with_small_weights()
         ends = um.calibration_error_interval(
@@ -196,41 +199,53 @@ def differences(first: Decided, second: Decided) -> dict[str, Interval]:
 
     Each difference is a metric of the first model less this metric of the second.
     """
-    metrics, of_second = _compared_metrics(first), _compared_metrics(second)
-    both = {
-        name: (metric, {"first": arguments, "second": of_second[name][1]})
-        for name, (metric, arguments) in metrics.items()
-    }
     size = len(decisions_of(first).correct)
+    if size == 1:
+        return {}
+    drawn = {**options(size), "clusters": clusters_of(first)}
     with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
-        return _each_metric(bootstrap_difference, size, both, clusters_of(first))
+        means = bootstrap_difference(
+            _means, _means_of(first), _means_of(second), **drawn
+        )
+        found = _by_name(scores_of(first), means)
+        if isinstance(first, Confidences):
+            ranked = (_ranked_arguments(model) for model in (first, second))
+            found["aurc"] = interval(*bootstrap_difference(um.aurc, *ranked, **drawn))
+    return found
 
 
-def _compared_metrics(model: Decided) -> _Metrics:
-    """Returns the metrics that a comparison of models shows, and their arguments."""
-    rows = _metrics(model)
-    if isinstance(model, Confidences):
-        given = decisions_of(model).with_small_weights().arguments
-        if model.are_graded:
-            given["losses"] = 1 - given.pop("correct")
-        rows["aurc"] = um.aurc, given
-    return rows
+def _ranked_arguments(model: Decided) -> dict[str, Any]:
+    """Returns the arguments of the AURC of given confidences."""
+    given = decisions_of(model).with_small_weights().arguments
+    if has_grades(model):
+        given["losses"] = 1 - given.pop("correct")
+    return given
 
 
-def _metrics(model: Decided) -> _Metrics:
-    """Returns the metrics that are means over examples, and their arguments.
+def _means_of(model: Decided) -> dict[str, Any]:
+    """Returns the arguments of `_means` for the metrics that are means over examples.
 
     Examples of weight 0 are left out, so the bootstrap does not draw them.
     """
-    weights = decisions_of(model).with_small_weights().weights
     return {
-        name: (_mean, {"scores": scores, "sample_weight": weights})
-        for name, scores in scores_of(model).items()
+        "scores": np.stack(list(scores_of(model).values()), axis=1),
+        "sample_weight": decisions_of(model).with_small_weights().weights,
     }
 
 
-def _mean(scores: np.ndarray, sample_weight: np.ndarray | None = None) -> float:
-    return float(np.average(scores, weights=sample_weight))
+def _means(
+    scores: np.ndarray, sample_weight: np.ndarray | None = None
+) -> dict[int, float]:
+    """Returns the means of all metrics at once, so that they share their resamples."""
+    return dict(enumerate(np.average(scores, axis=0, weights=sample_weight)))
+
+
+def _by_name(names: Iterable[str], ends: Any) -> dict[str, Interval]:
+    """Returns the interval of each metric, from the ends of the columns of scores."""
+    return {
+        name: interval(*(end[column] for end in ends))
+        for column, name in enumerate(names)
+    }
 
 
 def options(size: int) -> dict[str, Any]:
@@ -240,20 +255,4 @@ def options(size: int) -> dict[str, Any]:
         "num_resamples": resamples,
         "level": INTERVAL_LEVEL,
         "seed": _SEED,
-    }
-
-
-def _each_metric(
-    resample: Callable[..., ConfidenceInterval],
-    size: int,
-    metrics: _Metrics,
-    clusters: np.ndarray | None,
-) -> dict[str, Interval]:
-    """Returns the interval of each metric; no interval if there is one example."""
-    return {
-        name: interval(
-            *resample(metric, **arguments, **options(size), clusters=clusters)
-        )
-        for name, (metric, arguments) in metrics.items()
-        if size > 1
     }

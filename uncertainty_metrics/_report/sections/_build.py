@@ -87,9 +87,9 @@ def build(
         )
     if task == "multilabel" and (several or other is not None):
         raise ReportError(
-            "models with several labels of each example are not compared: compare "
-            "them label by label, as in `um.compare(labels[:, 0], {name: "
-            "probabilities[:, 0]})`"
+            "a report of several labels of each example is of one model: compare "
+            "models by `um.compare(labels, {name: probabilities}, multilabel=True)` or "
+            "the command `compare --multilabel`"
         )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)

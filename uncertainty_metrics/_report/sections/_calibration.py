@@ -10,7 +10,6 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._decided import (
-    decisions_of,
     event_of,
     examples_of_event,
     judged_of,
@@ -28,7 +27,6 @@ from uncertainty_metrics._report.data._risks import has_risks
 from uncertainty_metrics._report.data._row_clusters import (
     clusters_of,
     in_clusters,
-    size_for,
 )
 from uncertainty_metrics._report.sections._blocks import (
     Block,
@@ -60,6 +58,7 @@ from uncertainty_metrics._report.sections._diagrams import (
 )
 from uncertainty_metrics._report.sections._ece_test import ece_p_value
 from uncertainty_metrics._report.sections._mean_gap import (
+    interval_of_outcome,
     intervals_of_means,
     mean_gap_of,
     without_finding,
@@ -282,10 +281,8 @@ class Calibration(Section):
                 f"{share:.1%}.",
                 "unclear",
             )
-        size = size_for(report.model, decisions_of(report.model).correct)
-        low, high = _wilson.interval(
-            np.float64(accuracy), np.float64(size), INTERVAL_LEVEL
-        )
+        ends = interval_of_outcome(report.model, accuracy)
+        low, high = float(ends.low), float(ends.high)
         level = "good" if low > share else "bad" if high < share else "unclear"
         digits = decimals(high - low) - 2  # Of a percentage.
         return Tile(

@@ -50,7 +50,7 @@ class Terms(NamedTuple):
 
 _OF_DECISIONS = Terms("confidence", "accuracy", "overconfident", "underconfident")
 _OF_GRADES = _OF_DECISIONS._replace(outcome="mean grade")
-_OF_VOTES = _OF_DECISIONS._replace(outcome="share of votes")
+_OF_VOTES = _OF_DECISIONS._replace(outcome="mean share of votes")
 
 # The end of the caption of a picture, if examples come in clusters.
 ON_PICTURES = (
@@ -73,6 +73,14 @@ def terms_for(model: Decided) -> Terms:
     if votes_of(model) is not None:
         return _OF_VOTES
     return _OF_GRADES if has_grades(model) else terms_of(name_of_event(model))
+
+
+def brier_of_grades(model: Decided) -> str:
+    """Returns what the Brier score of a model with grades is."""
+    grade = "the grade"
+    if votes_of(model) is not None:
+        grade = "the share of the votes for the decided class"
+    return f"the mean of g (1 - p)^2 + (1 - g) p^2, g {grade} and p the confidence"
 
 
 def capitalized(words: str) -> str:

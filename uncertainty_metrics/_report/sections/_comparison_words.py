@@ -18,7 +18,7 @@ OfBoth: TypeAlias = dict[str, Any]
 _SPELLED = {
     "accuracy": "accuracy",
     "mean_grade": "mean grade",
-    "share_of_votes": "share of votes",
+    "mean_share_of_votes": "mean share of votes",
     "aurc": "AURC",
 }
 # By the name of the mean outcome: what it is a mean of, and what is said of the model
@@ -26,7 +26,7 @@ _SPELLED = {
 OUTCOMES = {
     "accuracy": ("accuracy", "is right more often"),
     "mean_grade": ("grades", "has better grades"),
-    "share_of_votes": ("votes", "has more votes"),
+    "mean_share_of_votes": ("votes", "has more votes"),
 }
 _UNKNOWN = "The data cannot tell which model has the lower calibration error"
 _NO_BETTER = "A lower calibration error does not make a better model: "

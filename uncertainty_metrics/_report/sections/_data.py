@@ -101,12 +101,17 @@ class Data(Section):
         }
         if self.clusters is not None:
             named = getattr(report.model, "clusters", Clusters("", ())).name
-            known["clusters"] = f"{self.clusters}{f' of {named}' if named else ''}"
-        yield Facts({**known, **self.facts(report)})
+            known["clusters"] = f"{self.clusters:,}{f' of {named}' if named else ''}"
+        facts = {**known, **self.facts(report)}
+        yield Facts({name: _with_commas(fact) for name, fact in facts.items()})
 
     def facts(self, report: ModelReport) -> Mapping[str, str | int]:
         """Returns the facts that only models of one kind have."""
         raise NotImplementedError
+
+
+def _with_commas(fact: str | int) -> str:
+    return f"{fact:,}" if isinstance(fact, int) else fact
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

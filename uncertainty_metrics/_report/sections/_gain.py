@@ -38,6 +38,7 @@ from uncertainty_metrics._report.sections._bootstrap_intervals import (
     INTERVAL_LEVEL,
     scores_of,
 )
+from uncertainty_metrics._report.sections._calibration_words import brier_of_grades
 from uncertainty_metrics._report.sections._findings import TOO_FEW_TO_SAY
 from uncertainty_metrics._report.sections._metrics_and_intervals import (
     Interval,
@@ -172,9 +173,12 @@ class Gain(Section):
             of_sample = f" of {self.examples:,} examples drawn at random"
         yield gain_table({BRIER: self.brier, LIKELIHOOD: self.likelihood})
         if np.isinf(self.likelihood.loss):
+            why = "a forecast gave an outcome that came the probability 0"
+            if has_grades(report.model):
+                why = "a confidence is 0 or 1 where the grade is another number"
             yield Text(
-                "The negative log-likelihood is infinite, because a forecast called an "
-                "outcome impossible that came, so no gain in it is a number."
+                f"The negative log-likelihood is infinite, because {why}, so no gain "
+                "in it is a number."
             )
         yield Text(
             f"The gain{of_sample} is what {MAPS[self.map][1]} takes off the score: the "
@@ -292,6 +296,8 @@ def _size(model: Decided) -> int:
 
 
 def _definition(model: Decided) -> str:
+    if has_grades(model):
+        return f"The score is {brier_of_grades(model)}: 0 (best) to 1."
     if is_of_one_outcome(model):
         return "The score is the mean of (y - p)^2, 0 (best) to 1."
     return "The score is the mean of sum_k (p_k - y_k)^2, 0 (best) to 2."

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from uncertainty_metrics._report.data._predictions import (
     Regression,
+    Stream,
     has_cluster_sums,
 )
 from uncertainty_metrics._report.data._risks import has_risks
@@ -25,16 +26,23 @@ from uncertainty_metrics._report.sections._bootstrap_intervals import (
     is_drawn,
     options,
 )
+from uncertainty_metrics._report.sections._calibration import Calibration
+from uncertainty_metrics._report.sections._calibration_words import terms_for
 from uncertainty_metrics._report.sections._forecast_numbers import forecast_numbers
+from uncertainty_metrics._report.sections._mean_gap import interval_of_outcome
 from uncertainty_metrics._report.sections._metrics_and_intervals import Interval
 from uncertainty_metrics._report.sections._model_report import ModelReport, Section
 
 _ON_DRAWN_ERROR = (
-    " Only the interval of calibration_error, the l2 error less its bias, is computed "
-    "without the bootstrap: the resamples of a bootstrap add noise, so its interval "
-    "would miss the 0 of a calibrated model."
+    " Two are computed without the bootstrap: that of {outcome} is Wilson's, and "
+    "calibration_error is the l2 error less its bias. The resamples of a bootstrap add "
+    "noise, so its interval of this error would miss the 0 of a calibrated model."
 )
-_ON_ERROR = " The calibration_error is the l2 error less its bias."
+_ON_ERROR = (
+    " The interval of {outcome} is Wilson's. The calibration_error is the l2 error "
+    "less its bias."
+)
+_ON_ERROR_OF_STREAM = " The calibration_error is the l2 error less its bias."
 _ON_FORECASTS = " The interval of the ece is too high if the model is calibrated."
 
 
@@ -67,6 +75,13 @@ class Intervals(Section):
         else:
             found, drawn = intervals_of(model, num_bins), is_drawn(model)
             note = _ON_DRAWN_ERROR if drawn else _ON_ERROR
+            outcome = terms_for(model).key
+            if isinstance(model, Stream):
+                note = _ON_ERROR_OF_STREAM
+            elif outcome in found:
+                accuracy = report[Calibration].accuracy
+                found = found | {outcome: interval_of_outcome(model, accuracy)}
+            note = note.format(outcome=outcome)
             if has_risks(model) and "accuracy" in found:  # Of the decisions, so last.
                 found["accuracy"] = found.pop("accuracy")
         size = num_counted(model)

@@ -56,8 +56,9 @@ _ON_TESTS = (
     "(Kuiper), not only on average. Many labels are many chances to find something: "
     "the p-values are adjusted for all {number} labels (Holm), so that a calibrated "
     "model has a finding in at most 5% of data sets. Each interval is for one label by "
-    "itself. `error` is the calibration error (l2) of P(label) without its bias, "
-    "`ECE` the usual one, which noise makes too large."
+    "itself, not adjusted, so it may leave out 0 beside a large p. `error` is the "
+    "calibration error (l2) of P(label) without its bias, `ECE` the usual one, which "
+    "noise makes too large."
 )
 
 
@@ -118,7 +119,7 @@ def _draw_errors(models: dict[str, MultiLabel], num_bins: int) -> Any:
         names = [_series.plain(_shortened(row.name)) for row in rows]
         ax.set_yticks(range(len(rows)), names)
         ax.set_ylim(len(rows) - 0.5, -0.5)  # The first on top.
-        ax.set_xlim(left=0)
+        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])  # Room for a point at 0.
         ax.set_xlabel("Calibration error of P(label)", loc="right")
         ax.set_title("Calibration by label", fontsize="medium")
         ax.spines[["top", "right", "left"]].set_visible(False)
@@ -392,6 +393,9 @@ def _verdict(rows: list[LabelRow], wrong: list[str], tested: int) -> str:
 def _cells(row: LabelRow) -> tuple[str, ...]:
     error, p = row.calibration_error, row.adjusted_p_value
     tested = "too few" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    # A thousand draws give no smaller p-value than 0.001 times the number of labels.
+    if p is not None and (row.p_value or 0) <= 0.001 <= p:
+        tested = f"≤{tested}"
     auroc = None if row.auroc is None else row.auroc.estimate
     numbers = (error.estimate, error.low, error.high, row.share, row.mean_probability)
     first, *shown = (

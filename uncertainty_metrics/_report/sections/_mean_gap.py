@@ -135,15 +135,20 @@ def intervals_of_means(model: Decided) -> dict[str, Interval] | None:
     )
     score, outcome = whole.mean_score, whole.mean_outcome
     name = terms_for(model).outcome
-    size = _size_for_mean(model, decisions.correct, outcome)
-    lower, upper = _wilson.interval(
-        np.float64(outcome), np.float64(size), INTERVAL_LEVEL
-    )
     return {
-        name: interval(float(lower), outcome, float(upper)),
+        name: interval_of_outcome(model, outcome),
         "mean confidence": interval(np.nan, score, np.nan),
         f"{name} - confidence": interval(whole.lower, whole.gap, whole.upper),
     }
+
+
+def interval_of_outcome(model: Decided, outcome: float) -> Interval:
+    """Returns an accuracy or a mean grade with its interval, which is Wilson's."""
+    size = _size_for_mean(model, decisions_of(model).correct, outcome)
+    lower, upper = _wilson.interval(
+        np.float64(outcome), np.float64(size), INTERVAL_LEVEL
+    )
+    return interval(float(lower), outcome, float(upper))
 
 
 def _size_for_gap(model: Decided, decided: Decisions, mean: float) -> float:

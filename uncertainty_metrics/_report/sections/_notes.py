@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from uncertainty_metrics._report.data._decided import decisions_of, examples_of
+from uncertainty_metrics._report.data._decided import (
+    decisions_of,
+    examples_of,
+    noun_of_rows,
+)
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -67,7 +71,8 @@ def notes_of(model: Model) -> list[str]:
 def _on_equal_confidences(model: Confidences) -> list[str]:
     confidences = decisions_of(model).confidences
     if len(np.unique(confidences)) == 1 < len(confidences):
-        return ["All confidences are equal, so they cannot tell answers apart."]
+        rows = noun_of_rows(model)
+        return [f"All confidences are equal, so they cannot tell {rows} apart."]
     return []
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._decided import judged_of
+from uncertainty_metrics._report.data._decided import judged_of, noun_of_rows
 from uncertainty_metrics._report.data._predictions import (
     Decided,
     has_cluster_sums,
     has_grades,
-    is_of_answers,
     remembered,
 )
 from uncertainty_metrics._report.data._risks import has_risks
@@ -199,8 +198,8 @@ class Posterior(Section):
         smallest = report[Calibration].smallest_detectable_error
         if smallest is None or is_clear(self.p_value):
             return ""
-        of_answers, clusters = is_of_answers(report.model), num_clusters(report.model)
-        size = f"{num_examples(report.model):,} {'answers' * of_answers or 'examples'}"
+        clusters = num_clusters(report.model)
+        size = f"{num_examples(report.model):,} {noun_of_rows(report.model)}"
         if clusters is not None:
             size += f" of {clusters:,} clusters"
         if smallest > 1:

@@ -196,8 +196,8 @@ def recalibrated(model: Rows, num_bins: int) -> Recalibrated:
     chosen = _chosen(labels, examples.num_classes)
     if len(chosen) < len(labels):
         notes.append(
-            f"This section uses {len(chosen)} of the {len(labels)} examples, drawn at "
-            "random."
+            f"This section uses {len(chosen):,} of the {len(labels):,} examples, drawn "
+            "at random."
         )
         labels, given = labels[chosen], given[chosen]
         weights = None if weights is None else weights[chosen]

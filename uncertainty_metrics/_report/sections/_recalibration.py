@@ -8,7 +8,7 @@ from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._brier_scores import brier_title
-from uncertainty_metrics._report.data._decided import examples_of
+from uncertainty_metrics._report.data._decided import decisions_of, examples_of
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Decided,
@@ -184,8 +184,9 @@ class Recalibration(Section):
             value,
             f"The best of {len(self.gains)} maps, {MAPS[self.best][1]}, takes the "
             f"{_spelled(self.criterion, report.model)} from {number(before)} to "
-            f"{number(after)} on examples that it was not fitted to; within two "
-            f"standard errors, the gain is {number(gain.low)} to {number(gain.high)}.",
+            f"{number(after)} on {_sample(self.examples, report.model)} that it was "
+            "not fitted to; within two standard errors, the gain is "
+            f"{number(gain.low)} to {number(gain.high)}.",
             level,
         )
 
@@ -204,7 +205,7 @@ class Recalibration(Section):
         if self.scores:
             brier = brier_title(report.model)
             yield Text(
-                f"Negative log-likelihood (NLL), {brier} and ece of {self.examples} "
+                f"Negative log-likelihood (NLL), {brier} and ECE of {self.examples:,} "
                 "examples, cross-validated: the map that recalibrates an example was "
                 f"fitted to the other {self.folds - 1} of {self.folds} folds."
                 f"{_on_folds(report)}"
@@ -220,7 +221,8 @@ class Recalibration(Section):
             )
         if self.gains:
             yield Text(
-                f"How much each map lowers {self.criterion}, with two standard errors "
+                f"How much each map lowers the "
+                f"{_spelled(self.criterion, report.model)}, with two standard errors "
                 "to each side:"
             )
             yield intervals_table("Gains of the maps", "gain", self.gains)
@@ -238,6 +240,14 @@ class Recalibration(Section):
         if self.sets.metrics:
             yield Text(self.sets.verdict)
             yield metrics_table("Conformal sets", "sets", self.sets.metrics)
+
+
+def _sample(size: int, model: Decided) -> str:
+    """Returns the examples that compare the maps, in words."""
+    rows = rows_of(model)
+    if rows is None or size == len(decisions_of(rows).correct):
+        return "examples"
+    return f"{size:,} examples drawn at random"
 
 
 def _on_folds(report: ModelReport) -> str:
@@ -264,16 +274,17 @@ def _verdict(found: Recalibrated, best: BestMap | None, model: Rows) -> str:
     before, after = (
         found.scores[name][best.criterion] for name in (AS_IT_IS, best.name)
     )
+    examples = _sample(len(found.forecasts[AS_IT_IS]), model)
     if best.is_clear:
         verdict = (
             f"Recalibration would help: {title} lowers the {score} from {before:.4f} "
-            f"to {after:.4f} on examples that it was not fitted to"
+            f"to {after:.4f} on {examples} that it was not fitted to"
         )
     else:
         verdict = (
             f"No map clearly helps: the best one, {title}, takes the {score} "
-            f"from {before:.4f} to {after:.4f} on examples that it was not fitted to, "
-            "and chance alone may do the same"
+            f"from {before:.4f} to {after:.4f} on {examples} that it was not fitted "
+            "to, and chance alone may do the same"
         )
     return f"{verdict}.{best.why}"
 

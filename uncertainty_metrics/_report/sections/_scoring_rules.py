@@ -28,7 +28,6 @@ from uncertainty_metrics._report.data._predictions import (
     has_cluster_sums,
     has_grades,
     is_of_answers,
-    votes_of,
 )
 from uncertainty_metrics._report.data._risks import has_risks, is_too_few, risks_of
 from uncertainty_metrics._report.data._row_clusters import clusters_of
@@ -41,7 +40,11 @@ from uncertainty_metrics._report.sections._blocks import (
     number,
 )
 from uncertainty_metrics._report.sections._bootstrap_intervals import scores_of
-from uncertainty_metrics._report.sections._calibration_words import terms_for
+from uncertainty_metrics._report.sections._calibration_words import (
+    brier_of_grades,
+    capitalized,
+    terms_for,
+)
 from uncertainty_metrics._report.sections._constant_forecast import (
     GainOverConstant,
     against_constant,
@@ -252,18 +255,21 @@ def _scores(
     if is_of_one_outcome(model):
         meaning = "Mean of (y - p)^2: 0 (best) to 1."
     outcome = "outcome" if is_of_answers(model) else "label"
+    likelihood = f"In nats; the same as p = {np.exp(-nll):.3f} for every {outcome}."
+    if impossible:
+        likelihood = f"{impossible:,} of {size:,} {outcome}s had probability 0."
     if has_grades(model):
-        meaning = "Mean of (vote - p)^2; a grade g is a share g of votes 1."
-        outcome = "vote"
-    if votes_of(model) is not None:
-        meaning = "Mean of (vote - p)^2; a vote for the decided class is 1."
+        meaning = f"{capitalized(brier_of_grades(model))}: 0 (best) to 1."
+        likelihood = "In nats; the mean of -g log(p) - (1 - g) log(1 - p)."
+        if impossible:
+            likelihood = (
+                f"{impossible:,} of {size:,} confidences are 0 or 1, and the "
+                f"{terms_for(model).grade} is another number."
+            )
     return metrics(
         {
             "brier_score": (brier, meaning),
-            "negative_log_likelihood": (
-                nll,
-                _likelihood(nll, impossible, size, outcome),
-            ),
+            "negative_log_likelihood": (nll, likelihood),
         }
     )
 
@@ -275,9 +281,3 @@ def _squared_error(value: float, grade: str) -> dict[str, Metric]:
         "below the mean of g (1 - g)."
     )
     return metrics({"squared_error": (value, meaning)})
-
-
-def _likelihood(nll: float, impossible: int, size: int, outcome: str) -> str:
-    if impossible:
-        return f"{impossible} of {size} {outcome}s had probability 0."
-    return f"In nats; the same as p = {np.exp(-nll):.3f} for every {outcome}."

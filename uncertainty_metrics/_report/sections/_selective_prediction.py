@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -176,7 +176,7 @@ class SelectivePrediction(Section):
             ),
             "oracle_collaborative_accuracy": (
                 _selective_risks.oracle_accuracy(groups, fraction),
-                f"If an oracle {words.do}s the least confident {fraction:.0%}.",
+                f"With an oracle for the least confident {fraction:.0%}.",
             ),
         }
         by_chance = None
@@ -238,16 +238,20 @@ class Abstaining(SelectivePrediction):
 
     heading = "Answering and abstaining"
     tasks = ("confidences",)
+    at_risk: ClassVar[str] = "Answering alone"
 
     @classmethod
     def of(cls, report: ModelReport) -> SelectivePrediction:
-        return (
-            _of_grades(report.model) if has_grades(report.model) else super().of(report)
-        )
+        if has_grades(report.model):
+            return _of_grades(report.model)
+        found = super().of(report)
+        if words_of(report.model).one == "detection":
+            return KeepingDetections(**vars(found))
+        return found
 
     def tiles(self, report: ModelReport) -> Iterator[Tile]:
         """Yields the tile that says above which confidence a model may answer alone."""
-        title, promise = f"Answering alone at {self.risk:.0%} risk", self.promise
+        title, promise = f"{self.at_risk} at {self.risk:.0%} risk", self.promise
         if not promise.verdict:
             return
         if not promise.metrics:
@@ -260,6 +264,13 @@ class Abstaining(SelectivePrediction):
         value = f"Above {promise.above:.4g}" if threshold else "Everything"
         sentence, _, _ = promise.verdict.partition(" The threshold of")
         yield Tile(title, value, sentence, "good" if share >= 0.5 else "unclear")
+
+
+class KeepingDetections(Abstaining):
+    """Whether the score of detections tells right from wrong."""
+
+    heading = "Which detections to keep"
+    at_risk = "Detections to keep"
 
 
 class DecidingByVotes(Abstaining):

@@ -12,6 +12,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report.data._predictions import Votes, rows_of, votes_of
 from uncertainty_metrics._report.sections._blocks import (
     Block,
+    Code,
     Table,
     Text,
     metrics_table,
@@ -46,6 +47,7 @@ class VotesForClasses(Section):
     Attributes:
       metrics: the scores, each the mean over the votes.
       classes: the classes by name, those with the largest differences first.
+      code: lines of code that fit a temperature to the votes.
     """
 
     name = "votes"
@@ -54,6 +56,7 @@ class VotesForClasses(Section):
 
     metrics: dict[str, Metric]
     classes: dict[str, ClassVotes]
+    code: list[str]
 
     @classmethod
     def of(cls, report: ModelReport) -> VotesForClasses | None:
@@ -83,6 +86,7 @@ class VotesForClasses(Section):
                 }
             ),
             _classes(votes, weights),
+            _code(votes.kind, weights is not None),
         )
 
     def blocks(self, report: ModelReport) -> Iterator[Block]:
@@ -105,6 +109,22 @@ class VotesForClasses(Section):
         if len(self.classes) > len(shown):
             more = len(self.classes) - len(shown)
             yield Text(f"{more} more classes are in report.json.")
+        yield Text(
+            "The classes whose share and mean p differ most come first. The code that "
+            "recalibrates the probabilities of all classes, with the shares `votes`:"
+        )
+        yield Code(self.code)
+
+
+def _code(kind: str, is_weighted: bool) -> list[str]:
+    weight = ", sample_weight=sample_weight" if is_weighted else ""
+    return [
+        "import uncertainty_metrics.numpy as um",
+        "scaling = um.TemperatureScaling().fit(",
+        f"    label_distributions=votes, {kind}={kind}{weight}",
+        ")",
+        f"recalibrated = scaling.transform({kind}=new_{kind})",
+    ]
 
 
 def _classes(votes: Votes, weights: np.ndarray | None) -> dict[str, ClassVotes]:

@@ -24,6 +24,7 @@ class CellMetric(GeneralCalibrationError):
         positive_class: bool | None,
         sparse_labels: bool | None,
         sketch_bits: int | None,
+        multilabel: bool,
         label_distributions: bool,
     ) -> None:
         super().__init__(
@@ -39,6 +40,7 @@ class CellMetric(GeneralCalibrationError):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             label_distributions=label_distributions,
         )
 

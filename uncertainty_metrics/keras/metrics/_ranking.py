@@ -21,6 +21,7 @@ from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
     _inputs,
+    _ranked,
     _ranking,
     _sketch,
     _sums,
@@ -37,7 +38,7 @@ def _num_cells(bits: tuple[int, ...], real: bool) -> int:
 
 
 def cell_sums(
-    batch: _ranking.Ranked, bits: tuple[int, ...], real: bool
+    batch: _ranked.Ranked, bits: tuple[int, ...], real: bool
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns weight and hits of a batch in each cell, and whether the batch is valid.
 
@@ -79,7 +80,7 @@ def column_sums(
 
     Behind the cells of all columns are the numbers of examples of positive weight.
     """
-    batch = _ranking.ranked_columns(
+    batch = _ranked.ranked_columns(
         labels,
         y_pred,
         sample_weight,
@@ -168,7 +169,7 @@ def _selective_sums(
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
     examples = _labels.examples(predictions, ignore_index, *data)
-    batch = _ranking.ranked_decisions(examples)
+    batch = _ranked.ranked_decisions(examples)
     return cell_sums(batch, bits, examples.from_logits)
 
 
@@ -212,7 +213,7 @@ def _detection_sums(
     y_pred: xp.Tensor,
     sample_weight: xp.Tensor | None,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    batch = _ranking.ranked(labels, y_pred, sample_weight, ignore_index)
+    batch = _ranked.ranked(labels, y_pred, sample_weight, ignore_index)
     return cell_sums(batch, bits, real=True)
 
 

@@ -49,6 +49,9 @@ class SmoothCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
@@ -87,6 +90,7 @@ class SmoothCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
     ) -> None:
         super().__init__(
@@ -98,6 +102,7 @@ class SmoothCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             label_distributions=label_distributions,
         )
         self.bandwidth = checked_bandwidth(bandwidth)
@@ -131,6 +136,9 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
@@ -167,6 +175,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
     ) -> None:
         super().__init__(
@@ -178,6 +187,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             label_distributions=label_distributions,
         )
 
@@ -210,6 +220,9 @@ class KuiperCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
@@ -247,6 +260,7 @@ class KuiperCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
     ) -> None:
         super().__init__(
@@ -258,6 +272,7 @@ class KuiperCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             label_distributions=label_distributions,
         )
 
@@ -288,6 +303,9 @@ class AveragedTwoBinCalibrationError(CellMetric):
         they are one-hot if `y_true` has the shape of `y_pred`, [..., K].
       sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
         grid that is equally fine everywhere, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
       label_distributions: whether `y_true` holds shares in [0, 1] instead of labels:
         those of the classes in the votes for each example, [..., K]; or for one column
         of `y_pred` (with `sparse_labels=True` always) the grade of each answer, which
@@ -324,6 +342,7 @@ class AveragedTwoBinCalibrationError(CellMetric):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
         label_distributions: bool = False,
     ) -> None:
         super().__init__(
@@ -335,6 +354,7 @@ class AveragedTwoBinCalibrationError(CellMetric):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             label_distributions=label_distributions,
         )
 

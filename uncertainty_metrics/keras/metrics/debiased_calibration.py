@@ -23,7 +23,8 @@ class DebiasedCalibrationError(GeneralCalibrationError):
     See the function `debiased_calibration_error` for the definition, and
     `GeneralCalibrationError` for state and precision. A weight is a number of examples.
     If the positive weights of all batches have a mean below 1, they are scaled to a
-    mean of 1.
+    mean of 1. With `multilabel` each label must be a group: labels of an example
+    depend on each other.
 
     Args:
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
@@ -49,6 +50,9 @@ class DebiasedCalibrationError(GeneralCalibrationError):
       sketch_bits: for adaptive bins: log2 of the cells for each halving of p, or of 1 -
         p above 1/2, of a grid that is equally fine everywhere relative to p and to 1 -
         p, instead of the default grid.
+      multilabel: whether an example has L labels that are each 0 or 1: `y_true` [...,
+        L] holds the labels, and `y_pred` of the same shape P(label is 1), the scores.
+        All labels together are one group; with class-wise groups, each label is.
 
     Raises:
       ValueError: an argument is not as described. For a wrong batch, `update_state`
@@ -90,6 +94,7 @@ class DebiasedCalibrationError(GeneralCalibrationError):
         positive_class: bool | None = None,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
     ) -> None:
         super().__init__(
             binning_scheme=binning_scheme,
@@ -105,8 +110,16 @@ class DebiasedCalibrationError(GeneralCalibrationError):
             positive_class=positive_class,
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
+            multilabel=multilabel,
             norm="l2",
         )
+        if multilabel and not class_conditional:
+            expected = (
+                "True with `multilabel`: a stream does not keep which labels belong to "
+                "an example, and depend on each other; "
+                "`uncertainty_metrics.numpy.debiased_calibration_error` does"
+            )
+            raise _checks.error("class_conditional", expected, False)
         _checks.boolean("squared", squared)
         self.squared = squared
 

@@ -317,8 +317,7 @@ class Calibrator(abc.ABC):
         rows = layout.rows(name, array)
         if name == "probabilities":
             check_some(name, rows)
-        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
-        return Predictions(name, rows, shape, dtype)
+        return Predictions(name, rows, shape, _inputs.result_dtype(array))
 
     def _read(
         self,

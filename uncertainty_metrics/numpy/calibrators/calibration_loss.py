@@ -270,7 +270,7 @@ def _recalibrated(
     folds: int,
 ) -> np.ndarray:
     """Returns the recalibrated forecasts, float64 [N, K], logits for logits."""
-    name, forecasts = examples.name, examples.predictions
+    name, forecasts = examples.name, examples.predictions.astype(np.float64)
     if examples.one_column or examples.places is not None:
         forecasts = forecasts[:, 1]
         if name == "logits":  # Those of class 0 need not be 0.

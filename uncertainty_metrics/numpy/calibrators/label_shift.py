@@ -382,9 +382,8 @@ class LabelShift:
         rows = _rows_of(source.layout, name, array)
         source_prior = np.average(of(source.rows), axis=0, weights=source.weights)
         mapped = adapted(of(rows), shares, source_prior)
-        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
         restored = source.layout.restored("probabilities", mapped)
-        return restored.reshape(array.shape).astype(dtype)
+        return restored.reshape(array.shape).astype(_inputs.result_dtype(array))
 
     def _require_fitted(self) -> tuple[Source, Map]:
         if self._source is None or self._map is None:

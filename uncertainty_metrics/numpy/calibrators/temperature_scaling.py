@@ -310,14 +310,13 @@ class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
                 f"shape {list(logits.shape)}",
                 verb="hold",
             )
-        dtype = logits.dtype if _inputs.is_floating(logits) else np.float64
         wide = logits.astype(np.float64)
         bad = ~(wide < np.inf)
         if np.any(bad):
             raise _checks.error("logits", "finite or -inf", _inputs.first(bad, wide))
         if logits.ndim > 1:
             _inputs.are_probabilities(_inputs.native_floating(logits), name="logits")
-        return (wide / temperature).astype(dtype)
+        return (wide / temperature).astype(_inputs.result_dtype(logits))
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         def softmax(p: np.ndarray) -> np.ndarray:

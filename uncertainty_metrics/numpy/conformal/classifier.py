@@ -94,8 +94,8 @@ class ConformalClassifier(quantile.Conformal):
     """Prediction sets of a classifier that hold the label with probability 1 - alpha.
 
     A set is {k: score of k <= q}, q the `conformal_quantile` of the scores of the
-    labels of held-out examples. It may be empty. With p_k the probabilities of an
-    example, the scores are
+    labels of held-out examples. With p_k the probabilities of an example, the scores
+    are
 
       lac:  1 - p_k
       aps:  sum of p_j over p_j >= p_k
@@ -105,11 +105,16 @@ class ConformalClassifier(quantile.Conformal):
     its sum would be 1, as that of the last class that is possible. Such a class is only
     in the sets if q is infinite.
 
-    The sets of "lac" are the smallest on average, and some may be empty, which
-    `coverage_by_group` counts; those of "aps" are larger where an example is hard,
-    which "raps" limits. With `randomized=True` only a share of the sum
+    The sets of "lac" are the smallest on average; those of "aps" are larger where an
+    example is hard, which "raps" limits. With `randomized=True` only a share of the sum
     over classes with p_j = p_k counts, drawn uniformly from [0, 1] for each example:
     the sets of "aps" are then smaller, and cover 1 - alpha instead of more.
+
+    A set of "lac" is empty where no class has a probability of 1 - q or more. A model
+    that is right in more than 1 - alpha of the examples has such sets: they are part of
+    the alpha that may miss the label. `print(coverage_by_group(labels, sets))` says how
+    many there are. To have none, add the class of the highest probability to each set:
+    the coverage can only grow.
 
     The probability is that of a new example that is independent of the held-out
     examples, which are independent of each other. If these come in `clusters`, it is

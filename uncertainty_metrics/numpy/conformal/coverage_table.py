@@ -94,9 +94,13 @@ class CoverageByGroup(_tables.Table):
         return _tables.Shown(header, len(self), row)
 
     def __repr__(self) -> str:
+        whole = self.rows[0]
+        empty = ""
+        if whole.num_empty:
+            empty = f"\nEmpty sets, which miss the label: {whole.num_empty}"
         return (
-            f"Coverage of the sets of {self.rows[0].size} examples, with "
-            f"{100 * self.level:.3g}% intervals\n{self.to_markdown()}"
+            f"Coverage of the sets of {whole.size} examples, with "
+            f"{100 * self.level:.3g}% intervals\n{self.to_markdown()}{empty}"
         )
 
 

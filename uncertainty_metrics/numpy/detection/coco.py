@@ -61,6 +61,8 @@ def read_coco(
     detections, objects = _content("results", results), _content("truth", truth)
     if not isinstance(objects, Mapping):
         expected = "a dict with `images`, `categories` and `annotations`"
+        if isinstance(detections, Mapping):
+            expected += " (`results` is a dict: swap the two)"
         raise _checks.error("truth", expected, type(objects).__name__)
     lists = {
         key: _rows(f"truth[{key!r}]", objects.get(key))

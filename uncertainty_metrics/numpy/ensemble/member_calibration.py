@@ -200,7 +200,9 @@ def ensemble_calibration(
         )
         statistics.append(_binning.bin_statistics(examples, spec))
         total = total + examples.probabilities.astype(np.float64)
-    mean = (total / len(members)).astype(examples.probabilities.dtype)
+    # 16 bits would round the mean.
+    dtype = np.result_type(examples.probabilities.dtype, np.float32)
+    mean = (total / len(members)).astype(dtype)
     averaged = dataclasses.replace(examples, predictions=mean, name="probabilities")
     statistics.append(_binning.bin_statistics(averaged, spec))
     return _calibration(statistics)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _threads
+from uncertainty_metrics.numpy import _compiled_loops, _inputs, _threads
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
@@ -46,8 +46,14 @@ def _likelihood(
 ) -> float:
     arrays = mean, variances, targets
     single = all(array.dtype == np.float32 for array in arrays)
+    compiled = None
+    if single and weights is None:
+        compiled = _compiled_loops.loops(*arrays)
 
     def total(block: slice) -> float:
+        if compiled is not None:
+            of_block = (array[block] for array in arrays)
+            return float(compiled.likelihood_of_normals(*of_block))
         center, variance, y = (array[block].astype(np.float64) for array in arrays)
         weight = None if weights is None else weights[block]
         y -= center

@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _row_math, _stddev_or_variance
+from uncertainty_metrics.numpy import (
+    _compiled_loops,
+    _inputs,
+    _row_math,
+    _stddev_or_variance,
+)
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring import _interval_bounds, _pairwise
 
@@ -327,16 +332,33 @@ def pinball_loss(
         predictions = _inputs.in_shape_of(labels, predictions)
     levels = np.asarray(quantiles)
 
+    def check() -> None:
+        _inputs.finite("labels", labels)
+        _inputs.finite("quantile_predictions", predictions)
+
     def loss(y: np.ndarray, quantile: np.ndarray, out: np.ndarray) -> None:
         error = np.subtract(y, quantile, out=quantile)
         np.multiply(levels, error, out=out)
         np.maximum(out, np.multiply(levels - 1, error, out=error), out=out)
         # A wrong number makes a wrong loss. The losses of a block are in the cache.
         if not np.max(out, initial=0) < np.inf:
-            _inputs.finite("labels", labels)
-            _inputs.finite("quantile_predictions", predictions)
+            check()
 
-    return _row_math.in_double(loss, labels, predictions)
+    compiled = _compiled_loops.loops(labels, predictions)
+    if compiled is None:
+        return _row_math.in_double(loss, labels, predictions)
+    out = np.empty(predictions.shape)
+    loop, option = compiled.pinball_of_levels, levels
+    shape: tuple[int, ...] = (-1, levels.size)
+    if levels.size == 1:
+        loop, option, shape = compiled.pinball, levels.item(), (-1,)
+    y, quantile, losses = (
+        array.reshape(form)
+        for array, form in ((labels, -1), (predictions, shape), (out, shape))
+    )
+    if not _compiled_loops.fill(losses, loop, y, quantile, options=(option,)):
+        check()
+    return out
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -402,7 +424,16 @@ def interval_score(
         if not np.max(out, initial=0) < np.inf:  # A wrong number makes a wrong score.
             check()
 
-    return _row_math.in_double(score, *arrays.values())
+    compiled = _compiled_loops.loops(*arrays.values())
+    if compiled is None:
+        return _row_math.in_double(score, *arrays.values())
+    out = np.empty(arrays["labels"].shape)
+    rows = [array.reshape(-1) for array in (out, *arrays.values())]
+    if not _compiled_loops.fill(
+        rows[0], compiled.interval, *rows[1:], options=(2 / alpha,)
+    ):
+        check()
+    return out
 
 
 @np.errstate(over="ignore", invalid="ignore")

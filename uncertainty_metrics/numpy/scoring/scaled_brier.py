@@ -25,6 +25,7 @@ def scaled_brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> float:
     """Scaled Brier score: the share by which forecasts improve the Brier score of the
     base rate.
@@ -38,6 +39,9 @@ def scaled_brier_score(
     two classes it is 2 pi_1 (1 - pi_1). Scores of data with different base rates can be
     compared only roughly, because the score of the best possible forecast differs, too.
 
+    With `multilabel` both Brier scores are the means over all labels, and each label
+    has its own base rate.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -47,6 +51,7 @@ def scaled_brier_score(
       ignore_index: a label whose examples are left out.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       A number of at most 1. Perfect forecasts have 1; the base rate of these examples,
@@ -61,6 +66,9 @@ def scaled_brier_score(
       >>> import uncertainty_metrics.numpy as um
       >>> round(um.scaled_brier_score([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.7]), 6)
       0.58
+      >>> tags, p = [[1, 0], [0, 1]], [[0.7, 0.1], [0.3, 0.6]]
+      >>> round(um.scaled_brier_score(tags, p, multilabel=True), 6)
+      0.65
 
     References:
       Steyerberg et al. (2010), Assessing the Performance of Prediction Models: A
@@ -68,6 +76,7 @@ def scaled_brier_score(
       of Prediction Accuracy: An Intuitive Measure Useful for Evaluating Risk Prediction
       Models.
     """
+    _checks.boolean("multilabel", multilabel)
     examples: Any = _examples.examples_of(
         ClassifierData(
             labels=labels,
@@ -76,20 +85,27 @@ def scaled_brier_score(
             sample_weight=sample_weight,
             ignore_index=ignore_index,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         )
     )
-    if examples.shares is None:
+    if multilabel:
+        places, weights = examples.places, examples.weights
+        hits = places.sums(examples.labels * (1.0 if weights is None else weights))
+        masses = places.sums(weights)
+        shares = hits / np.where(masses > 0, masses, 1.0)
+        of_base_rate = 2 * float(hits @ (1 - shares)) / masses.sum()
+    elif examples.shares is None:
         masses = np.bincount(examples.labels, examples.weights)
         shares = masses / masses.sum()
+        of_base_rate = float(shares @ (1 - shares))
     else:
         shares = np.average(examples.shares, axis=0, weights=examples.weights)
-    of_base_rate = float(shares @ (1 - shares))
+        of_base_rate = float(shares @ (1 - shares))
     if not of_base_rate > 0:
-        raise _checks.error(
-            "labels" if label_distributions is None else "label_distributions",
-            "at least two classes",
-            f"only {shares.argmax()}",
-            "hold",
-        )
+        name = "labels" if label_distributions is None else "label_distributions"
+        expected, received = "at least two classes", f"only {shares.argmax()}"
+        if multilabel:
+            expected, received = "0 and 1 for at least one label", "one of them for all"
+        raise _checks.error(name, expected, received, "hold")
     score = scoring_rules.brier_score(examples, zero_based=True)
     return float(1 - score / of_base_rate)

@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import GroupValues, ImageMean
-from uncertainty_metrics.numpy import _examples, _image_blocks, _row_math, _threads
+from uncertainty_metrics.numpy import (
+    _compiled_loops,
+    _examples,
+    _image_blocks,
+    _row_math,
+    _threads,
+)
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.scoring._cross_entropies import cross_entropies
 from uncertainty_metrics.numpy.scoring._group_values import image_mean, of_groups
@@ -145,6 +151,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -284,6 +291,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -382,6 +390,11 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
         return np.log(_row_math.sums(np.exp(z, out=z))) - label_logit
 
     out = np.empty(len(examples.labels))
+    compiled = _compiled_loops.loops(examples.predictions)
+    if compiled is not None:
+        arrays = examples.labels, examples.predictions
+        if _compiled_loops.fill(out, compiled.likelihood_of_classes, *arrays):
+            return out
     return _threads.fill_rows(out, score, examples.num_classes)
 
 

@@ -170,6 +170,7 @@ class SketchState:
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -191,6 +192,8 @@ class SketchState:
             batches have `clusters` or none.
           label_distributions: instead of `labels`, the share of each class in the votes
             for an example, [..., K].
+          multilabel: whether labels are 0 or 1, shape [..., L]
+            (conventions.md#multilabel).
 
         Raises:
           ValueError: an argument is not as described.
@@ -206,12 +209,14 @@ class SketchState:
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         )
         examples, spec = _binning.read(data, self._given, allow_none=True)
-        if clusters is not None:
-            shape, counted = examples.counted.shape, examples.counted
-            codes = _clusters.codes_of_batch(clusters, shape, counted)
-            examples = dataclasses.replace(examples, clusters=codes)
+        if multilabel and not (spec.max_prob or spec.class_conditional):
+            expected = "True with `multilabel`, unless each label is a group"
+            raise _checks.error("max_prob", expected, False)
+        if clusters is not None or not spec.class_conditional:
+            examples = examples.of_batch(clusters)
         classes, sums, least, of_clusters = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(

@@ -89,6 +89,10 @@ class ScoreSketch(
     the order of the batches changes their last bits. They hold no id, but tell of
     single clusters, as the cells do of single examples.
 
+    With `multilabel` in `update` the scores are those of all labels together, and the
+    labels of an example are a cluster; `auroc` and the other methods of ranks take all
+    labels as one problem. With `class_conditional` each label is a group.
+
     Args:
       positive_class: of two classes, whether to score P(class 1) instead of the
         decision. None means True if the first batch has one column

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics.numpy import _clusters, _examples, _saved
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy import _examples, _saved
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins import _scores
 from uncertainty_metrics.numpy.sketch._cell_sums import SketchSums
@@ -175,6 +176,7 @@ class Summary:
         confidences: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
         label_distributions: ArrayLike | None = None,
+        multilabel: bool = False,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the summary as it was.
 
@@ -195,6 +197,9 @@ class Summary:
           label_distributions: instead of labels, the share of each class among votes,
             [..., K] (conventions.md#label-distributions). The summary is then of
             answers: of each decision, or of P(class 1) of one column, and its share.
+          multilabel: whether labels are 0 or 1, shape [..., L]
+            (conventions.md#multilabel). The summary is then of answers: of all labels
+            with P(label is 1), in which the labels of an example are a cluster.
 
         Raises:
           ValueError: an argument is not as described, or the batch has other classes
@@ -208,15 +213,14 @@ class Summary:
             correct=correct,
             confidences=confidences,
             label_distributions=label_distributions,
+            multilabel=multilabel,
         )
-        examples = _examples.examples_of(data)
-        if clusters is not None:
-            shape, counted = examples.counted.shape, examples.counted
-            codes = _clusters.codes_of_batch(clusters, shape, counted)
-            examples = dataclasses.replace(examples, clusters=codes)
-        if label_distributions is not None:
-            examples = _answers_of(examples)
-        of_answers = correct is not None or label_distributions is not None
+        spec = _calibration_spec.OF_ONE_SCORE.for_data(data)
+        examples = _examples.examples_of(data).of_batch(clusters)
+        if label_distributions is not None or multilabel:
+            examples = _answers_of(examples, spec)
+        of_answers = data.has_confidences or label_distributions is not None
+        of_answers = of_answers or multilabel
         self.add_examples(examples, of_answers=of_answers)
 
     def add_examples(self, examples: _examples.Examples, *, of_answers: bool) -> None:
@@ -525,12 +529,13 @@ def _few_examples(received: str) -> ValueError:
     )
 
 
-def _answers_of(examples: _examples.Examples) -> _examples.Examples:
-    """Returns examples with shares of votes as answers: the score of each, and its
-    share as the grade.
+def _answers_of(
+    examples: _examples.Examples, spec: CalibrationSpec
+) -> _examples.Examples:
+    """Returns examples with shares of votes, or with several labels each, as answers:
+    the score of each, and its share as the grade.
     """
-    form = examples.one_column, examples.predicted is not None
-    spec = _calibration_spec.OF_ONE_SCORE.settled(*form)
+    spec = spec.settled(examples.one_column, examples.predicted is not None)
     scores, grades, _ = _scores.scored(examples, spec)
     return dataclasses.replace(
         examples,
@@ -539,6 +544,7 @@ def _answers_of(examples: _examples.Examples) -> _examples.Examples:
         name="probabilities",
         predicted=None,
         place=None,
+        places=None,
         one_column=False,
         shares=None if examples.shares is None else np.stack([1 - grades, grades], 1),
     )

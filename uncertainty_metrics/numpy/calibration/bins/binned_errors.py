@@ -258,6 +258,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -335,6 +336,7 @@ def general_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -479,6 +481,7 @@ def compute_all_metrics(
     ignore_index: int | None = None,
     positive_class: bool | None = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> dict[CalibrationKey, float]:
     """The general calibration error for every combination of its four choices.
 
@@ -498,11 +501,12 @@ def compute_all_metrics(
         (conventions.md#two-classes).
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
       to the error in [0, 1]. With `positive_class=True` it does not depend on
-      `max_prob` and `class_conditional`.
+      `max_prob` and `class_conditional`, and with `multilabel` not on `max_prob`.
 
     Raises:
       ValueError: an argument is not as described.
@@ -512,23 +516,29 @@ def compute_all_metrics(
       >>> errors = um.compute_all_metrics([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> len(errors), round(float(errors["even", True, False, "l1"]), 6)
       (24, 0.15)
+      >>> tags, p = [[1, 0], [0, 1]], [[0.7, 0.1], [0.3, 0.6]]
+      >>> errors = um.compute_all_metrics(tags, p, multilabel=True)
+      >>> len(errors), round(float(errors["even", False, True, "l1"]), 6)
+      (24, 0.275)
     """
+    data = ClassifierData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        probs=probs,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+        label_distributions=label_distributions,
+        multilabel=multilabel,
+    )
     specs = {
-        key: CalibrationSpec(*key, num_bins, threshold, positive_class=positive_class)
+        key: CalibrationSpec(
+            *key, num_bins, threshold, positive_class=positive_class
+        ).for_data(data)
         for key in _calibration_spec.grid()
     }
-    examples = _examples.examples_of(
-        ClassifierData(
-            labels=labels,
-            probabilities=probabilities,
-            logits=logits,
-            probs=probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-            label_distributions=label_distributions,
-        )
-    )
+    examples = _examples.examples_of(data)
     form = examples.one_column, examples.predicted is not None
     next(iter(specs.values())).warn_of_decisions(*form)
     errors = {}

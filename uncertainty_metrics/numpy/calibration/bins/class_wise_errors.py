@@ -7,13 +7,13 @@ by name.
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Literal, overload
 
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, preset
-from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics._results import GroupValues, ImageMean
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.calibration.bins.binned_errors import error_of
 
@@ -65,6 +65,25 @@ def static_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def static_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 @takes_frames
 def static_calibration_error(
     labels: ArrayLike | None = None,
@@ -82,7 +101,8 @@ def static_calibration_error(
     label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Static calibration error (SCE). Alias `sce`.
 
     Even bins of the probability of every class, l1 norm, mean over the K classes:
@@ -111,6 +131,9 @@ def static_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -138,6 +161,7 @@ def static_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             label_distributions=label_distributions,
         ),
@@ -185,6 +209,26 @@ def adaptive_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def adaptive_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 @takes_frames
 def adaptive_calibration_error(
     labels: ArrayLike | None = None,
@@ -203,7 +247,8 @@ def adaptive_calibration_error(
     label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Adaptive calibration error (ACE). Alias `ace`.
 
     Adaptive bins of the probability of every class, l1 norm, mean over the K classes,
@@ -232,6 +277,9 @@ def adaptive_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -259,6 +307,7 @@ def adaptive_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             label_distributions=label_distributions,
         ),
@@ -312,6 +361,26 @@ def thresholded_adaptive_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    label_distributions: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 @takes_frames
 def thresholded_adaptive_calibration_error(
     labels: ArrayLike | None = None,
@@ -330,7 +399,8 @@ def thresholded_adaptive_calibration_error(
     label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
     ACE of the scores above `threshold`; n is the weight of these scores. Without the
@@ -357,6 +427,9 @@ def thresholded_adaptive_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -384,6 +457,7 @@ def thresholded_adaptive_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             label_distributions=label_distributions,
         ),

@@ -84,6 +84,7 @@ def expected_calibration_error(
     multilabel: bool = False,
     correct: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
     per_image: Literal[True],
 ) -> ImageMean: ...
 
@@ -233,6 +234,27 @@ def maximum_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def maximum_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 @takes_frames
 def maximum_calibration_error(
     labels: ArrayLike | None = None,
@@ -252,7 +274,8 @@ def maximum_calibration_error(
     label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Maximum calibration error (MCE). Alias `mce`.
 
     Even bins of the probability of the decided class, largest gap of a non-empty bin,
@@ -282,6 +305,9 @@ def maximum_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -310,6 +336,7 @@ def maximum_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,
@@ -363,6 +390,28 @@ def root_mean_squared_calibration_error(
 ) -> GroupValues: ...
 
 
+@overload
+def root_mean_squared_calibration_error(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool | None = None,
+    multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    label_distributions: ArrayLike | None = None,
+    per_image: Literal[True],
+) -> ImageMean: ...
+
+
 @takes_frames
 def root_mean_squared_calibration_error(
     labels: ArrayLike | None = None,
@@ -383,7 +432,8 @@ def root_mean_squared_calibration_error(
     label_distributions: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
-) -> float | GroupValues:
+    per_image: bool = False,
+) -> float | GroupValues | ImageMean:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
     Adaptive bins of the probability of the decided class, l2 norm, in the symbols of
@@ -415,6 +465,9 @@ def root_mean_squared_calibration_error(
       groups: group of each example, broadcastable to the labels: strings, integers or
         booleans. The result is then `GroupValues` (conventions.md#groups).
       num_groups: makes `groups` integers in [0, `num_groups`); required for tensors.
+      per_image: whether to average the values of the images, which are on the first
+        axis of the labels, instead of pooling their pixels. The result is then
+        `ImageMean`, with an interval over the images (guide/segmentation.md).
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -442,6 +495,7 @@ def root_mean_squared_calibration_error(
             ignore_index=ignore_index,
             groups=groups,
             num_groups=num_groups,
+            per_image=per_image,
             multilabel=multilabel,
             correct=correct,
             confidences=confidences,

@@ -172,7 +172,9 @@ def debiased_calibration_error(
         ),
         spec,
     )
-    examples = examples.with_clusters().without_copies()
+    if not class_conditional:  # Else the labels of a group are of different examples.
+        examples = examples.with_clusters()
+    examples = examples.without_copies()
     statistics = _binning.bin_statistics(examples, spec)
     if examples.clusters is None:
         squares = None

@@ -70,6 +70,7 @@ def calibration_error_difference(
     positive_class: bool | None = None,
     clusters: Any = None,
     label_distributions: ArrayLike | None = None,
+    multilabel: bool = False,
 ) -> CalibrationErrorDifference:
     """Which of two models is better calibrated: the difference between their errors.
 
@@ -128,6 +129,7 @@ def calibration_error_difference(
         the labels: examples of a cluster may depend on each other in any way.
       label_distributions: instead of labels, the share of each class among votes,
         [..., K] (conventions.md#label-distributions).
+      multilabel: whether labels are 0 or 1, shape [..., L] (conventions.md#multilabel).
 
     Returns:
       `CalibrationErrorDifference(lower, estimate, upper, p_value)`, floats with -1 <=
@@ -173,6 +175,7 @@ def calibration_error_difference(
         "sample_weight": sample_weight,
         "ignore_index": ignore_index,
         "label_distributions": label_distributions,
+        "multilabel": multilabel,
     }
     (examples, one), (others, two) = (
         _read(name, model, shared, spec)
@@ -194,7 +197,7 @@ def calibration_error_difference(
     weights = examples.weights
     if weights is not None:
         weights = weights * debiased_calibration._unit(weights)
-    read = None
+    read = examples.rows_of_labels()
     if clusters is not None:
         counted = examples.counted
         read = _clusters.cluster_codes(clusters, counted.shape, counted)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from uncertainty_metrics.numpy.calibration.watching import (
     _clustered_gaps,
     _group_walks,
     _outcome_counts,
+    _redrawn_walks,
 )
 from uncertainty_metrics.numpy.calibration.watching._clustered_gaps import (
     EXACT_BELOW,
@@ -172,7 +174,7 @@ class Partition(NamedTuple):
 
 
 def table_of(
-    partitions: Iterable[Partition],
+    partitions: Iterable[Callable[[], Partition]],
     scored: Scored,
     clusters: Clusters | None,
     min_examples: int,
@@ -182,19 +184,24 @@ def table_of(
     rng: np.random.Generator,
     are_binary: bool = True,
 ) -> CalibrationByGroup:
-    """Returns the calibration of the groups of some partitions.
+    """Returns the calibration of the groups of some partitions, which are made by
+    functions, because all of them together may not fit into the memory.
 
     `clusters` are those of the caller's examples; `scored` has none if they are single.
     `are_binary` says whether all outcomes are 0 or 1.
     """
     rows: list[GroupCalibration] = []
-    chosen, deviations = [], []
+    chosen: list[_redrawn_walks.TestedGroups] = []
+    deviations = []
     weighted, needs_walks = _weighted(scored), statistic != "gap" or adjust != "holm"
-    for part in partitions:  # All of them together may not fit into the memory.
+    for made in partitions:
+        part = made()
         of_part, tested = _rows(part, scored, weighted, min_examples, level, are_binary)
         rows += of_part
         if needs_walks:
-            chosen.append((part.codes, tested))
+            sizes = np.bincount(part.codes, minlength=len(part.names))
+            codes = functools.partial(_codes, made)
+            chosen.append(_redrawn_walks.TestedGroups(codes, tested, sizes))
         elif scored.clusters is None:
             spread = _sums(part, weighted.spread)[tested]
             deviations.append(np.sqrt(spread) / _sums(part, weighted.weights)[tested])
@@ -204,9 +211,9 @@ def table_of(
             deviations.append(walks.deviations)
     found = None
     if needs_walks:
-        walks = _group_walks.Walks.of(scored, statistic, chosen, are_binary)
-        deviations.append(walks.deviations)
-        found = walks.found(rng, level, adjust == "max")
+        tests = _redrawn_walks.WalkTests(scored, statistic, chosen, are_binary)
+        deviations.append(tests.deviations)
+        found = tests.found(rng, level, adjust == "max")
     adjusted = _adjusted(rows, np.concatenate(deviations), statistic, found, level)
     return CalibrationByGroup(
         tuple(adjusted),
@@ -219,6 +226,10 @@ def table_of(
         statistic,
         adjust,
     )
+
+
+def _codes(made: Callable[[], Partition]) -> np.ndarray:
+    return made().codes
 
 
 class _Weighted(NamedTuple):
@@ -353,7 +364,7 @@ def _adjusted(
     rows: list[GroupCalibration],
     deviations: np.ndarray,
     statistic: Statistic,
-    found: _group_walks.Found | None,
+    found: _redrawn_walks.Found | None,
     level: float,
 ) -> list[GroupCalibration]:
     """Returns the groups with adjusted p-values, those with the smallest first.

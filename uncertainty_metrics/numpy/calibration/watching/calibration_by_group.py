@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from typing import Any, get_args
 
@@ -231,7 +232,7 @@ def calibration_by_group(
         size = len(scored.scores)
         scored = scored._replace(clusters=Clusters(np.arange(size), size))
     partitions = (
-        _partition({name: columns[name] for name in names})
+        functools.partial(_partition, {name: columns[name] for name in names})
         for size in range(1, depth + 1)
         for names in itertools.combinations(columns, size)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, get_args
 
 import numpy as np
@@ -180,7 +181,7 @@ def find_miscalibrated_groups(
         size = len(others.scores)
         others = others._replace(clusters=Clusters(np.arange(size), size))
     return table_of(
-        [_partition(codes[~used], leaves)],
+        [functools.partial(_partition, codes[~used], leaves)],
         others,
         known,
         min_examples,

@@ -1,0 +1,167 @@
+"""Loops compiled by Numba have the values of NumPy and of SciPy; small arrays and
+processes without Numba do not use them.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy import _compiled_loops, _threads
+
+N = _compiled_loops._MANY + 3
+
+
+def test_arrays_that_are_not_large_import_no_numba():
+    code = (
+        "import sys, numpy as np, uncertainty_metrics.numpy as um\n"
+        "um.pinball_loss(np.zeros(10**6), np.ones(10**6), 0.9)\n"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False"], done.stderr
+
+
+def test_without_numba_numpy_does_the_work(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(
+        sys.modules, "uncertainty_metrics.numpy._numba_loops", raising=False
+    )
+    _compiled_loops._module.cache_clear()
+    try:
+        assert _compiled_loops.loops(np.zeros(N)) is None
+        assert np.all(um.pinball_loss(np.zeros(N), np.ones(N), 0.75) == 0.25)
+    finally:
+        _compiled_loops._module.cache_clear()
+
+
+@pytest.fixture(params=["float32", "float64"])
+def numbers(request):
+    """Returns a function that draws numbers of a type, with Numba imported."""
+    pytest.importorskip("numba", reason="needs the extra `fast`")
+    rng = np.random.default_rng(0)
+    return lambda *shape: rng.normal(size=shape).astype(request.param)
+
+
+@pytest.fixture
+def used(numbers, monkeypatch):
+    """Returns the list of compiled loops that were called."""
+    names, fill = [], _compiled_loops.fill
+
+    def recorded(out, loop, *arrays, **options):
+        names.append(loop.__name__)
+        return fill(out, loop, *arrays, **options)
+
+    monkeypatch.setattr(_compiled_loops, "fill", recorded)
+    return names
+
+
+def test_few_numbers_other_types_and_gaps_are_left_to_numpy(numbers):
+    many = numbers(N)
+    assert _compiled_loops.loops(many, many) is not None
+    assert _compiled_loops.loops(many[:100]) is None
+    assert _compiled_loops.loops(many.astype(np.float16)) is None
+    assert _compiled_loops.loops(many, many.astype(np.longdouble)) is None
+    assert _compiled_loops.loops(numbers(2 * N)[::2]) is None
+
+
+def pinball(labels, quantiles, level):
+    y, q = labels.astype(np.float64), quantiles.astype(np.float64)
+    return np.where(y >= q, level, level - 1) * (y - q)
+
+
+def test_pinball_loss(numbers, used):
+    labels, quantiles = numbers(N), numbers(N)
+    losses = um.pinball_loss(labels, quantiles, 0.9)
+    np.testing.assert_array_equal(losses, pinball(labels, quantiles, 0.9))
+    assert used == ["pinball"]
+
+
+def test_pinball_loss_of_several_levels(numbers, used):
+    labels, quantiles, levels = numbers(N), numbers(N, 3), np.array([0.1, 0.5, 0.9])
+    losses = um.pinball_loss(labels, quantiles, levels)
+    np.testing.assert_array_equal(losses, pinball(labels[:, None], quantiles, levels))
+    assert used == ["pinball_of_levels"]
+
+
+def test_interval_score(numbers, used):
+    labels, lower, width = numbers(N), numbers(N), np.abs(numbers(N))
+    upper = lower + width
+    scores = um.interval_score(labels, lower, upper, alpha=0.1)
+    y, low, high = (x.astype(np.float64) for x in (labels, lower, upper))
+    outside = np.where(y < low, low - y, np.where(y > high, y - high, 0.0))
+    np.testing.assert_array_equal(scores, outside * 20.0 + (high - low))
+    assert used == ["interval"]
+
+
+@pytest.mark.parametrize("classes", [2, 3, 100])
+def test_negative_log_likelihood_of_classes(numbers, used, classes):
+    logits = 5 * numbers(-(-N // classes), classes)
+    labels = np.arange(len(logits)) % classes
+    logits[::7, 0] = -np.inf  # A class of probability 0.
+    labels[::7] = 1
+    scores = um.negative_log_likelihood(labels, logits=logits, aggregate=False)
+    wide = logits.astype(np.float64)
+    expected = special.logsumexp(wide, axis=1) - wide[np.arange(len(wide)), labels]
+    np.testing.assert_allclose(scores, expected, rtol=1e-14, atol=1e-14)
+    # A sum of exponentials up to 1 is exactly that, so no score is negative.
+    assert scores.min() >= 0
+    assert used == ["likelihood_of_classes"]
+
+
+def test_logits_far_above_that_of_the_label_are_left_to_numpy(numbers):
+    logits = numbers(N, 2)
+    logits[5] = 0, 2000
+    labels = np.zeros(N, int)
+    scores = um.negative_log_likelihood(labels, logits=logits, aggregate=False)
+    assert scores[5] == 2000
+    logits[5] = -np.inf, 0
+    scores = um.negative_log_likelihood(labels, logits=logits, aggregate=False)
+    assert scores[5] == np.inf
+
+
+@pytest.mark.parametrize("rest", range(4))
+def test_negative_log_likelihood_of_normals(numbers, rest):
+    means, targets = numbers(N + rest), numbers(N + rest)
+    variances = np.exp(numbers(N + rest))
+    value = um.regression.negative_log_likelihood(means, variances, targets)
+    scales = np.sqrt(variances.astype(np.float64))
+    densities = stats.norm.logpdf(targets.astype(np.float64), means, scales)
+    np.testing.assert_allclose(value, -densities.mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_wrong_numbers_are_errors(numbers, wrong):
+    labels, other = numbers(N), numbers(N)
+    other[N - 1] = wrong
+    place = rf"Received: {wrong} at \[{N - 1}\]"
+    with pytest.raises(ValueError, match=f"`quantile_predictions`.*{place}"):
+        um.pinball_loss(labels, other, 0.5)
+    with pytest.raises(ValueError, match=f"`labels`.*{place}"):
+        um.pinball_loss(other, labels, 0.5)
+    for name in ("lower", "upper"):
+        ends = {"lower": labels, "upper": labels} | {name: other}
+        with pytest.raises(ValueError, match=f"`{name}`.*{place}"):
+            um.interval_score(labels, **ends, alpha=0.1)
+
+
+def test_values_do_not_depend_on_the_number_of_threads(numbers, monkeypatch):
+    n = _threads.LARGE
+    labels, quantiles, variances = numbers(n), numbers(n), np.exp(numbers(n))
+    logits = numbers(n // 8, 8)
+    results = []
+    for threads in (1, 2, 16):
+        monkeypatch.setattr(_threads, "number_of_threads", lambda n=threads: n)
+        results.append(
+            (
+                um.pinball_loss(labels, quantiles, 0.3),
+                um.negative_log_likelihood(np.zeros(n // 8, int), logits=logits),
+                um.regression.negative_log_likelihood(labels, variances, quantiles),
+            )
+        )
+    for result in results[1:]:
+        for value, expected in zip(result, results[0], strict=True):
+            np.testing.assert_array_equal(value, expected)
