@@ -18,7 +18,7 @@ from uncertainty_metrics._report.reading._json_and_excel_tables import (
 from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile, readable
 
 # The most numbers in a part of a table, and about the most characters of text.
-_NUMBERS, _CHARACTERS = 2**19, 2**23
+_NUMBERS, _CHARACTERS = 2**20, 2**23
 
 
 def parts(
