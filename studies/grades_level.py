@@ -9,6 +9,10 @@ Printed are the shares of data sets that `calibration_test` rejects at 5%, that
 Kuiper, and whose 95% intervals of `calibration_by_group` and of
 `calibration_error_interval` leave out 0. All should be at most 0.05.
 
+A second table is of data sets whose grades do not depend on their confidences: there
+are two confidences, and all grades are 1 but for a few. Printed is the share of those
+in which the report says that surer answers have better, or worse, grades.
+
 `python -m studies.grades_level` prints the shares; `--draws` sets the number of data
 sets.
 """
@@ -21,6 +25,8 @@ from collections.abc import Callable
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._predictions import Confidences
+from uncertainty_metrics._report.sections._selective_prediction import slope_by_rank
 
 _Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
 _GRADES: dict[str, _Draw] = {
@@ -28,6 +34,11 @@ _GRADES: dict[str, _Draw] = {
     "Beta, little spread": lambda rng, p: rng.beta(20 * p, 20 * (1 - p)),
     "Beta, much spread": lambda rng, p: rng.beta(p, 1 - p),
 }
+# Numbers of answers, of those with the lower confidence, and of those with a low grade.
+_CELLS = (
+    *((20, 10, 1), (20, 2, 2), (20, 10, 4), (20, 4, 10), (20, 10, 9)),
+    *((40, 20, 4), (40, 20, 7), (100, 50, 4), (100, 10, 3), (200, 100, 6)),
+)
 _CONFIDENCES = {"0.1 to 0.9": (0.1, 0.9), "0.9 to 0.99": (0.9, 0.99)}
 
 
@@ -54,6 +65,21 @@ def findings(
     ]
 
 
+def shares_of_slopes(rng: np.random.Generator, draws: int) -> None:
+    """Prints how often independent grades seem to depend on confidences."""
+    print("\n| n | unsure | low grades | surer answers are better, or worse |")
+    print("|---|---|---|---|")
+    for n, unsure, low in _CELLS:
+        confidences = np.where(np.arange(n) < unsure, 0.5, 0.9)
+        found = 0
+        for _ in range(draws):
+            grades = rng.permutation(np.where(np.arange(n) < low, 0.2, 1.0))
+            answers = Confidences("", grades, confidences, are_graded=True)
+            lower, upper = slope_by_rank(answers)
+            found += lower > 0 or upper < 0
+        print(f"| {n} | {unsure} | {low} | {found / draws:.3f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
@@ -77,6 +103,7 @@ def main() -> None:
                 print(
                     f"| {n} | {of_confidences} | {of_grades} | {shares} |", flush=True
                 )
+    shares_of_slopes(rng, options.draws)
 
 
 if __name__ == "__main__":

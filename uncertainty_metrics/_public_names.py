@@ -10,11 +10,16 @@ import ast
 import functools
 import importlib
 import importlib.util
+import opcode
 import pathlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from uncertainty_metrics import _optional
+
+_ROOT = pathlib.Path(__file__).parents[1]
+_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 
 def homes(package: str, stub: pathlib.Path) -> dict[str, str]:
@@ -24,11 +29,25 @@ def homes(package: str, stub: pathlib.Path) -> dict[str, str]:
     """
     home_of: dict[str, str] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            home_of[node.name] = package
         if isinstance(node, ast.ImportFrom):
             home = f"{'.' * node.level}{node.module or ''}"
             home = importlib.util.resolve_name(home, package)
-            home_of |= dict.fromkeys((alias.name for alias in node.names), home)
+            names = [alias.name for alias in node.names]
+            all_of_home = names == ["*"] and _stub(home)
+            found = (
+                homes(home, all_of_home) if all_of_home else dict.fromkeys(names, home)
+            )
+            home_of |= found
     return home_of
+
+
+def _stub(package: str) -> pathlib.Path | None:
+    """Returns the stub of a package or of a module, if there is one."""
+    path = _ROOT.joinpath(*package.split("."))
+    stubs = path / "__init__.pyi", path.with_suffix(".pyi")
+    return next((stub for stub in stubs if stub.exists()), None)
 
 
 def attach(
@@ -40,7 +59,7 @@ def attach(
 
     def __getattr__(name: str) -> Any:
         if name not in home_of:
-            raise _no_such_name(package, name)
+            raise no_such_name(package, name)
         home = home_of[name]
         try:
             if home == package:
@@ -52,14 +71,22 @@ def attach(
     return __getattr__, lambda: names, names
 
 
-def _no_such_name(package: str, name: str) -> AttributeError:
-    """Returns the error for a name that a package does not have, with ours for it."""
+def no_such_name(package: str, name: str) -> AttributeError | ImportError:
+    """Returns the error for a name that a package does not have, with ours for it. To
+    be called by `__getattr__` of the package.
+    """
     text = f"module {package!r} has no attribute {name!r}"
-    if name.startswith("_"):
+    # Python finds modules that are being imported after an AttributeError.
+    if name.startswith("_") or f"{package}.{name}" in sys.modules:
         return AttributeError(text)
+    ours = _our_name_for(package, name)
+    caller = sys._getframe(2)
+    # For `from package import name` Python shows no text of an AttributeError.
+    if caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
+        return ImportError(f"cannot import name {name!r} from {package!r}{ours}")
     # With a `name` and no `obj`, Python adds no guess, which would be another metric:
     # "Did you mean: 'CCE'?" for "ECE".
-    return AttributeError(text + _our_name_for(package, name), name=name)
+    return AttributeError(text + ours, name=name)
 
 
 def _our_name_for(package: str, name: str) -> str:
@@ -77,7 +104,8 @@ def _our_name_for(package: str, name: str) -> str:
         for known in found:
             mark = " (Keras)" if ".keras." in names[known] else ""
             called.append(f"`{prefix}{known}`{mark}")
-        place = place.rpartition(".")[0]
+        # The rooms of `torch`, which is a module, are in a package of their own.
+        place = place.rpartition(".")[0].replace("._torch", ".torch")
     if called:
         return f": here it is called {' or '.join(called)}"
     # One letter makes another metric of a short name, as "rmse" and "rmsce" show.
@@ -93,7 +121,8 @@ def _same_names(package: str, name: str) -> list[str]:
 
     typed = _typed_names.plain(name)
     ours = _typed_names.OURS.get(typed, ())
-    room = package.removeprefix("uncertainty_metrics").removeprefix(".numpy")
+    _, *rooms = package.split(".")
+    room = ".".join({*rooms} - {"numpy", "jax", "torch", "_torch"})
     names = _names(package)
     order = {}
     for known in names:
@@ -112,13 +141,13 @@ def _names(package: str) -> dict[str, str]:
     """Returns the names of a package and, with a dot, of its subpackages, each with
     its module.
     """
-    folder = pathlib.Path(__file__).parents[1].joinpath(*package.split("."))
-    home_of = homes(package, folder / "__init__.pyi")
+    stub = _stub(package)
+    home_of = homes(package, stub) if stub else {}
     inside: dict[str, str] = {}
-    for room in (name for name, home in home_of.items() if home == package):
-        stub = folder / room / "__init__.pyi"
+    for room, home in home_of.items():
+        of_room = _stub(f"{home}.{room}")
         # The names of `numpy` are those of the package itself; modules have no table.
-        if room != "numpy" and stub.exists():
-            of_room = homes(f"{package}.{room}", stub)
-            inside |= {f"{room}.{name}": home for name, home in of_room.items()}
+        if room != "numpy" and of_room:
+            names = homes(f"{home}.{room}", of_room)
+            inside |= {f"{room}.{name}": names[name] for name in names}
     return home_of | inside

@@ -7,7 +7,10 @@ else needs no line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
 
 # Words for names of the package. Names in a subpackage have its name before a dot.
 _WORDS: dict[tuple[str, ...], str] = {
@@ -99,6 +102,45 @@ def argument_called(typed: str, parameters: Iterable[str]) -> str | None:
         if typed in names:
             return next((name for name in parameters if name in names), None)
     return None
+
+
+def refuse_arguments(function: Callable[..., Any], given: Iterable[str]) -> None:
+    """Raises TypeError, with our name, for an argument of a function or constructor
+    that has another name here.
+    """
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    called = function.__qualname__.removesuffix(".__init__")
+    for typed in given:
+        ours = None if typed in parameters else argument_called(typed, parameters)
+        if ours:
+            raise TypeError(
+                f"{called}() got an unexpected keyword argument {typed!r}: here it is "
+                f"called `{ours}`"
+            ) from None
+
+
+class Constructor:
+    """The base of classes whose constructors say our name of an argument that has
+    another name elsewhere, such as `n_bins`.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            return
+        make = cls.__init__
+
+        @functools.wraps(make)
+        def made(self: Any, *args: Any, **kwargs: Any) -> None:
+            try:
+                make(self, *args, **kwargs)
+            except TypeError:
+                refuse_arguments(make, kwargs)
+                raise
+
+        cls.__init__ = made  # type: ignore[method-assign]
 
 
 def table() -> str:

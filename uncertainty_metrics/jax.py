@@ -8,20 +8,8 @@ needed. If Keras runs on another backend already, it raises ImportError.
 The names are those of `uncertainty_metrics`.
 """
 
-from typing import Any
-
-from uncertainty_metrics import _chosen_backend
+from uncertainty_metrics import _chosen_backend, _public_names
 
 _chosen_backend.choose("jax")
 
-import uncertainty_metrics as _um  # noqa: E402
-
-__all__ = _um.__all__
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(_um, name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

@@ -16,6 +16,7 @@ import os, sys
 assert "KERAS_BACKEND" not in os.environ
 import jax, numpy as np
 import jax.numpy as jnp
+import uncertainty_metrics
 import uncertainty_metrics.jax as um
 assert "KERAS_BACKEND" not in os.environ
 assert not {"tensorflow", "torch"} & set(sys.modules)
@@ -42,7 +43,18 @@ for name in ("ece", "smooth_calibration_error", "averaged_two_bin_calibration_er
     error = lambda z: getattr(um, name)(labels[0], logits=z)
     assert (jax.grad(error)(logits[0]) == 0).all(), name
 assert um.ExpectedCalibrationError().result() == 0
-assert set(um.__all__) == set(dir(um))
+assert set(um.__all__) == set(dir(um)) == set(uncertainty_metrics.__all__)
+try:
+    from uncertainty_metrics.jax import brier
+except ImportError as error:
+    start = "cannot import name 'brier' from 'uncertainty_metrics.jax': here it is "
+    assert str(error).startswith(start + "called `brier_score`")
+try:
+    um.ECE
+except AttributeError as error:
+    start = "module 'uncertainty_metrics.jax' has no attribute 'ECE': here it is "
+    assert str(error).startswith(start + "called `ece`")
+assert um.regression.ence is uncertainty_metrics.regression.ence
 """
 
 REFUSED = """

@@ -135,6 +135,8 @@ def test_groups_and_options_by_position(data):
     for group in (0, 1):
         name = f"expected_calibration_error_{group}"
         np.testing.assert_allclose(found[name], expected.values[group], 1e-6)
+    with pytest.raises(TypeError, match="here it is called `num_bins`"):
+        um_torch.ExpectedCalibrationError(n_bins=3)
     with pytest.raises((TypeError, ValueError), match="numbins"):
         um_torch.ExpectedCalibrationError(numbins=3)
 
@@ -426,9 +428,18 @@ def test_names_are_those_of_the_package():
     assert um_torch.ece is um.ece
     assert um_torch.regression.ence is um.regression.ence
     assert issubclass(um_torch.conformal.MeanSetSize, um_torch.Metric)
-    for name in ("AUC", "ECE"):
-        with pytest.raises(AttributeError, match=name):
-            getattr(um_torch, name)
+    called = ": here it is called `ece` or `ExpectedCalibrationError`"
+    with pytest.raises(AttributeError) as said:
+        _ = um_torch.ECE
+    missing = "module 'uncertainty_metrics.torch' has no attribute 'ECE'"
+    assert str(said.value) == missing + called
+    with pytest.raises(ImportError, match=f"from 'uncertainty_metrics.torch'{called}$"):
+        from uncertainty_metrics.torch import ECE  # noqa: F401
+    ours = "called `uncertainty_metrics.torch.brier_score`"
+    with pytest.raises(AttributeError, match=ours):
+        _ = um_torch.regression.brier
+    with pytest.raises(AttributeError, match=r"`uncertainty_metrics\.MetricColl"):
+        _ = um_torch.MetricCollection
     assert "num_bins" in um_torch.ExpectedCalibrationError.__doc__
 
 

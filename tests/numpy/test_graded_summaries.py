@@ -9,7 +9,7 @@ import uncertainty_metrics.numpy as um
 from tests.numpy.test_summary_privacy import cut, saved, smallest_atom
 from tests.report.reports import words
 from uncertainty_metrics._report.data._predictions import Confidences, Stream
-from uncertainty_metrics._report.sections._selective_prediction import _slope_by_rank
+from uncertainty_metrics._report.sections._selective_prediction import slope_by_rank
 
 
 def graded(rng, n=300, weighted=False, gap=0.0):
@@ -141,9 +141,9 @@ def test_whether_surer_answers_have_better_grades_is_told_as_of_rows(weighted, r
     data = graded(rng, 400, weighted)
     data["correct"] = rng.permutation(data["correct"])
     summary = summary_of(data)
-    of_rows = _slope_by_rank(Confidences("", **data, are_graded=True))
-    of_cells = _slope_by_rank(Stream("", summary))
-    of_blocks = _slope_by_rank(Stream("", saved(summary)[0]))
+    of_rows = slope_by_rank(Confidences("", **data, are_graded=True))
+    of_cells = slope_by_rank(Stream("", summary))
+    of_blocks = slope_by_rank(Stream("", saved(summary)[0]))
     # The ranks of cells are by weight, those of rows by number.
     np.testing.assert_allclose(of_cells, of_rows, atol=2e-3 if weighted else 1e-12)
     np.testing.assert_allclose(of_blocks, of_cells, atol=1e-3)

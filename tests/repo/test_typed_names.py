@@ -61,6 +61,24 @@ def test_python_adds_no_guess(name):
     assert run.stderr.rstrip().endswith("`ece`" if name == "ECE" else f"{name!r}")
 
 
+@pytest.mark.parametrize("name", ["ECE", "rmse"])
+def test_imports_of_a_name_say_our_name(name):
+    with pytest.raises(ImportError) as caught:
+        exec(f"from uncertainty_metrics.numpy import {name}")
+    text = f"cannot import name {name!r} from 'uncertainty_metrics.numpy'"
+    ours = ": here it is called `ece`" if name == "ECE" else ""
+    assert str(caught.value) == text + ours
+    assert getattr(caught.value, "name_from", None) is None  # Python would guess.
+
+
+def test_modules_that_are_being_imported_are_found(monkeypatch):
+    """Then they are in `sys.modules`, but no attributes of their package yet."""
+    monkeypatch.setitem(sys.modules, "uncertainty_metrics.half_imported", um_np)
+    found = {}
+    exec("from uncertainty_metrics import half_imported", found)
+    assert found["half_imported"] is um_np
+
+
 def test_every_typed_name_has_names_here():
     halves = {half: public(module) for half, module in HALVES.items()}
     words = collections.Counter()
@@ -92,3 +110,21 @@ def test_errors_say_our_name_of_an_argument(function, name, ours):
     ) as said:
         function([0, 1], [0.2, 0.9], **{name: 3})
     assert str(said.value).endswith(f": here it is called `{ours}`") == bool(ours)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "ours"),
+    [
+        (um.ExpectedCalibrationError, "n_bins", "num_bins"),
+        (um.SoftCalibrationLoss, "n_bins", "num_bins"),
+        (um_np.HistogramBinning, "n_bins", "num_bins"),
+        (um.BrierScore, "n_bins", ""),
+    ],
+)
+def test_errors_of_constructors_say_our_name_of_an_argument(make, name, ours):
+    with pytest.raises(
+        TypeError, match=f"unexpected keyword argument '{name}'"
+    ) as said:
+        make(**{name: 3})
+    text = f"{make.__name__}() got an unexpected keyword argument {name!r}"
+    assert (str(said.value) == f"{text}: here it is called `{ours}`") == bool(ours)

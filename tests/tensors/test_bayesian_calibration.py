@@ -10,6 +10,7 @@ from scipy import stats
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
+from uncertainty_metrics.ops import _posterior_draws
 
 SIGMAS = 5  # One false alarm in two million.
 BOTH = pytest.mark.parametrize("room", [um, um_np], ids=["tensors", "numpy"])
@@ -323,3 +324,26 @@ def test_probability_of_lower_works_in_a_graph_of_unknown_sizes():
         bad = np.array(bad, np.float32)
         assert np.isnan(function(bad, [0.1]))
         assert np.isnan(function([0.1], bad))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_mean_scores_of_bins_are_draws_of_truncated_normals(compiled, rng):
+    counts = np.array([0, 1, 50, 3, 20000], np.float32)
+    means = np.array([0, 0.2, 0.41, 0.8, 1.0], np.float32)  # Two are at an end.
+    bins = len(counts)
+    draw = tf.function(
+        lambda seed: _posterior_draws._bin_means(
+            tf.constant(counts), tf.constant(counts * means), 20000, seed
+        ),
+        jit_compile=compiled,
+    )
+    draws = draw(tf.constant([seed_of(rng), 1])).numpy().astype(np.float64)
+    for k in range(bins):
+        location = ((k + 0.5) / bins + counts[k] * means[k]) / (1 + counts[k])
+        scale = 1 / (bins * np.sqrt(12 * (1 + counts[k])))
+        ends = k / bins, (k + 1) / bins
+        assert draws[:, k].min() >= np.float32(ends[0])
+        assert draws[:, k].max() <= np.float32(ends[1])
+        low, high = ((end - location) / scale for end in ends)
+        normal = stats.truncnorm(low, high, location, scale)
+        assert stats.kstest(draws[:, k], normal.cdf).pvalue > 1e-6

@@ -462,10 +462,9 @@ def test_the_number_of_classes_may_be_beyond_the_type_of_the_labels(
 
 
 @ROOMS
-@pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
-def test_one_column_of_16_bits_is_not_rounded(room, dtype):
-    """In 16 bits 1 - p would be 1, and its logarithm 0."""
-    p = tf.constant([2.0**-12], dtype)
+def test_one_column_of_bfloat16_is_not_rounded(room):
+    """In bfloat16 1 - p would be 1, and its logarithm 0."""
+    p = tf.constant([2.0**-12], tf.bfloat16)
     score = room.negative_log_likelihood([0], p)
     assert float(score) == pytest.approx(-math.log1p(-(2.0**-12)), rel=1e-5)
 

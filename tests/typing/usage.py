@@ -6,7 +6,9 @@ import numpy as np
 from typing_extensions import assert_type
 
 import uncertainty_metrics as um
+import uncertainty_metrics.jax as um_jax
 import uncertainty_metrics.numpy as um_np
+import uncertainty_metrics.torch as um_torch
 from uncertainty_metrics import _report as report
 from uncertainty_metrics._report.data._predictions import Model
 from uncertainty_metrics.ops._typing import Tensor
@@ -124,6 +126,21 @@ assert_type(um.VectorScalingLayer(ridge=2).fit([], model=None), um.VectorScaling
 assert_type(um.MatrixScalingLayer(regularization="odir").ridge, float | None)
 um.ReliabilityDiagramCallback("logs", every=2)
 
+# PyTorch and JAX.
+assert_type(um_torch.ece(labels, probabilities), Tensor)
+streamed = um_torch.ExpectedCalibrationError(10, from_logits=True, process_group=None)
+assert_type(streamed, um_torch.ExpectedCalibrationError)
+streamed.update(probabilities, labels, None)
+streamed.update(preds=probabilities, target={"labels": labels, "groups": labels})
+assert_type(streamed.get_state() + um.AURC().get_state(), um_torch.MetricState)
+assert_type(um_torch.BrierLoss(from_logits=True), um_torch.BrierLoss)
+assert_type(um_torch.regression.Sharpness(), um_torch.regression.Sharpness)
+assert_type(um_torch.regression.sharpness(variances), Tensor)
+assert_type(um_torch.conformal.MeanSetSize(), um_torch.conformal.MeanSetSize)
+assert_type(um_jax.ece(labels, probabilities), Tensor)
+assert_type(um_jax.ExpectedCalibrationError(), um.ExpectedCalibrationError)
+assert_type(um_jax.regression.sharpness(variances), Tensor)
+
 # Diagrams of one model and of several models.
 models = {"a": probabilities, "b": probabilities}
 um.reliability_diagram(labels, models, error_bars=0.95, title=None, ax=None)
@@ -144,6 +161,15 @@ report.write(built, report.draw(predictions), "directory")
 # The type checker must find these mistakes.
 _ = um.no_such_metric  # type: ignore[attr-defined]
 _ = um.regression.no_such_metric  # type: ignore[attr-defined]
+_ = um_torch.ECE  # type: ignore[attr-defined]
+_ = um_torch.MetricCollection  # type: ignore[attr-defined]
+_ = um_torch.regression.no_such_metric  # type: ignore[attr-defined]
+_ = um_jax.ECE  # type: ignore[attr-defined]
+um_torch.ExpectedCalibrationError(num_bins="ten")  # type: ignore[arg-type]
+um_torch.BrierLoss(reduction="median")  # type: ignore[arg-type]
+um_torch.BrierLoss(n_bins=3)  # type: ignore[call-arg]
+um_torch.ece(labels, probabilities, num_bin=10)  # type: ignore[call-overload]
+um_jax.ece(labels, probabilities, num_bin=10)  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]

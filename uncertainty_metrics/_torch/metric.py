@@ -12,6 +12,7 @@ from typing import Any
 import keras
 import torch
 
+from uncertainty_metrics import _typed_names
 from uncertainty_metrics._torch import states
 from uncertainty_metrics.keras._base import SumsMetric
 from uncertainty_metrics.numpy._metric_state import MetricState
@@ -45,6 +46,7 @@ class Metric(states.Base):
     def __init__(self, *options: Any, **named: Any) -> None:
         arguments = inspect.signature(self._of).parameters
         own = {name: named.pop(name) for name in arguments if name in named}
+        _typed_names.refuse_arguments(self._of, named)
         super().__init__(**named)
         with keras.device("cpu"):
             self._keras = self._of(*options, **own)

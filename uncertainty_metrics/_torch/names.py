@@ -50,10 +50,9 @@ def attach(
     def __getattr__(name: str) -> Any:
         if name in ROOMS and not room:
             return importlib.import_module(f"uncertainty_metrics._torch.{name}")
-        # Names that are not public get the error of the package.
-        value = getattr(importlib.import_module(package), name)
         if name not in home_of:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise _public_names.no_such_name(module, name)
+        value = getattr(importlib.import_module(package), name)
         is_class = is_made_of_keras(home_of[name])
         return _for_torch(value, module) if is_class else value
 

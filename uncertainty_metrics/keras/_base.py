@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _directions
+from uncertainty_metrics import _checks, _directions, _typed_names
 from uncertainty_metrics.keras import (
     _batches,
     _computed,
@@ -82,7 +82,7 @@ def _restored(
     return restored
 
 
-class SumsMetric(keras.metrics.Metric):
+class SumsMetric(_typed_names.Constructor, keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
     # Whether larger values ("up") or smaller values ("down") are better, for callbacks

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from uncertainty_metrics import _typed_names
 from uncertainty_metrics.keras import _batches, _family
 from uncertainty_metrics.ops import _inputs, xp
 
 Reduction = Literal["sum_over_batch_size", "sum", "none"]
 
 
-class Loss(_family.keras.losses.Loss):
+class Loss(_typed_names.Constructor, _family.keras.losses.Loss):
     """A loss.
 
     Keras 3 and tf_keras differ in the arguments of the constructor, and in the types in

@@ -407,8 +407,9 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
     elif num_classes is None:
         predictions = _inputs.check_probabilities(predictions, name, own)
-        # 16 bits would round 1 - p.
-        dtype = np.promote_types(predictions.dtype, np.float32)
+        # In bfloat16 1 - p has two digits. Edges are rounded to the type of float16.
+        is_coarse = predictions.dtype.name == "bfloat16"
+        dtype = np.dtype(np.float32) if is_coarse else predictions.dtype
         both = np.empty((len(predictions), 2), dtype)
         both[:, 1] = predictions[:, 0]  # `concatenate` copies each number by itself.
         np.subtract(np.ones((), dtype), both[:, 1], out=both[:, 0])

@@ -47,25 +47,10 @@ def takes_frames(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            _refuse_names(function, kwargs)
+            _typed_names.refuse_arguments(function, kwargs)
             raise
 
     return cast(F, checked)
-
-
-def _refuse_names(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raises TypeError, with our name, for an argument that has another name here."""
-    parameters = inspect.signature(function).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return
-    for typed in given:
-        if typed in parameters:
-            continue
-        if ours := _typed_names.argument_called(typed, parameters):
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {typed!r}: "
-                f"here it is called `{ours}`"
-            ) from None
 
 
 def has_frames(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -185,7 +185,7 @@ def with_xla_if_large(
 
 
 # With this many numbers, or more, a sort by XLA saves much of the time of a graph.
-_LONG = 2**15
+LONG = 2**15
 
 
 def is_worth_fast_sort(tensor: Any) -> bool:
@@ -193,7 +193,7 @@ def is_worth_fast_sort(tensor: Any) -> bool:
     its own, to sort by `stable_sort`.
     """
     size = tensor.shape[0]
-    long = IS_TENSORFLOW and size is not None and size >= _LONG
+    long = IS_TENSORFLOW and size is not None and size >= LONG
     return long and not has_strategy()  # Compiled functions fail in one, on CPU.
 
 

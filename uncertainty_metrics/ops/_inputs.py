@@ -405,7 +405,8 @@ def examples(
             )
             predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
         if num_classes is None:
-            predictions = xp.cast(predictions, dtype)  # 16 bits would round 1 - p.
+            if numpy_dtype(predictions).name == "bfloat16":  # 1 - p has two digits.
+                predictions = xp.cast(predictions, dtype)
             predictions = xp.concat([1 - predictions, predictions], axis=-1)
     return Examples(
         labels,

@@ -5,6 +5,7 @@ imported only for them, and by NumPy where the backend is not TensorFlow.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _execution,
     _posterior,
+    numpy_dtype,
     to_numpy,
     xp,
 )
@@ -83,15 +85,23 @@ def _log_gammas(
 def _bin_means(
     counts: tf.Tensor, score_sums: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
-    """Draws the mean score of each bin, [num_samples, bins]."""
-    tfp = _optional.require("tensorflow_probability")
+    """Draws the mean score of each bin, [num_samples, bins].
 
+    A bin holds its location, so the distribution function at a draw is not in a tail.
+    """
     location, scale, low, high = _posterior.mean_scores(counts, score_sums)
-    uniforms = tf.random.stateless_uniform(
-        [num_samples, counts.shape[0]], seed, dtype=counts.dtype
+    below, above = (
+        tf.math.erf((edge - location) / scale * math.sqrt(0.5)) for edge in (low, high)
     )
-    normals = tfp.distributions.TruncatedNormal(location, scale, low, high)
-    return tf.clip_by_value(normals.quantile(uniforms), low, high)
+    # The algorithm that XLA chooses by itself takes ten times as long.
+    uniforms = tf.random.stateless_uniform(
+        [num_samples, counts.shape[0]], seed, dtype=counts.dtype, alg="philox"
+    )
+    # At -1 and 1 the inverse is infinite.
+    most = 1 - float(np.finfo(numpy_dtype(counts)).eps)
+    inside = tf.clip_by_value(below + uniforms * (above - below), -most, most)
+    normals = math.sqrt(2) * tf.math.erfinv(inside)
+    return tf.clip_by_value(location + scale * normals, low, high)
 
 
 def _draw(

@@ -56,16 +56,17 @@ class Ranked(NamedTuple):
         # A miss has the largest loss.
         largest = xp.reduce_max(losses)
         parts = _ranking.ratio(losses, largest)
-        masses, unit, examples = _masses(scores, parts, weights)
-        masses = _ranking.turned_masses(masses)
-        ranking = _ranking.from_integers(masses, unit, examples)
+        mass, misses, unit, examples = _masses(scores, parts, weights)
+        ranking = _ranking.from_integers(mass, mass - misses, unit, examples)
         return ranking._replace(unit=largest)
 
 
-def _masses(
-    scores: xp.Tensor, parts: xp.Tensor, weights: xp.Tensor | None
-) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the masses of the groups of equal scores, the best first.
+Masses = tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]
+Sort = Callable[[xp.Tensor], xp.Tensor]
+
+
+def _masses(scores: xp.Tensor, parts: xp.Tensor, weights: xp.Tensor | None) -> Masses:
+    """Returns the groups of equal scores, the best first.
 
     Args:
       scores: [N].
@@ -73,7 +74,7 @@ def _masses(
       weights: [N], or None for ones.
 
     Returns:
-      int64 [2, N], the masses of groups and of their parts; the weight of a unit of
+      int64 masses of the groups and of their parts, [N] each; the weight of a unit of
       mass; and the number of examples of positive weight.
     """
     counts = weights is None and parts.dtype == xp.bool and scores.dtype == xp.float32
@@ -85,13 +86,8 @@ def _masses(
     return function(scores, parts, weights)
 
 
-Sort = Callable[[xp.Tensor], xp.Tensor]
-
-
-def _counts(
-    sort: Sort, scores: xp.Tensor, hits: xp.Tensor, weights: None
-) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the masses of float32 scores whose weights are ones.
+def _counts(sort: Sort, scores: xp.Tensor, hits: xp.Tensor, weights: None) -> Masses:
+    """Returns `_masses` of float32 scores whose weights are ones.
 
     The integers that are sorted hold score and hit, so that nothing is gathered.
     """
@@ -101,8 +97,8 @@ def _counts(
     # Hits and examples are added up at once, in the two halves of a number.
     both = 2**32 * xp.bitwise.bitwise_and(keys, one) + one
     both = xp.math.unsorted_segment_sum(both, group, xp.size(scores))
-    masses = xp.stack(_halves(both)[::-1])
-    return masses, xp.ones([], scores.dtype), xp.size(scores)
+    hits, mass = _halves(both)
+    return mass, hits, xp.ones([], scores.dtype), xp.size(scores)
 
 
 def _halves(numbers: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
@@ -113,20 +109,22 @@ def _halves(numbers: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
 
 def _weighted_masses(
     sort: Sort, scores: xp.Tensor, parts: xp.Tensor, weights: xp.Tensor | None
-) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+) -> Masses:
+    """Returns `_masses`."""
     order, group = _order(sort, scores)
     parts = xp.gather(xp.cast(parts, scores.dtype), order)
     if weights is None:
-        weights = xp.ones_like(parts)
+        examples, weights = xp.size(scores), xp.ones_like(parts)
     else:
+        examples = xp.math.count_nonzero(weights)
         weights = xp.cast(xp.gather(weights, order), parts.dtype)
     masses, unit = _sums.integers(xp.stack([weights, weights * parts]), 1)
     size = xp.size(group)
-    # XLA adds rows one by one faster than pairs.
-    masses = [
+    # XLA takes longer for one tensor of both sums.
+    mass, parts = (
         xp.math.unsorted_segment_sum(row, group, size) for row in xp.unstack(masses)
-    ]
-    return xp.stack(masses), unit, xp.math.count_nonzero(weights)
+    )
+    return mass, parts, unit, examples
 
 
 def _descending(scores: xp.Tensor) -> xp.Tensor:

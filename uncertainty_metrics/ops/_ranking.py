@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.ops import _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import _execution, _sums, numpy_dtype, xp
 
 
 class Ranking(NamedTuple):
@@ -77,23 +77,27 @@ ratio = xp.math.divide_no_nan
 
 
 def from_integers(
-    masses: xp.Tensor, unit: xp.Tensor, examples: xp.Tensor, worst_first: bool = False
+    mass: xp.Tensor,
+    hits: xp.Tensor,
+    unit: xp.Tensor,
+    examples: xp.Tensor,
+    worst_first: bool = False,
 ) -> Ranking:
     """Returns the ranking of the masses of groups.
 
     Args:
-      masses: int64 [2, G], the masses of groups and of their hits; or [2, columns, G].
+      mass: int64 [G], the masses of groups; or [columns, G].
+      hits: of the same shape, the masses of their hits.
       unit: float scalar, the weight of a mass of 1.
       examples: the number of examples of positive weight, of each column [columns, 1].
         If all the weight is less, it is scaled to this number.
       worst_first: whether a group with a worse score is before the others, both in
-        `masses` and in the result.
+        the masses and in the result.
     """
     # Sums of integers do not depend on the order, and neither drift nor cancel. Each
     # part is computed by itself, so that graphs omit the parts that a metric ignores.
-    mass, hits = xp.unstack(masses)
     rows = hits, mass - hits
-    columns = len(masses.shape) > 2
+    columns = len(mass.shape) > 1
     totals = [xp.reduce_sum(row, axis=-1, keepdims=columns) for row in rows]
     up_to = [xp.cumsum(row, axis=-1) for row in rows]
     pairs = zip(up_to, totals if worst_first else rows, strict=True)
@@ -124,9 +128,10 @@ def from_sums(
       turned: whether to take misses for hits, and the first cell for the best.
     """
     units, unit = _integers(sums, cells, dtype)
+    mass, hits = xp.unstack(units)
     if turned:
-        units = turned_masses(units)
-    return from_integers(units, unit, examples, worst_first=not turned)
+        hits = mass - hits
+    return from_integers(mass, hits, unit, examples, worst_first=not turned)
 
 
 def from_column_sums(sums: _sums.Sums, columns: int, dtype: xp.DType) -> Ranking:
@@ -141,8 +146,8 @@ def from_column_sums(sums: _sums.Sums, columns: int, dtype: xp.DType) -> Ranking
     """
     counts = _sums.totals(_sums.of_cells(sums, slice(-columns, None)), dtype)
     units, unit = _integers(sums, slice(-columns), dtype)
-    units = xp.reshape(units, [2, columns, -1])
-    return from_integers(units, unit, counts[0][:, None], worst_first=True)
+    mass, hits = xp.unstack(xp.reshape(units, [2, columns, -1]))
+    return from_integers(mass, hits, unit, counts[0][:, None], worst_first=True)
 
 
 def _integers(
@@ -162,28 +167,13 @@ def _integers(
     )
 
 
-def turned_masses(masses: xp.Tensor) -> xp.Tensor:
-    """Returns the masses of groups and of their misses, [2, G], given the masses of
-    groups and of their hits.
-    """
-    mass, hits = xp.unstack(masses)
-    return xp.stack([mass, mass - hits])
-
-
-# The length of the rows in which long vectors are added up.
-_ROW = 1024
-
-
 def _total(values: xp.Tensor) -> xp.Tensor:
-    """Returns the sum of [G], or the sums of [columns, G], in rows: one long float32
-    sum would drift.
+    """Returns the sum of [G], or the sums of [columns, G].
+
+    A long float32 sum would drift in XLA, which makes one sum of sums of rows, too.
     """
-    if len(values.shape) > 1:
-        values = xp.pad(values, [[0, 0], [0, -values.shape[1] % _ROW]])
-        rows = xp.reshape(values, [values.shape[0], -1, _ROW])
-        return xp.reduce_sum(xp.reduce_sum(rows, axis=2), axis=1)
-    values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
-    return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
+    wide = xp.cast(values, xp.float64) if _execution.COMPILES else values
+    return xp.cast(xp.reduce_sum(wide, axis=-1), values.dtype)
 
 
 # digamma(x + 1/2) = log(x) + c_1 / x^2 + c_2 / x^4 + ...

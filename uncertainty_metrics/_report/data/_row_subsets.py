@@ -117,13 +117,13 @@ def joined(models: Sequence[RowModel]) -> RowModel:
     if isinstance(first, Confidences):
         answers = [model for model in models if isinstance(model, Confidences)]
         if named := [each.clusters.name for each in answers if each.clusters]:
-            parts = (
+            ids_of_parts = [
                 [f"{k} {i}" for i in range(num_rows(each))]  # Each row is one.
                 if each.clusters is None
-                else column_of(each.clusters.values)
+                else each.clusters.values
                 for k, each in enumerate(answers)
-            )
-            ids = np.concatenate([column_of(part) for part in parts])
+            ]
+            ids = np.concatenate([column_of(part) for part in ids_of_parts])
             changed["clusters"] = Clusters(named[0], ids)
         graded = [each for each in answers if each.are_graded]
         if graded:  # The others happen to hold only the grades 0 and 1.

@@ -176,11 +176,11 @@ class Plan:
         """
         header = table.header
         is_json = isinstance(table, RecordTable)
-        names = [self.label, *self.numbers] if is_json else self.used
+        needed = [self.label, *self.numbers] if is_json else self.used
         if self.votes:
-            names = self.votes.checked(names, header, is_json)
-        if not {*names} <= {*header}:
-            for name in names:
+            needed = self.votes.checked(needed, header, is_json)
+        if not {*needed} <= {*header}:
+            for name in needed:
                 existing(name, header, "column")
         weights = weights_in(header)
         if weights and not self.weights:

@@ -219,7 +219,7 @@ class Accumulator:
                 "not 0"
             )
         left_out = tuple(self._left_out)
-        sample = dataclasses.replace(
+        sample: Any = dataclasses.replace(
             self._sample.model(), source=self._source, left_out=left_out
         )
         if isinstance(sample, QuantileForecasts):

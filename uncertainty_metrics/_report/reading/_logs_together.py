@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from uncertainty_metrics._report.data._predictions import Clusters, Confidences, Model
 from uncertainty_metrics._report.reading._csv_tables import Table
@@ -41,7 +42,7 @@ def of_one_log(name: str, model: Model, table: Table) -> Model:
     return dataclasses.replace(model, notes=(*notes, *model.notes), clusters=clusters)
 
 
-def of_all_logs(model: Model, rows: int) -> Model:
+def of_all_logs(model: Any, rows: int) -> Any:
     """Returns the answers of all logs, without clusters if no question is there twice.
 
     Args:

@@ -145,7 +145,7 @@ def votes_of_npz(
             },
         },
         arrays[weights[0]] if weights else None,
-        choice.classes or (arrays[found[0]] if found else None),
+        choice.classes or (list(arrays[found[0]]) if found else None),
         groups={name: arrays[name] for name in choice.groups},
         clusters=Clusters(clusters[0], arrays[clusters[0]]) if clusters else None,
         features={name: arrays[name] for name in choice.searched},

@@ -219,7 +219,7 @@ class Recalibration(Section):
                     for name, row in self.scores.items()
                 ],
             )
-        if self.gains:
+        if self.gains and self.criterion is not None:
             yield Text(
                 f"How much each map lowers the "
                 f"{_spelled(self.criterion, report.model)}, with two standard errors "

@@ -63,6 +63,8 @@ _OPTIONS = {
     "oracle_fraction": 0.1,
     "delta": 0.05,
 }
+# Of at most so many answers the grades are permuted so many times, always alike.
+_MOST_PERMUTED, _NUM_PERMUTATIONS, _SEED = 200, 9999, 1_618_033_988
 # Points of the curve in the report; the curve itself may have one for each example.
 _MAX_POINTS = 100
 
@@ -313,7 +315,7 @@ def _of_grades(model: Decided) -> Abstaining:
             "cluster."
         )
     else:
-        low, high = _slope_by_rank(model)
+        low, high = slope_by_rank(model)
     if low > 0:
         said = f"Surer {words.one}s have {more}."
     elif high < 0:
@@ -330,14 +332,16 @@ def _of_grades(model: Decided) -> Abstaining:
     )
 
 
-def _slope_by_rank(model: Decided) -> tuple[float, float]:
+def slope_by_rank(model: Decided) -> tuple[float, float]:
     """Returns the ends of the interval of the covariance of grades and the ranks of
     confidences.
 
     Its standard error is the larger of two. That of the products alone is far too small
     if few answers have a low confidence, and by chance none of them has a rare grade;
     that of independent grades and ranks does not know of clusters, and of grades that
-    vary more at some confidences.
+    vary more at some confidences. Of few answers without clusters and weights the
+    interval holds 0 as well unless few permutations of the grades are so far from 0:
+    the products of one rare grade are not Normal.
     """
     decisions = decisions_of(model).with_small_weights()
     grades, scores, weights, squares = decisions
@@ -363,7 +367,21 @@ def _slope_by_rank(model: Decided) -> tuple[float, float]:
         error = error_of_mean(products, shares, clusters)
         quantile = quantile_of(INTERVAL_LEVEL, clusters)
     half = quantile * max(error, if_independent)
+    is_alike = squares is None and (weights is None or np.all(weights == weights[0]))
+    is_few = clusters is None and is_alike and len(grades) <= _MOST_PERMUTED
+    if is_few and abs(mean) > half:
+        p_value = _share_of_permutations(ranks, grades)
+        half = half if p_value <= 1 - INTERVAL_LEVEL else abs(mean)
     return mean - half, mean + half
+
+
+def _share_of_permutations(ranks: np.ndarray, grades: np.ndarray) -> float:
+    """Returns the p-value of independent ranks and grades, both [n] of mean 0."""
+    rng = np.random.default_rng(_SEED)
+    many = np.broadcast_to(grades, (_NUM_PERMUTATIONS, len(grades)))
+    permuted = np.abs(rng.permuted(many, axis=1) @ ranks)
+    as_far = np.count_nonzero(permuted >= abs(grades @ ranks) * (1 - 1e-9))
+    return (1 + as_far) / (1 + _NUM_PERMUTATIONS)
 
 
 def _ranked(

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _typed_names
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _archive, _examples, _inputs, _saved
 from uncertainty_metrics.numpy._frames import takes_frames
@@ -142,7 +142,7 @@ def normalised(p: np.ndarray) -> np.ndarray:
     return p / np.where(total > 0, total, 1.0)
 
 
-class Calibrator(abc.ABC):
+class Calibrator(_typed_names.Constructor, abc.ABC):
     """A map of a classifier's forecasts, which `fit` finds and `transform` applies.
 
     Attributes:

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
+from uncertainty_metrics.numpy import _threads
 from uncertainty_metrics.numpy.calibrators import _newton
+
+Result = TypeVar("Result")
 
 # With more examples than these, a fit to every eighth example gives the start.
 _MANY = 2**13
@@ -35,8 +39,6 @@ class Problem(abc.ABC):
       weights: float64 [N], of sum 1.
       ridge: ridge / n.
     """
-
-    _block_size = 2**16  # Numbers that fit in the cache with intermediate results.
 
     def __init__(
         self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
@@ -63,8 +65,12 @@ class Problem(abc.ABC):
         """Returns the mapped logits [n, K] of rows of features."""
 
     @abc.abstractmethod
-    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Returns slopes in the parameters [P], given slopes in the logits [n, K]."""
+    def _parameter_slopes(
+        self, weights: np.ndarray, slopes: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
+        """Returns slopes in the parameters [P], given slopes in the logits [n, K] of
+        examples of these weights [n]. It may overwrite the slopes.
+        """
 
     @abc.abstractmethod
     def _penalty(self, x: np.ndarray) -> np.ndarray:
@@ -84,17 +90,15 @@ class Problem(abc.ABC):
         """
         return rows.mean(axis=0) if self._ridge == 0 else 0.0
 
-    def _blocks(self) -> Iterator[slice]:
-        size = -(-self._block_size // self._classes)
-        for start in range(0, len(self._labels), size):
-            yield slice(start, start + size)
+    @abc.abstractmethod
+    def _in_blocks(self, function: Callable[[slice], Result]) -> list[Result]:
+        """Returns the results of a function of rows for blocks of rows, in order."""
 
     def __call__(self, x: np.ndarray) -> _newton.Local:
         p = np.empty((len(self._labels), self._classes))
         penalised = self._penalty(x)
-        value = self._ridge / 2 * float(penalised @ penalised)
-        gradient = self._ridge * penalised
-        for rows in self._blocks():
+
+        def value_and_gradient(rows: slice) -> tuple[float, np.ndarray]:
             features, weights = self._features[rows], self._weights[rows]
             mapped = self._mapped(x, features)
             mapped -= mapped.max(axis=1, keepdims=True)
@@ -102,23 +106,26 @@ class Problem(abc.ABC):
             above = -mapped[at_label]
             mass = np.exp(mapped, out=mapped)
             total = mass.sum(axis=1)
-            value += float(weights @ (np.log(total) + above))
-            mass /= total[:, None]
+            value = float(weights @ (np.log(total) + above))
+            np.divide(mass, total[:, None], out=mass)
             p[rows] = mass
             mass[at_label] -= 1
-            mass *= weights[:, None]
-            gradient += self._parameter_slopes(mass, features)
+            return value, self._parameter_slopes(weights, mass, features)
+
+        values, gradients = zip(*self._in_blocks(value_and_gradient), strict=True)
+        value = sum(values, self._ridge / 2 * float(penalised @ penalised))
+        gradient = sum(gradients, self._ridge * penalised)
 
         def product(v: np.ndarray) -> np.ndarray:
-            out = self._ridge * self._penalty(v)
-            for rows in self._blocks():
+            def of_block(rows: slice) -> np.ndarray:
                 changes = self._mapped(v, self._features[rows])
                 means = np.einsum("nk,nk->n", changes, p[rows])
                 changes -= means[:, None]
                 changes *= p[rows]
-                changes *= self._weights[rows, None]
-                out += self._parameter_slopes(changes, self._features[rows])
-            return out
+                weights, features = self._weights[rows], self._features[rows]
+                return self._parameter_slopes(weights, changes, features)
+
+            return sum(self._in_blocks(of_block), self._ridge * self._penalty(v))
 
         def step() -> np.ndarray:
             inverse = self._approximate_inverse(p)
@@ -155,9 +162,15 @@ class Vector(Problem):
         mapped += b
         return mapped
 
-    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
-        of_a = np.einsum("nk,nk->k", slopes, features)
-        return np.concatenate([of_a, slopes.sum(axis=0)])
+    def _parameter_slopes(
+        self, weights: np.ndarray, slopes: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
+        of_b = np.einsum("n,nk->k", weights, slopes)
+        slopes *= features
+        return np.concatenate([np.einsum("n,nk->k", weights, slopes), of_b])
+
+    def _in_blocks(self, function: Callable[[slice], Result]) -> list[Result]:
+        return _threads.map_blocks(function, len(self._labels), self._classes)
 
     def _penalty(self, x: np.ndarray) -> np.ndarray:
         a, b = x.reshape(2, -1)
@@ -165,14 +178,15 @@ class Vector(Problem):
 
     def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         # The inverse of the Hessian [2, 2] of each class alone.
-        aa, ab, bb = np.zeros((3, self._classes))
-        for rows in self._blocks():
-            variance = p[rows] * (1 - p[rows])
-            variance *= self._weights[rows, None]
-            bb += variance.sum(axis=0)
-            variance *= self._features[rows]
-            ab += variance.sum(axis=0)
-            aa += np.einsum("nk,nk->k", variance, self._features[rows])
+        def moments(rows: slice) -> list[np.ndarray]:
+            variance, weights = p[rows] * (1 - p[rows]), self._weights[rows]
+            found = [np.einsum("n,nk->k", weights, variance)]
+            for _ in range(2):
+                variance *= self._features[rows]
+                found.append(np.einsum("n,nk->k", weights, variance))
+            return found
+
+        bb, ab, aa = np.sum(self._in_blocks(moments), axis=0)
         aa += self._ridge + _LEAST * (aa.max() or 1.0)
         bb += self._ridge + _LEAST * (bb.max() or 1.0)
         determinant = np.maximum(aa * bb - ab**2, _LEAST * aa * bb)
@@ -192,10 +206,6 @@ class Matrix(Problem):
     penalty = K sum_ij (A_ij - t [i = j])^2 + sum_k b_k^2,  t the mean of A_kk
     """
 
-    # Threads that share a product wait for each other, on a busy machine for longer
-    # than they work. So there are few products, each of many rows.
-    _block_size = 2**19
-
     @classmethod
     def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
         rows = x.reshape(classes, -1)
@@ -208,8 +218,17 @@ class Matrix(Problem):
     def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
         return features @ x.reshape(self._classes, -1).T
 
-    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def _parameter_slopes(
+        self, weights: np.ndarray, slopes: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
+        slopes *= weights[:, None]
         return (slopes.T @ features).reshape(-1)
+
+    def _in_blocks(self, function: Callable[[slice], Result]) -> list[Result]:
+        # The threads of a product wait for each other, on a busy machine for longer
+        # than they work. So there are few products, each of many rows.
+        rows, step = slice(0, len(self._labels)), -(-(2**19) // self._classes)
+        return [function(block) for block in _threads.blocks(rows, step)]
 
     def _penalty(self, x: np.ndarray) -> np.ndarray:
         rows = x.reshape(self._classes, -1).copy()

@@ -112,8 +112,8 @@ class WalkTests:
         scores, outcomes, weights, clusters = self.scored
         if clusters is not None:
             clusters = clusters._replace(codes=clusters.codes[self._order])
-        columns = (each[self._order] for each in (scores, outcomes, weights))
-        return Scored(*columns, clusters)
+        order = self._order
+        return Scored(scores[order], outcomes[order], weights[order], clusters)
 
     @lazy_property
     def _lengths(self) -> list[int]:
@@ -246,14 +246,14 @@ class WalkTests:
         scores, outcomes, weights, clusters = self.scored
         if clusters is not None:
             clusters = clusters._replace(codes=clusters.codes[is_used])
-        columns = (each[is_used] for each in (scores, outcomes, weights))
+        scored = Scored(scores[is_used], outcomes[is_used], weights[is_used], clusters)
 
         def of_used(part: TestedGroups) -> TestedGroups:
             return part._replace(codes=lambda: part.codes()[is_used])
 
         return dataclasses.replace(
             self,
-            scored=Scored(*columns, clusters),
+            scored=scored,
             partitions=[of_used(part) for part in kept],
         )
 
