@@ -10,16 +10,13 @@ import ast
 import functools
 import importlib
 import importlib.util
-import opcode
 import pathlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from uncertainty_metrics import _optional
 
 _ROOT = pathlib.Path(__file__).parents[1]
-_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 
 def homes(package: str, stub: pathlib.Path) -> dict[str, str]:
@@ -71,22 +68,14 @@ def attach(
     return __getattr__, lambda: names, names
 
 
-def no_such_name(package: str, name: str) -> AttributeError | ImportError:
-    """Returns the error for a name that a package does not have, with ours for it. To
-    be called by `__getattr__` of the package.
-    """
+def no_such_name(package: str, name: str) -> AttributeError:
+    """Returns the error for a name that a package does not have, with ours for it."""
     text = f"module {package!r} has no attribute {name!r}"
-    # Python finds modules that are being imported after an AttributeError.
-    if name.startswith("_") or f"{package}.{name}" in sys.modules:
+    if name.startswith("_"):
         return AttributeError(text)
-    ours = _our_name_for(package, name)
-    caller = sys._getframe(2)
-    # For `from package import name` Python shows no text of an AttributeError.
-    if caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
-        return ImportError(f"cannot import name {name!r} from {package!r}{ours}")
     # With a `name` and no `obj`, Python adds no guess, which would be another metric:
     # "Did you mean: 'CCE'?" for "ECE".
-    return AttributeError(text + ours, name=name)
+    return AttributeError(text + _our_name_for(package, name), name=name)
 
 
 def _our_name_for(package: str, name: str) -> str:

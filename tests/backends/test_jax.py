@@ -45,11 +45,6 @@ for name in ("ece", "smooth_calibration_error", "averaged_two_bin_calibration_er
 assert um.ExpectedCalibrationError().result() == 0
 assert set(um.__all__) == set(dir(um)) == set(uncertainty_metrics.__all__)
 try:
-    from uncertainty_metrics.jax import brier
-except ImportError as error:
-    start = "cannot import name 'brier' from 'uncertainty_metrics.jax': here it is "
-    assert str(error).startswith(start + "called `brier_score`")
-try:
     um.ECE
 except AttributeError as error:
     start = "module 'uncertainty_metrics.jax' has no attribute 'ECE': here it is "

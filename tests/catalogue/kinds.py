@@ -104,8 +104,8 @@ class Function(Public):
     `test_monitored.py`, `test_scale.py`, `test_unknown_sizes.py`, `test_interrupted.py`
     and `test_threads.py`, in collections `test_collection.py`, for forecasts
     `test_scoring_rules.py`, and on JAX and PyTorch `tests/backends/test_metrics.py`,
-    `test_half_precision.py`, `test_models.py` and `test_torch.py`. `benchmarks/rows.py` times the functions and
-    the metrics.
+    `test_half_precision.py`, `test_models.py` and `test_torch.py`.
+    `benchmarks/rows.py` times the functions and the metrics.
 
     Attributes:
       half: "numpy" if both halves have the same object, "tensors" if only tensors have

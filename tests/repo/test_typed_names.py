@@ -61,24 +61,6 @@ def test_python_adds_no_guess(name):
     assert run.stderr.rstrip().endswith("`ece`" if name == "ECE" else f"{name!r}")
 
 
-@pytest.mark.parametrize("name", ["ECE", "rmse"])
-def test_imports_of_a_name_say_our_name(name):
-    with pytest.raises(ImportError) as caught:
-        exec(f"from uncertainty_metrics.numpy import {name}")
-    text = f"cannot import name {name!r} from 'uncertainty_metrics.numpy'"
-    ours = ": here it is called `ece`" if name == "ECE" else ""
-    assert str(caught.value) == text + ours
-    assert getattr(caught.value, "name_from", None) is None  # Python would guess.
-
-
-def test_modules_that_are_being_imported_are_found(monkeypatch):
-    """Then they are in `sys.modules`, but no attributes of their package yet."""
-    monkeypatch.setitem(sys.modules, "uncertainty_metrics.half_imported", um_np)
-    found = {}
-    exec("from uncertainty_metrics import half_imported", found)
-    assert found["half_imported"] is um_np
-
-
 def test_every_typed_name_has_names_here():
     halves = {half: public(module) for half, module in HALVES.items()}
     words = collections.Counter()

@@ -17,7 +17,6 @@ from uncertainty_metrics.ops import IS_JAX, IS_TENSORFLOW, _structures, xp
 
 if TYPE_CHECKING or IS_TENSORFLOW:
     import tensorflow as tf
-    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 if TYPE_CHECKING or IS_JAX:
     import jax
 
@@ -203,11 +202,16 @@ def stable_sort(values: xp.Tensor) -> xp.Tensor:
     `tf.sort` moves indices along, and calls a comparison for each step: on CPU it takes
     five times as long, and twice as long without XLA. No public name sorts like this.
     """
+    try:
+        from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+    except ImportError:  # A later TensorFlow may have it elsewhere.
+        return tf.sort(values)
     element = tf.TensorSpec([], values.dtype)
     less = tf.function(lambda a, b: a < b).get_concrete_function(element, element)
-    return gen_xla_ops.xla_variadic_sort([values], 0, comparator=less, is_stable=True)[
-        0
-    ]
+    (result,) = gen_xla_ops.xla_variadic_sort(
+        [values], 0, comparator=less, is_stable=True
+    )
+    return result
 
 
 def not_converted(function: _Function) -> _Function:
