@@ -175,8 +175,9 @@ def test_losses_and_functions_have_gradients(data):
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # By Dynamo.
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")
 @pytest.mark.parametrize(
-    "backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.thorough)]
+    "backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.exhaustive)]
 )
 def test_compiled_steps_have_the_values_of_eager_ones(backend, data):
     p, y = data

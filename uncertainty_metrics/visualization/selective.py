@@ -153,11 +153,11 @@ def _reached(
             "thresholds", "of shape [T], T >= 1", f"shape {list(thresholds.shape)}"
         )
     compared = thresholds
-    if data.logits is None:  # In the dtype of the data: 0.9 in float32 reaches 0.9.
-        is_probability = data.probabilities is not None
-        name = "probabilities" if is_probability else "confidences"
+    name = "confidences" if data.probabilities is None else "probabilities"
+    # Examples that were read before are in neither.
+    if data.logits is None and getattr(data, name) is not None:
         scores = _inputs.as_array(name, getattr(data, name))
-        if _inputs.is_floating(scores):
+        if _inputs.is_floating(scores):  # In its type 0.9 in float32 reaches 0.9.
             compared = thresholds.astype(scores.dtype).astype(np.float64)
     return thresholds, np.searchsorted(-distinct, -compared, side="right")
 
