@@ -27,7 +27,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OLDEST = ROOT / "tests" / "oldest.txt"
-NOT_SHIPPED = ("*.pyc", "__pycache__")
+NOT_SHIPPED = ("*.pyc", "*.nbi", "*.nbc", "__pycache__")
 
 WITHOUT_TENSORFLOW = """
 import importlib.metadata, importlib.util
