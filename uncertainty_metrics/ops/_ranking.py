@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.ops import _execution, _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import _sums, numpy_dtype, xp
 
 
 class Ranking(NamedTuple):
@@ -167,13 +167,20 @@ def _integers(
     )
 
 
-def _total(values: xp.Tensor) -> xp.Tensor:
-    """Returns the sum of [G], or the sums of [columns, G].
+# The length of the rows in which long vectors are added up.
+_ROW = 1024
 
-    A long float32 sum would drift in XLA, which makes one sum of sums of rows, too.
+
+def _total(values: xp.Tensor) -> xp.Tensor:
+    """Returns the sum of [G], or the sums of [columns, G], in rows: one long float32
+    sum would drift. XLA makes one sum of sums of rows, and TPUs have no float64.
     """
-    wide = xp.cast(values, xp.float64) if _execution.COMPILES else values
-    return xp.cast(xp.reduce_sum(wide, axis=-1), values.dtype)
+    if len(values.shape) > 1:
+        values = xp.pad(values, [[0, 0], [0, -values.shape[1] % _ROW]])
+        rows = xp.reshape(values, [values.shape[0], -1, _ROW])
+        return xp.reduce_sum(xp.reduce_sum(rows, axis=2), axis=1)
+    values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
+    return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
 
 
 # digamma(x + 1/2) = log(x) + c_1 / x^2 + c_2 / x^4 + ...
