@@ -63,7 +63,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "keras: runs under tf_keras too")
     config.addinivalue_line("markers", "tensors: the same tensors in both Keras")
     for marker in (
-        "thorough: shows again what other tests show; `.ci/run` runs it",
+        "thorough: shows again what other tests show; CONTRIBUTING.md has its command",
         "exhaustive: runs now and then, or in a step of `.ci/run` of its own",
         "first(n, marker): the cases after n have the marker, by default `exhaustive`",
     ):

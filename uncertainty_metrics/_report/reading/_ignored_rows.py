@@ -56,11 +56,11 @@ def counted_examples(
     Raises:
       ValueError: no label counts, or shapes do not fit.
     """
-    if np.ndim(values) == labels.ndim + 2 > 2:  # The members of an ensemble.
+    of_one_member = values
+    if labels.ndim > 0 and np.ndim(values) == labels.ndim + 2:  # An ensemble.
         values = np.moveaxis(values, 1, labels.ndim)
-        _checks.layout(labels.shape, values[..., 0, :].shape, kind)
-    else:
-        _checks.layout(labels.shape, values.shape, kind)
+        of_one_member = values[..., 0, :]
+    _checks.layout(labels.shape, of_one_member.shape, kind)
     kept = is_kept(labels, ignored)
 
     def of_kept(name: str, value: Any) -> np.ndarray:
