@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ _TRUTH = {"images", "annotations", "categories"}
 _RIGHT = re.compile(r"correct|grade|score|rating|right(?![a-z])", re.I)
 _SURE = re.compile(r"confiden|certain|(?<![a-z])(conf|sure)(?![a-z])", re.I)
 _VOTES = re.compile(r"votes?|votes?[_ ].+", re.I)
+_SEPARATOR = re.compile("[_ ]")
+_LONGEST_NAME = 1000
 LABEL = re.compile(r"(?:label|true|target|y_true|y)[_ ](?P<key>.+)", re.I | re.S)
 # What holds no labels: ids, predictions and weights.
 _OTHERS = re.compile(
@@ -38,15 +41,18 @@ def prefix_of_forecasts(header: Sequence[str]) -> str:
     """Returns what stands before the names of several labels in the names of their
     forecasts, as `prob_` in `label_a`, `label_b`, `prob_a`, `prob_b`; or "".
     """
-    found: list[str] = []
+    names_of_keys: dict[str, set[str]] = {}
     for name in header:
         match = LABEL.fullmatch(name)
-        key = match["key"] if match else name
-        for other in header:
-            if other != name and other.endswith((f"_{key}", f" {key}")):
-                found.append(other.removesuffix(key))
-    several = [prefix for prefix in dict.fromkeys(found) if found.count(prefix) > 1]
-    return several[0] if several else ""
+        names_of_keys.setdefault(match["key"] if match else name, set()).add(name)
+    found: Counter[str] = Counter()
+    # The ends of a name are as many as its separators: those of a text that is long
+    # enough to be no name would take for ever.
+    for name in filter(lambda name: len(name) <= _LONGEST_NAME, header):
+        for separator in _SEPARATOR.finditer(name):
+            labels = names_of_keys.get(name[separator.end() :], set()) - {name}
+            found[name[: separator.end()]] += len(labels)
+    return next((prefix for prefix, count in found.items() if count > 1), "")
 
 
 def renamed(prefix: str) -> str:
