@@ -328,6 +328,15 @@ def _units(examples: _examples.Examples) -> np.ndarray:
     return np.nonzero(examples.counted)[0]
 
 
+def column_means(
+    scores: np.ndarray, sample_weight: np.ndarray | None = None
+) -> dict[int, float]:
+    """Returns the weighted mean of each column of scores [n, S], for a bootstrap of
+    several metrics that share their resamples.
+    """
+    return dict(enumerate(np.average(scores, axis=0, weights=sample_weight)))
+
+
 def _accuracy(data: ClassifierData, n: int) -> _Replicate:
     """Returns the replicates of the accuracy."""
     examples = _examples.examples_of(data)
@@ -471,6 +480,10 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
             replicate = _ranked(metric, classifier_data, options)
         else:
             replicate = _binned(metric, classifier_data, options)
+    elif metric is column_means:
+        weights = data["sample_weight"]
+        weights = np.ones(n) if weights is None else weights
+        replicate = _weighted_means(weights[:, None] * data["scores"], weights)
     if replicate is None:
         replicate = _by_calls(metric, data, axes, np.arange(n))
     return Metric(estimate, replicate, n, in_threads=_is_ours(metric))

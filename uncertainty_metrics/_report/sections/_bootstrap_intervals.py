@@ -42,6 +42,7 @@ from uncertainty_metrics._report.sections._metrics_and_intervals import (
     interval,
 )
 from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy._resampled_metrics import column_means
 from uncertainty_metrics.numpy.calibration.bins import _error_interval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
@@ -122,7 +123,7 @@ def intervals_of(model: Decided, num_bins: int) -> dict[str, Interval]:
         found = {}
         if size > 1:
             given = _means_of(model)
-            ends = bootstrap(_means, **given, **options(size), clusters=clusters)
+            ends = bootstrap(column_means, **given, **options(size), clusters=clusters)
             found = _by_name(scores_of(model), ends)
     if size > 1:
         judged = judged_of(model).with_small_weights()
@@ -205,7 +206,7 @@ def differences(first: Decided, second: Decided) -> dict[str, Interval]:
     drawn = {**options(size), "clusters": clusters_of(first)}
     with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
         means = bootstrap_difference(
-            _means, _means_of(first), _means_of(second), **drawn
+            column_means, _means_of(first), _means_of(second), **drawn
         )
         found = _by_name(scores_of(first), means)
         if isinstance(first, Confidences):
@@ -223,7 +224,7 @@ def _ranked_arguments(model: Decided) -> dict[str, Any]:
 
 
 def _means_of(model: Decided) -> dict[str, Any]:
-    """Returns the arguments of `_means` for the metrics that are means over examples.
+    """Returns the arguments of `column_means` for the metrics that are means.
 
     Examples of weight 0 are left out, so the bootstrap does not draw them.
     """
@@ -231,13 +232,6 @@ def _means_of(model: Decided) -> dict[str, Any]:
         "scores": np.stack(list(scores_of(model).values()), axis=1),
         "sample_weight": decisions_of(model).with_small_weights().weights,
     }
-
-
-def _means(
-    scores: np.ndarray, sample_weight: np.ndarray | None = None
-) -> dict[int, float]:
-    """Returns the means of all metrics at once, so that they share their resamples."""
-    return dict(enumerate(np.average(scores, axis=0, weights=sample_weight)))
 
 
 def _by_name(names: Iterable[str], ends: Any) -> dict[str, Interval]:
