@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, CalibrationSpec
+from uncertainty_metrics._calibration_spec import (
+    DEFAULT_NUM_BINS,
+    CalibrationSpec,
+    Norm,
+)
 from uncertainty_metrics.numpy import _examples, _inputs
 from uncertainty_metrics.numpy._clusters import Clusters, flipped_signs
 from uncertainty_metrics.numpy.calibration.bins import _binning, _scores
@@ -16,6 +21,8 @@ from uncertainty_metrics.numpy.calibration.bins._binning import BinStatistics
 
 # The size of the largest temporary arrays.
 _BLOCK = 2**22
+# Sums of draws whose errors are computed together, as arrays that fit in a cache.
+_SUMS_AT_ONCE = 2**12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,3 +318,18 @@ def effective_sizes(
     squares = np.bincount(scored.cells.reshape(-1), squares, scored.num_cells + 1)
     squares = squares[:-1].reshape(counts.shape)
     return (counts / largest) ** 2 / np.where(squares > 0, squares, 1.0)
+
+
+def errors_of(
+    statistics: BinStatistics, sums: Iterator[np.ndarray], norm: Norm
+) -> Iterator[float]:
+    """Yields the calibration error with each of many outcome sums [groups, bins]."""
+    at_once = max(1, _SUMS_AT_ONCE // statistics.counts.size)
+    while drawn := list(itertools.islice(sums, at_once)):
+        copies = (len(drawn), 1)
+        counts, scores = (
+            np.tile(array, copies)
+            for array in (statistics.counts, statistics.score_sums)
+        )
+        stacked = BinStatistics(None, counts, scores, np.concatenate(drawn))
+        yield from _binning.calibration_errors(stacked, norm, len(drawn)).tolist()

@@ -320,10 +320,16 @@ def calibration_test(
         p_value = 0.0
         for sums in ways:
             num_as_large = 1
-            for drawn in _progress.track(
-                sums, num_resamples, progress, "calibration test"
+            if statistic == "gce":
+                draws = _simulated_bins.errors_of(pooled, sums, norm)
+            else:
+                draws = (
+                    error(dataclasses.replace(pooled, outcome_sums=drawn))
+                    for drawn in sums
+                )
+            for draw in _progress.track(
+                draws, num_resamples, progress, "calibration test"
             ):
-                draw = error(dataclasses.replace(pooled, outcome_sums=drawn))
                 num_as_large += draw >= value - _ROUNDING
             p_value = max(p_value, num_as_large / (1 + num_resamples))
     test = CalibrationTest(value, p_value)
