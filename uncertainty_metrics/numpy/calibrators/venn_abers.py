@@ -207,10 +207,6 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 def _as_steep(first: tuple[int, int], second: tuple[int, int]) -> bool:
     """Says if the first slope is at least the second; each is a rise and a run."""
-    slopes = first[0] / first[1], second[0] / second[1]
-    if slopes[0] != slopes[1]:
-        return slopes[0] > slopes[1]
-    # Slopes that differ by less than rounding matter, because they may be near 1.
     return first[0] * second[1] >= second[0] * first[1]
 
 
