@@ -219,29 +219,53 @@ def multilabel_in(
       ValueError: a label is neither 0 nor 1.
     """
     read = [*names.forecasts, *weights]
-    _, numbers = table.read(names.labels[0], read)
+    labels, numbers = _in_one_pass(table, names.labels, read) or (None, None)
+    if numbers is None:
+        _, numbers = table.read(names.labels[0], read)
     refuse_nan(table, read, numbers, bool(weights))
-    columns = [table.read(name, [])[0] for name in names.labels]
-    labels = [
-        class_names.text_array(column, name)
-        for column, name in zip(columns, names.labels, strict=True)
-    ]
-    for name, column in zip(names.labels, labels, strict=True):
-        if is_text(column) or not np.all(np.isin(column, [0, 1])):
-            bad = ~np.isin(column, [0, 1])
-            index = int(np.argmax(bad))
-            raise ExampleError(
-                f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
-                f"Received: {column[index]}"
-            )
+    if labels is None:
+        labels = np.stack([_outcomes(table, name) for name in names.labels], axis=1)
     size = len(names.names)
     values = numbers[:, :size]
     return multilabel_of(
         source,
-        np.stack(labels, axis=1),
+        labels,
         names.kind,
         without_rounding(values) if names.kind == "probabilities" else values,
         names.names,
         sample_weight=numbers[:, size] if weights else None,
         **others,
     )
+
+
+def _in_one_pass(
+    table: Table, labels: list[str], others: list[str]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Returns labels [N, L] and other numbers of a table that is read once; None if a
+    label is anything but the number 0 or 1, or a cell is wrong.
+    """
+    try:
+        _, numbers = table.read(labels[0], [*labels, *others])
+    except ValueError:
+        return None
+    found, numbers = np.split(numbers, [len(labels)], axis=1)
+    if {*labels} & {*table.percents} or not np.all((found == 0) | (found == 1)):
+        return None
+    return found, numbers
+
+
+def _outcomes(table: Table, name: str) -> np.ndarray:
+    """Returns a column of labels that are 0 or 1, or true or false, [N].
+
+    Raises:
+      ValueError: a label is something else.
+    """
+    column = class_names.text_array(table.read(name, [])[0], name)
+    bad = ~np.isin(column, [0, 1])
+    if is_text(column) or np.any(bad):
+        index = int(np.argmax(bad))
+        raise ExampleError(
+            f"{table.place(index)}: `{name}` must be 0 or 1, or true or false. "
+            f"Received: {column[index]}"
+        )
+    return column

@@ -33,7 +33,7 @@ def may_be_sure(header: Sequence[str]) -> list[str]:
 
 def may_be_right(header: Sequence[str]) -> list[str]:
     """Returns the names that may say how good answers are."""
-    sure = may_be_sure(header)
+    sure = {*may_be_sure(header)}
     return [name for name in header if _RIGHT.search(name) and name not in sure]
 
 

@@ -72,7 +72,8 @@ def vote_columns_of(
         do not fit each other.
     """
     votes = _by_class(header)
-    others = [name for name in header if name not in votes.values()]
+    of_votes = {*votes.values()}
+    others = [name for name in header if name not in of_votes]
     is_chosen = choice.label == VOTES and VOTES not in header
     is_other = choice.of_answers or choice.of_regression or saying_right(header)
     if not votes or is_other or (choice.label is not None and not is_chosen):
@@ -142,7 +143,8 @@ def _by_class(header: Sequence[str]) -> dict[str, str]:
 
 
 def _refuse_other_classes(votes: Sequence[str], known: Sequence[str]) -> None:
-    if unknown := [name for name in votes if name not in known]:
+    expected = {*known}
+    if unknown := [name for name in votes if name not in expected]:
         raise ValueError(
             f"`{unknown[0]}` has votes for a class without predictions: add its "
             f"predictions, or rename the column. The others are {listed(known)}"
