@@ -441,16 +441,17 @@ def test_threshold_equals_bets_by_loops(rng, risk):
     others = p[~for_starts]
     sizes = [np.sum(ids == c) for c in range(number) if c not in first]
     num_bets = 1 + math.ceil(math.log2(270) / 2)
+    members = [np.flatnonzero((ids == c) & ~for_starts) for c in range(number)]
 
     def passes(least):
         capital = 0.0
         for j in range(num_bets):
             bet = 2.0**-j / ((1 - risk) * max(sizes)) * (1 - 2.0**-20)
             product = 1.0
-            for c in range(number):
-                decided = (ids == c) & (p >= least) & ~for_starts
+            for rows in members:
+                decided = rows[p[rows] >= least]
                 errors = np.sum(labels[decided] == 0)
-                product *= 1 + bet * (risk * decided.sum() - errors)
+                product *= 1 + bet * (risk * len(decided) - errors)
             capital += product * 2.0 ** -(j + 1)
         return capital >= 4 / 0.2
 

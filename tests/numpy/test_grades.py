@@ -265,7 +265,7 @@ def test_the_difference_of_two_models_takes_votes(rng):
 
 
 def test_rules_of_calibrated_grades_are_seldom_found(rng):
-    draws, found = 100, 0
+    draws, found = 50, 0
     for _ in range(draws):
         p = 0.1 + 0.8 * rng.random(400)
         grades = np.clip(p + 0.03 * rng.standard_normal(400), 0, 1)
@@ -280,7 +280,8 @@ def test_rules_of_calibrated_grades_are_seldom_found(rng):
     rules = um.find_miscalibrated_groups(
         features, correct=grades, confidences=p, min_examples=20, seed=rng
     )
-    assert "kind = a" in rules.worst.name
+    name = rules.worst.name
+    assert "kind = a" in name or "kind != b" in name  # There are two kinds.
     assert rules.worst.adjusted_p_value < 0.01
 
 

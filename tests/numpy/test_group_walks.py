@@ -193,7 +193,7 @@ def test_one_score_makes_the_kuiper_statistic_the_gap(rng):
 
 
 def test_signs_that_even_out_are_found_by_kuiper_alone(rng):
-    draws, found = 60, {"gap": 0, "kuiper": 0}
+    draws, found = 25, {"gap": 0, "kuiper": 0}
     for _ in range(draws):
         truth, outcomes, groups = answers(rng, 1000, 2)
         stated = np.where(
