@@ -164,19 +164,17 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """
     x, y, one = _running_sums(weights, hits)
     last = len(x) - 1
-
-    def line(left: int, right: int, moved: int = 0) -> tuple[int, int]:
-        """Returns the rise and the run between two points."""
-        return y[right] + moved - y[left], x[right] + moved - x[left]
-
     # For each point, the next vertex of the convex minorant of all points from it on.
+    # The loops compare slopes as products, and call nothing: most time is spent here.
     following = [last] * (last + 1)
     for point in range(last - 2, -1, -1):
         right = point + 1
-        while right < last and _as_steep(
-            line(point, right), line(right, following[right])
-        ):
-            right = following[right]
+        while right < last:
+            after = following[right]
+            rise, run = y[right] - y[point], x[right] - x[point]
+            if rise * (x[after] - x[right]) < (y[after] - y[right]) * run:
+                break
+            right = after
         following[point] = right
     # The vertices of the convex minorant of the points that have not moved. The line
     # touches it at `before[first]`, and the moved points at `right`.
@@ -186,28 +184,29 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
         right = max(right, point)
         while True:
             left = before[first]
-            while right < last and _as_steep(
-                line(left, right, one), line(left, following[right], one)
-            ):
-                right = following[right]
-            fit = line(left, right, one)
-            if first + 1 == len(before) or _as_steep(
-                line(left, before[first + 1]), fit
-            ):
+            x_left, y_left = x[left] - one, y[left] - one
+            rise, run = y[right] - y_left, x[right] - x_left
+            while right < last:
+                after = following[right]
+                rise_after, run_after = y[after] - y_left, x[after] - x_left
+                if rise * run_after < rise_after * run:
+                    break
+                right, rise, run = after, rise_after, run_after
+            if first + 1 == len(before):
+                break
+            after = before[first + 1]
+            if (y[after] - y[left]) * run >= rise * (x[after] - x[left]):
                 break
             first += 1
-        fits.append(fit[0] / fit[1])
-        while len(before) > first + 1 and _as_steep(
-            line(before[-2], before[-1]), line(before[-1], point)
-        ):
+        fits.append(rise / run)
+        while len(before) > first + 1:
+            one_before, end = before[-2], before[-1]
+            rise, run = y[end] - y[one_before], x[end] - x[one_before]
+            if rise * (x[point] - x[end]) < (y[point] - y[end]) * run:
+                break
             before.pop()
         before.append(point)
     return np.array(fits)
-
-
-def _as_steep(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    """Says if the first slope is at least the second; each is a rise and a run."""
-    return first[0] * second[1] >= second[0] * first[1]
 
 
 def _running_sums(
