@@ -135,7 +135,8 @@ def copy(tmp_path_factory):
     return folder
 
 
-@pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
+@pytest.mark.exhaustive  # `.ci/run` does the first beside other steps.
+@pytest.mark.first(4, "thorough")
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_loop_of_a_name_fails_for_a_wrong_constant(name, copy, tmp_path):
     for file in {file for file, _, _ in FAULTS[name]}:
