@@ -101,12 +101,13 @@ def map_rows(
 
 
 def _keep_freed_memory() -> None:
-    """Makes freed arrays of a block stay with this process, for those of the next one.
+    """Makes this process keep the memory of freed arrays, for those of the next block.
 
-    The C library of Linux gives arrays above 128 kB back to the system until the
-    process has freed a larger one, and then keeps up to twice that size. The system
-    clears each page that it hands out, which takes longer than most of the arithmetic.
-    The array made here is not written, so it takes no memory, and 10 microseconds.
+    The C library of Linux (glibc) gives arrays above 128 kB back to the system, which
+    clears every page that it hands out again. This may take longer than the arithmetic,
+    and threads wait for each other in it. Once the process has freed a larger array,
+    the library keeps up to twice its size. The one made here is never written, so that
+    it costs a few microseconds and no memory.
     """
     np.empty(_MEMORY_OF_A_BLOCK, np.uint8)
 
