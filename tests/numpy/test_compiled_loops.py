@@ -167,6 +167,29 @@ def test_uncertainty_of_logits_of_members(numbers, classes):
         assert np.all(parts[2][::7] == 0)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_vector_scaling(numbers, weighted):
+    n, classes, ridge = 30_000, 5, 2.0
+    logits = numbers(n, classes).astype(np.float64)
+    labels = np.argmax(2 * logits + np.arange(5) / 3 + 2 * numbers(n, classes), axis=1)
+    weights = np.exp(numbers(n).astype(np.float64)) if weighted else np.ones(n)
+    fitted = um.VectorScaling(ridge=ridge).fit(
+        labels, logits=logits, sample_weight=weights
+    )
+    # The slopes of the penalised likelihood, of scales of logits of deviation 1.
+    deviation = np.sqrt(np.average(np.var(logits, axis=1), weights=weights))
+    scales = fitted.scales * deviation
+    errors = special.softmax(logits * fitted.scales + fitted.biases, axis=1)
+    errors[np.arange(n), labels] -= 1
+    of_scales = weights @ (errors * logits) / deviation
+    of_biases = weights @ errors + ridge * fitted.biases
+    np.testing.assert_allclose(
+        of_scales + ridge * (scales - scales.mean()), 0, atol=1e-8 * n
+    )
+    np.testing.assert_allclose(of_biases, 0, atol=1e-8 * n)
+    assert fitted.optimality_gap < 1e-12
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_wrong_numbers_are_errors(numbers, wrong):
     labels, other = numbers(N), numbers(N)
@@ -190,6 +213,7 @@ def test_values_do_not_depend_on_the_number_of_threads(numbers, monkeypatch):
     n = _threads.LARGE
     labels, quantiles, variances = numbers(n), numbers(n), np.exp(numbers(n))
     logits = numbers(n // 8, 8)
+    classes = np.argmax(logits + numbers(n // 8, 8), axis=1)
     results = []
     for threads in (1, 2, 16):
         monkeypatch.setattr(_threads, "number_of_threads", lambda n=threads: n)
@@ -200,6 +224,7 @@ def test_values_do_not_depend_on_the_number_of_threads(numbers, monkeypatch):
                 um.regression.negative_log_likelihood(labels, variances, quantiles),
                 um.crps_score(labels[: n // 8], logits),
                 um.mutual_information(logits=logits.reshape(-1, 2, 8)),
+                um.VectorScaling().fit(classes, logits=logits).biases,
             )
         )
     for result in results[1:]:

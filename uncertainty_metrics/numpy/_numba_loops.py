@@ -206,3 +206,45 @@ def mean_and_entropies(logits, mean, entropies):
             share = 1.0 / (total * members)
             for k in range(classes):
                 mean[i, k] += exponentials[k] * share
+
+
+@_sums_in_any_order
+def vector_likelihood(factors, biases, features, labels, weights, p, gradient):
+    """Returns the sum of w (logsumexp(f) - f_y) of maps f = factors z + biases of
+    features z [n, K]. Writes the probabilities p [n, K], and the gradient [2, K] in
+    factors and biases, which is 0 before.
+    """
+    value = 0.0
+    for i in range(len(labels)):
+        row, q, label, weight = features[i], p[i], labels[i], weights[i]
+        for k in range(len(row)):
+            q[k] = factors[k] * row[k] + biases[k]
+        largest, total = _largest(q), 0.0
+        above = largest - q[label]
+        for k in range(len(row)):
+            q[k] = _exp(q[k] - largest)
+            total += q[k]
+        value += weight * (math.log(total) + above)
+        for k in range(len(row)):
+            q[k] /= total
+            gradient[0, k] += weight * q[k] * row[k]
+            gradient[1, k] += weight * q[k]
+        gradient[0, label] -= weight * row[label]
+        gradient[1, label] -= weight
+    return value
+
+
+@_sums_in_any_order
+def vector_product(factors, biases, features, weights, p, product):
+    """Adds to the product [2, K] that of the Hessian of `vector_likelihood` at the
+    probabilities p [n, K] with a vector of factors and biases.
+    """
+    for i in range(len(weights)):
+        row, q, mean = features[i], p[i], 0.0
+        for k in range(len(row)):
+            mean += q[k] * (factors[k] * row[k] + biases[k])
+        for k in range(len(row)):
+            change = factors[k] * row[k] + biases[k] - mean
+            slope = weights[i] * q[k] * change
+            product[0, k] += slope * row[k]
+            product[1, k] += slope
