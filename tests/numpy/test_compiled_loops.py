@@ -137,6 +137,59 @@ def test_negative_log_likelihood_of_normals(numbers, rest):
     np.testing.assert_allclose(value, -densities.mean(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("estimator", ["fair", "nrg", "almost_fair"])
+def test_crps_of_samples(numbers, estimator):
+    m = 9
+    labels, samples = numbers(-(-N // m)), numbers(-(-N // m), m)
+    scores = um.crps_score(labels, samples, estimator=estimator)
+    y, x = labels.astype(np.float64), samples.astype(np.float64)
+    pairs = np.abs(x[:, :, None] - x[:, None]).sum(axis=(1, 2))
+    fair, nrg = pairs / (m * (m - 1)), pairs / m**2
+    share = {"fair": 1.0, "nrg": 0.0, "almost_fair": 0.95}[estimator]
+    spread = share * fair + (1 - share) * nrg
+    expected = np.abs(x - y[:, None]).mean(axis=1) - spread / 2
+    np.testing.assert_allclose(scores, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 100])
+def test_uncertainty_of_logits_of_members(numbers, classes):
+    members = 4
+    logits = 5 * numbers(-(-N // (members * classes)), members, classes)
+    logits[::7, :, 0] = -np.inf  # A class of probability 0.
+    p = special.softmax(logits.astype(np.float64), axis=-1)
+    parts = um.model_uncertainty(logits=logits)
+    expected = stats.entropy(p, axis=-1).mean(axis=1)
+    total = stats.entropy(p.mean(axis=1), axis=-1)
+    np.testing.assert_allclose(parts[2], expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(parts[1], total, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(parts[0], total - expected, atol=1e-13)
+    if classes == 2:
+        assert np.all(parts[2][::7] == 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_vector_scaling(numbers, weighted):
+    n, classes, ridge = 30_000, 5, 2.0
+    logits = numbers(n, classes).astype(np.float64)
+    labels = np.argmax(2 * logits + np.arange(5) / 3 + 2 * numbers(n, classes), axis=1)
+    weights = np.exp(numbers(n).astype(np.float64)) if weighted else np.ones(n)
+    fitted = um.VectorScaling(ridge=ridge).fit(
+        labels, logits=logits, sample_weight=weights
+    )
+    # The slopes of the penalised likelihood, of scales of logits of deviation 1.
+    deviation = np.sqrt(np.average(np.var(logits, axis=1), weights=weights))
+    scales = fitted.scales * deviation
+    errors = special.softmax(logits * fitted.scales + fitted.biases, axis=1)
+    errors[np.arange(n), labels] -= 1
+    of_scales = weights @ (errors * logits) / deviation
+    of_biases = weights @ errors + ridge * fitted.biases
+    np.testing.assert_allclose(
+        of_scales + ridge * (scales - scales.mean()), 0, atol=1e-8 * n
+    )
+    np.testing.assert_allclose(of_biases, 0, atol=1e-8 * n)
+    assert fitted.optimality_gap < 1e-12
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_wrong_numbers_are_errors(numbers, wrong):
     labels, other = numbers(N), numbers(N)
@@ -146,6 +199,10 @@ def test_wrong_numbers_are_errors(numbers, wrong):
         um.pinball_loss(labels, other, 0.5)
     with pytest.raises(ValueError, match=f"`labels`.*{place}"):
         um.pinball_loss(other, labels, 0.5)
+    samples = other[:-1].reshape(-1, 2).copy()
+    samples[-1, -1] = wrong
+    with pytest.raises(ValueError, match=f"`predictive_samples`.*Received: {wrong}"):
+        um.crps_score(labels[: len(samples)], samples)
     for name in ("lower", "upper"):
         ends = {"lower": labels, "upper": labels} | {name: other}
         with pytest.raises(ValueError, match=f"`{name}`.*{place}"):
@@ -156,6 +213,7 @@ def test_values_do_not_depend_on_the_number_of_threads(numbers, monkeypatch):
     n = _threads.LARGE
     labels, quantiles, variances = numbers(n), numbers(n), np.exp(numbers(n))
     logits = numbers(n // 8, 8)
+    classes = np.argmax(logits + numbers(n // 8, 8), axis=1)
     results = []
     for threads in (1, 2, 16):
         monkeypatch.setattr(_threads, "number_of_threads", lambda n=threads: n)
@@ -164,6 +222,9 @@ def test_values_do_not_depend_on_the_number_of_threads(numbers, monkeypatch):
                 um.pinball_loss(labels, quantiles, 0.3),
                 um.negative_log_likelihood(np.zeros(n // 8, int), logits=logits),
                 um.regression.negative_log_likelihood(labels, variances, quantiles),
+                um.crps_score(labels[: n // 8], logits),
+                um.mutual_information(logits=logits.reshape(-1, 2, 8)),
+                um.VectorScaling().fit(classes, logits=logits).biases,
             )
         )
     for result in results[1:]:

@@ -2,6 +2,9 @@
 
 import multiprocessing
 import os
+import platform
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -178,6 +181,28 @@ def test_small_arrays_are_the_work_of_one_thread(rng, monkeypatch, starts):
     assert not starts
     um.brier_score(np.zeros(10_000, int), rng.dirichlet(np.ones(100), 10_000))
     assert starts
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries")
+def test_blocks_use_the_memory_of_the_blocks_before_them():
+    code = (
+        "import resource, numpy as np, uncertainty_metrics.numpy as um\n"
+        "def pages():\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "logits, labels = np.zeros((4000, 500), np.float32), np.zeros(4000, int)\n"
+        "um.ranked_probability_score(labels, logits=logits)\n"
+        "before = pages()\n"
+        "um.ranked_probability_score(labels, logits=logits)\n"
+        "print(pages() - before)"
+    )
+    # Without MALLOC_ variables, which set the limits of the library.
+    given = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
+    environment = {**given, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    # The five arrays of a block have a thousand pages in all; there are 31 blocks.
+    assert int(done.stdout) < 2000, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Loops that Numba compiles: one pass over the numbers, where NumPy needs one for each
 operation. Only `_compiled_loops` imports this module.
 
-Each loop says if all of its results are ordinary. If not, its caller checks the
-arguments, or leaves the work to NumPy.
+A loop that returns a boolean says if all of its results are ordinary. If not, its
+caller checks the arguments, or leaves the work to NumPy.
 
 Compiled code is kept on the disk. A change of this file makes it invalid, a change of
 another one does not, so this file imports nothing of the package.
@@ -78,6 +78,15 @@ def _exp(x):
     p = (((p * r + _C9) * r + _C8) * r + _C7) * r + _C6
     p = (((p * r + _C5) * r + _C4) * r + _C3) * r + 0.5
     return (p * r * r + r + 1.0) * _float_of((_bits_of(shifted) + 1023) << 52)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _largest(row):
+    """Returns the largest number of a row without NaN."""
+    largest = row[0]
+    for k in range(len(row)):
+        largest = max(largest, row[k])
+    return np.float64(largest)
 
 
 @_as_written
@@ -159,3 +168,83 @@ def likelihood_of_normals(means, variances, targets):
         product *= np.float64(variances[i + 2]) * np.float64(variances[i + 3])
         total += math.log(product)
     return total
+
+
+@_sums_in_any_order
+def crps_of_sorted(labels, ordered, weights, out):
+    """Writes the mean of |x - y| minus the sum of w (x - y) for each row of sorted
+    samples x [n, m] and its label y; the weights w are of the ranks, [m].
+    """
+    for i in range(len(out)):
+        y, errors, spread = labels[i], 0.0, 0.0
+        for j in range(len(weights)):
+            error = np.float64(ordered[i, j]) - y
+            errors += abs(error)
+            spread += weights[j] * error
+        out[i] = errors / len(weights) - spread
+
+
+@_sums_in_any_order
+def mean_and_entropies(logits, mean, entropies):
+    """Writes the mean of the probabilities of members, [n, K], and the entropy of each
+    member, [n, M], for logits [n, M, K].
+    """
+    n, members, classes = logits.shape
+    exponentials = np.empty(classes)
+    for i in range(n):
+        mean[i] = 0.0
+        for j in range(members):
+            row = logits[i, j]
+            largest, total, weighted = _largest(row), 0.0, 0.0
+            for k in range(classes):
+                below = np.float64(row[k]) - largest
+                exponential = _exp(below) if below > _LEAST else 0.0
+                exponentials[k] = exponential
+                total += exponential
+                weighted += exponential * max(below, _LEAST)
+            entropies[i, j] = math.log(total) - weighted / total
+            share = 1.0 / (total * members)
+            for k in range(classes):
+                mean[i, k] += exponentials[k] * share
+
+
+@_sums_in_any_order
+def vector_likelihood(factors, biases, features, labels, weights, p, gradient):
+    """Returns the sum of w (logsumexp(f) - f_y) of maps f = factors z + biases of
+    features z [n, K]. Writes the probabilities p [n, K], and the gradient [2, K] in
+    factors and biases, which is 0 before.
+    """
+    value = 0.0
+    for i in range(len(labels)):
+        row, q, label, weight = features[i], p[i], labels[i], weights[i]
+        for k in range(len(row)):
+            q[k] = factors[k] * row[k] + biases[k]
+        largest, total = _largest(q), 0.0
+        above = largest - q[label]
+        for k in range(len(row)):
+            q[k] = _exp(q[k] - largest)
+            total += q[k]
+        value += weight * (math.log(total) + above)
+        for k in range(len(row)):
+            q[k] /= total
+            gradient[0, k] += weight * q[k] * row[k]
+            gradient[1, k] += weight * q[k]
+        gradient[0, label] -= weight * row[label]
+        gradient[1, label] -= weight
+    return value
+
+
+@_sums_in_any_order
+def vector_product(factors, biases, features, weights, p, product):
+    """Adds to the product [2, K] that of the Hessian of `vector_likelihood` at the
+    probabilities p [n, K] with a vector of factors and biases.
+    """
+    for i in range(len(weights)):
+        row, q, mean = features[i], p[i], 0.0
+        for k in range(len(row)):
+            mean += q[k] * (factors[k] * row[k] + biases[k])
+        for k in range(len(row)):
+            change = factors[k] * row[k] + biases[k] - mean
+            slope = weights[i] * q[k] * change
+            product[0, k] += slope * row[k]
+            product[1, k] += slope

@@ -27,6 +27,8 @@ LARGE = 2**19
 MOST_PARTS = 16
 # The numbers of a block that stays in the cache with a few arrays of its size.
 BLOCK = 2**16
+# Bytes that the arrays of a block take in all.
+_MEMORY_OF_A_BLOCK = 2**23
 # True while the main thread takes its share, so that it starts no threads within.
 _IN_A_SHARE = contextvars.ContextVar("_IN_A_SHARE", default=False)
 
@@ -89,12 +91,25 @@ def map_rows(
     rows = slice(0, num_rows)
     if num_rows * row_size < LARGE:
         return [function(rows)]
+    _keep_freed_memory()
     size = -(-num_rows // MOST_PARTS)
     parts = list(blocks(rows, -(-size // step) * step))
     threads = min(number_of_threads(), len(parts))
     if threads == 1:
         return [function(rows) for rows in parts]
     return _shared(function, parts, threads)
+
+
+def _keep_freed_memory() -> None:
+    """Makes this process keep the memory of freed arrays, for those of the next block.
+
+    The C library of Linux (glibc) gives arrays above 128 kB back to the system, which
+    clears every page that it hands out again. This may take longer than the arithmetic,
+    and threads wait for each other in it. Once the process has freed a larger array,
+    the library keeps up to twice its size. The one made here is never written, so that
+    it costs a few microseconds and no memory.
+    """
+    np.empty(_MEMORY_OF_A_BLOCK, np.uint8)
 
 
 def _shared(

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from uncertainty_metrics.numpy import _threads
+from uncertainty_metrics.numpy import _compiled_loops, _threads
 from uncertainty_metrics.numpy.calibrators import _newton
 
 Result = TypeVar("Result")
@@ -26,6 +26,8 @@ _MANY = 2**13
 _STRIDE = 8
 # Largest ridge / n: penalised parameters are then 1e-6; more would only add rounding.
 _MOST_RIDGE = 1e6
+# Parameters below this one keep mapped logits finite.
+_FINITE = 1e100
 # This share of the largest entry keeps approximate inverses finite.
 _LEAST = 1e-10
 
@@ -94,38 +96,50 @@ class Problem(abc.ABC):
     def _in_blocks(self, function: Callable[[slice], Result]) -> list[Result]:
         """Returns the results of a function of rows for blocks of rows, in order."""
 
+    def _likelihood(
+        self, x: np.ndarray, rows: slice, p: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Returns the likelihood's part of the value and the gradient, of some rows,
+        and writes their forecasts p [n, K].
+        """
+        features, weights = self._features[rows], self._weights[rows]
+        mapped = self._mapped(x, features)
+        mapped -= mapped.max(axis=1, keepdims=True)
+        at_label = np.arange(len(mapped)), self._labels[rows]
+        above = -mapped[at_label]
+        mass = np.exp(mapped, out=mapped)
+        total = mass.sum(axis=1)
+        value = float(weights @ (np.log(total) + above))
+        np.divide(mass, total[:, None], out=mass)
+        p[...] = mass
+        mass[at_label] -= 1
+        return value, self._parameter_slopes(weights, mass, features)
+
+    def _product(self, v: np.ndarray, rows: slice, p: np.ndarray) -> np.ndarray:
+        """Returns the product of the likelihood's Hessian, of some rows at forecasts p
+        [n, K], with a vector [P].
+        """
+        changes = self._mapped(v, self._features[rows])
+        means = np.einsum("nk,nk->n", changes, p)
+        changes -= means[:, None]
+        changes *= p
+        return self._parameter_slopes(
+            self._weights[rows], changes, self._features[rows]
+        )
+
     def __call__(self, x: np.ndarray) -> _newton.Local:
         p = np.empty((len(self._labels), self._classes))
         penalised = self._penalty(x)
-
-        def value_and_gradient(rows: slice) -> tuple[float, np.ndarray]:
-            features, weights = self._features[rows], self._weights[rows]
-            mapped = self._mapped(x, features)
-            mapped -= mapped.max(axis=1, keepdims=True)
-            at_label = np.arange(len(mapped)), self._labels[rows]
-            above = -mapped[at_label]
-            mass = np.exp(mapped, out=mapped)
-            total = mass.sum(axis=1)
-            value = float(weights @ (np.log(total) + above))
-            np.divide(mass, total[:, None], out=mass)
-            p[rows] = mass
-            mass[at_label] -= 1
-            return value, self._parameter_slopes(weights, mass, features)
-
-        values, gradients = zip(*self._in_blocks(value_and_gradient), strict=True)
+        values, gradients = zip(
+            *self._in_blocks(lambda rows: self._likelihood(x, rows, p[rows])),
+            strict=True,
+        )
         value = sum(values, self._ridge / 2 * float(penalised @ penalised))
         gradient = sum(gradients, self._ridge * penalised)
 
         def product(v: np.ndarray) -> np.ndarray:
-            def of_block(rows: slice) -> np.ndarray:
-                changes = self._mapped(v, self._features[rows])
-                means = np.einsum("nk,nk->n", changes, p[rows])
-                changes -= means[:, None]
-                changes *= p[rows]
-                weights, features = self._weights[rows], self._features[rows]
-                return self._parameter_slopes(weights, changes, features)
-
-            return sum(self._in_blocks(of_block), self._ridge * self._penalty(v))
+            parts = self._in_blocks(lambda rows: self._product(v, rows, p[rows]))
+            return sum(parts, self._ridge * self._penalty(v))
 
         def step() -> np.ndarray:
             inverse = self._approximate_inverse(p)
@@ -148,6 +162,33 @@ class Vector(Problem):
 
     penalty = sum_k (a_k - mean a)^2 + sum_k b_k^2
     """
+
+    def __init__(
+        self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
+    ):
+        super().__init__(np.ascontiguousarray(z), labels, weights, ridge)
+        self._labels, self._weights = map(np.ascontiguousarray, (labels, weights))
+        self._compiled = _compiled_loops.loops(self._features)
+
+    def _likelihood(
+        self, x: np.ndarray, rows: slice, p: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        # Numbers as large as these might overflow, which the loop does not see.
+        if self._compiled is None or not np.all(np.abs(x) < _FINITE):
+            return super()._likelihood(x, rows, p)
+        gradient = np.zeros((2, self._classes))
+        arrays = self._features[rows], self._labels[rows], self._weights[rows]
+        a, b = x.reshape(2, -1)
+        value = self._compiled.vector_likelihood(a, b, *arrays, p, gradient)
+        return value, gradient.reshape(-1)
+
+    def _product(self, v: np.ndarray, rows: slice, p: np.ndarray) -> np.ndarray:
+        if self._compiled is None:
+            return super()._product(v, rows, p)
+        product = np.zeros((2, self._classes))
+        arrays = self._features[rows], self._weights[rows], p
+        self._compiled.vector_product(*v.reshape(2, -1), *arrays, product)
+        return product.reshape(-1)
 
     def start(self) -> np.ndarray:
         return np.zeros(2 * self._classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._lazy_property import lazy_property
 from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
-from uncertainty_metrics.numpy import _inputs, _row_math
+from uncertainty_metrics.numpy import _compiled_loops, _inputs, _row_math
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.ensemble import _predictions
 
@@ -43,10 +44,12 @@ class _Members:
     Attributes:
       name: name of the argument, "logits" or "probabilities".
       predictions: values of the argument, [N, M, K], or [N, M, 1] of class 1.
+      compiled: the compiled loops for logits of such arrays; None for NumPy.
     """
 
     name: str
     predictions: np.ndarray
+    compiled: ModuleType | None = None
 
     @lazy_property
     def classes(self) -> np.ndarray:
@@ -65,9 +68,20 @@ class _Members:
         ones = np.ones((below.shape[-1], 1))  # A product is faster than a sum.
         return below, exponentials, np.matmul(exponentials, ones)
 
+    @lazy_property
+    def _by_loop(self) -> tuple[np.ndarray, np.ndarray]:
+        """`mean` and `entropies` by a compiled loop."""
+        n, members, classes = self.predictions.shape
+        mean, entropies = np.empty((n, classes)), np.empty((n, members))
+        assert self.compiled is not None
+        self.compiled.mean_and_entropies(self.predictions, mean, entropies)
+        return mean, entropies
+
     @property
     def mean(self) -> np.ndarray:
         """The probabilities of the ensemble, [N, K]."""
+        if self.compiled is not None:
+            return self._by_loop[0]
         members = self.predictions.shape[1]
         if self.name != "logits":
             return np.matmul(np.ones(members), self.classes) / members
@@ -77,6 +91,8 @@ class _Members:
     @property
     def entropies(self) -> np.ndarray:
         """The entropy of each member, [N, M]."""
+        if self.compiled is not None:
+            return self._by_loop[1]
         if self.name != "logits":
             return _entropy(self.classes)
         below, exponentials, sums = self.exponentials
@@ -115,9 +131,16 @@ def _scores(
         labels_shape = _inputs.as_array("labels", labels).shape
         _predictions.check_labels(labels_shape, name, shape, predictions.shape[:-2])
     rows = predictions.reshape(-1, *predictions.shape[-2:])
+    compiled = None
     if name == "logits":
         _inputs.are_probabilities(rows, name=name)
-    scores = _predictions.in_blocks(lambda block: score(_Members(name, block)), rows, 0)
+        if rows.shape[-1] > 1:
+            compiled = _compiled_loops.loops(rows)
+
+    def of_block(block: np.ndarray) -> np.ndarray:
+        return score(_Members(name, block, compiled))
+
+    scores = _predictions.in_blocks(of_block, rows, 0)
     return scores.reshape(scores.shape[:-1] + predictions.shape[:-2])
 
 

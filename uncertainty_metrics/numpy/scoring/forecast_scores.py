@@ -268,6 +268,9 @@ def crps_score(
             spread = share * spread / pairs + (1 - share) * spread
         return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
 
+    share = share_of_fair(estimator, alpha, num_samples)
+    compiled = None if estimator == "roll" else _compiled_loops.loops(samples)
+
     def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
         if estimator == "roll":
             samples = samples.astype(np.float64)
@@ -275,11 +278,15 @@ def crps_score(
             spread = np.mean(neighbours, axis=-1) / 2
             errors = samples - y[:, None]
         else:
-            errors = np.sort(samples, axis=-1).astype(np.float64, copy=False)
-            errors -= y[:, None]  # The spread of the errors is that of the samples.
+            ordered = np.sort(samples, axis=-1)
             weights = _pairwise.rank_weights(num_samples, is_fair(estimator))
-            spread = _row_math.dot(errors, weights)
-            spread *= share_of_fair(estimator, alpha, num_samples)
+            if compiled is not None:
+                out = np.empty(len(y))
+                compiled.crps_of_sorted(y, ordered, share * weights, out)
+                return out
+            errors = ordered.astype(np.float64, copy=False)
+            errors -= y[:, None]  # The spread of the errors is that of the samples.
+            spread = share * _row_math.dot(errors, weights)
         return np.abs(errors, out=errors).mean(axis=-1) - spread
 
     return _row_math.of_samples(score, labels, samples)
