@@ -66,6 +66,7 @@ class Case:
       tolerance: largest relative difference between values of the same quantity.
       path: row of the summary, which cases with the same path share; empty for a case
         that is not in the summary.
+      family: title of the cases of its kind, above their rows in the summary.
       patience: factor of the number of rounds, to detect small differences.
     """
 
@@ -76,6 +77,7 @@ class Case:
     data: str = "predictions"
     tolerance: float = 1e-4
     path: str = ""
+    family: str = ""
     patience: int = 1
 
 

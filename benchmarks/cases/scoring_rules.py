@@ -244,7 +244,7 @@ def _regression(
     )
 
 
-CASES = (
+OF_NUMBERS = (
     *(_crps("nrg", "qd", *size) for size in _SAMPLE_SIZES),
     *(_crps("fair", "pwm", *size) for size in _SAMPLE_SIZES),
     *(_crps_roll(*size) for size in _SAMPLE_SIZES),
@@ -316,26 +316,6 @@ CASES = (
         "samples",
         path="Energy score, 1000 x 50 x 3",
     ),
-    *(
-        _brier(*size, from_logits)
-        for from_logits in (False, True)
-        for size in _SIZES[1:]
-    ),
-    *(_brier_update(*size) for size in _SIZES[1:]),
-    *(_brier_decomposition(*size) for size in _SIZES[1:]),
-    Case(
-        "nll-50000x1000",
-        "Negative log-likelihood from logits: 50000 x 1000",
-        (
-            peer_baseline("torch cross_entropy", "scoring_rules.cross_entropy"),
-            *plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
-            *ours("negative_log_likelihood", *TENSORFLOW_MODES, baseline=True),
-            *alone("exponentials in float64", "exponentials", NUMPY),
-        ),
-        (50000, 1000),
-        "logits",
-        path="Negative log-likelihood from logits, 50000 x 1000",
-    ),
     _regression(
         "negative_log_likelihood",
         "NLL",
@@ -365,5 +345,28 @@ CASES = (
             vectorized=True,
         ),
         n_bins=10,
+    ),
+)
+
+OF_CLASSES = (
+    *(
+        _brier(*size, from_logits)
+        for from_logits in (False, True)
+        for size in _SIZES[1:]
+    ),
+    *(_brier_update(*size) for size in _SIZES[1:]),
+    *(_brier_decomposition(*size) for size in _SIZES[1:]),
+    Case(
+        "nll-50000x1000",
+        "Negative log-likelihood from logits: 50000 x 1000",
+        (
+            peer_baseline("torch cross_entropy", "scoring_rules.cross_entropy"),
+            *plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
+            *ours("negative_log_likelihood", *TENSORFLOW_MODES, baseline=True),
+            *alone("exponentials in float64", "exponentials", NUMPY),
+        ),
+        (50000, 1000),
+        "logits",
+        path="Negative log-likelihood from logits, 50000 x 1000",
     ),
 )

@@ -146,15 +146,16 @@ def test_the_case_of_a_row_runs():
         ours.row(None, **contender.options).call()
 
 
-def result(case, path, rows):
+def result(case, family, path, rows):
     keys = ("label", "environment", "mode", "quantity", "baseline", "ratio")
     contenders = [dict(zip(keys, row, strict=True)) for row in rows]
-    return {"name": case, "path": path, "contenders": contenders}
+    return {"name": case, "family": family, "path": path, "contenders": contenders}
 
 
 RESULTS = [
     result(
         "a-graph",
+        "Letters",
         "A",
         [
             ("slow", "peers", None, "value", True, 1.0),
@@ -168,6 +169,7 @@ RESULTS = [
     ),
     result(
         "a-numpy",
+        "Letters",
         "A",
         [
             ("slow", "peers", None, "value", True, 1.0),
@@ -176,6 +178,7 @@ RESULTS = [
     ),
     result(
         "b",
+        "Others",
         "B",
         [
             ("accuracy", "ours", None, None, True, 1.0),
@@ -184,7 +187,7 @@ RESULTS = [
             ("alone: sort; tf.function", "ours", None, None, False, 0.3),
         ],
     ),
-    result("c", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
+    result("c", "Others", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
 ]
 
 
@@ -192,7 +195,9 @@ def test_the_summary_divides_by_the_best_peer():
     assert summary.table(summary.rows(RESULTS)).splitlines() == [
         "| path | peer = 1.00 | NumPy | eager | graph | XLA | JAX | PyTorch |",
         "|---|---|---|---|---|---|---|---|",
+        "| **Letters** |  |  |  |  |  |  |  |",
         "| A | fast | 0.012 |  | 0.50 |  |  | 2.00 |",
+        "| **Others** |  |  |  |  |  |  |  |",
         "| B | accuracy |  |  |  | 1.05 |  |  |",
     ]
     assert summary.parts(RESULTS).splitlines()[2:] == ["| B | sort | graph | 0.30 |"]
@@ -234,18 +239,23 @@ def test_the_summary_is_written_between_the_marks(tmp_path, threads, told):
 
 
 def test_the_plot_has_a_point_for_each_ratio(tmp_path, monkeypatch):
-    found, drawn = summary.rows(RESULTS), []
+    drawn = []
     plot = Axes.plot
 
     def record(ax, ratios, places, *args, **options):
-        drawn.extend(zip(places, ratios, strict=True))
+        points = zip(places, ratios, strict=True)
+        drawn.extend((ax.get_title(), *point) for point in points)
         return plot(ax, ratios, places, *args, **options)
 
     monkeypatch.setattr(Axes, "plot", record)
-    summary.plot(found, tmp_path / "speed.png")
-    assert sorted(drawn) == sorted(
-        (i, ratio) for i, row in enumerate(found) for ratio in row["ratios"].values()
-    )
+    summary.plot(summary.rows(RESULTS), tmp_path / "speed.png")
+    # The titles of the two families are lines, too.
+    assert sorted(drawn) == [
+        ("NumPy", 1, 0.0123),
+        ("PyTorch", 1, 2.0),
+        ("XLA", 3, 1.05),
+        ("graph", 1, 0.5),
+    ]
 
 
 def test_the_tables_of_installation_and_of_the_card():
