@@ -11,7 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness import ALONE, EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
+from harness import (
+    ALONE,
+    BACKENDS,
+    EAGER,
+    FAST,
+    GRAPH,
+    JAX,
+    MODES,
+    NUMPY,
+    PEERS,
+    PYTORCH,
+    XLA,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +65,11 @@ PARTS = Marks(
     "<!-- End of the parts -->",
 )
 
+LOOPS = Marks(
+    "<!-- The compiled loops, written by benchmarks/run.py --docs -->",
+    "<!-- End of the compiled loops -->",
+)
+
 
 def number(ratio: float) -> str:
     """Formats a ratio, or milliseconds, with at least two digits."""
@@ -76,12 +93,14 @@ def _best_peer(
         or peers
         or [row for row in same if row["baseline"]]
         or [row for row in others if row["baseline"]][:1]
+        # Without the environment of the peers.
+        or [row for row in contenders if row["baseline"]]
     )
     return min(rivals, key=lambda row: row["ratio"])
 
 
 def _without_mode(label: str) -> str:
-    for mode in MODES:
+    for mode in (*MODES, *BACKENDS):
         label = label.removesuffix(f"; {mode}")
     return label
 
@@ -150,6 +169,20 @@ def parts(cases: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def loops(found: list[dict[str, Any]]) -> str:
+    """Returns the rows with a time of compiled loops as a table in Markdown."""
+    lines = [
+        "| path | peer = 1.00 | NumPy | with Numba | Numba / NumPy |",
+        "|---" * 5 + "|",
+    ]
+    for row in found:
+        if FAST in row["ratios"]:
+            plain, fast = (row["ratios"][mode] for mode in (NUMPY, FAST))
+            cells = map(number, (plain, fast, fast / plain))
+            lines.append(f"| {row['path']} | {row['peer']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def machine_line(machine: dict[str, Any], rounds: int) -> str:
     """Returns a description of the machine and the run, in one line."""
     avx512 = "with" if machine["avx512"] else "without"
@@ -199,6 +232,7 @@ def write(document: dict[str, Any], file: Path, picture: Path) -> None:
         file,
     )
     PARTS.write(parts(document["cases"]), file)
+    LOOPS.write(loops(found), file)
 
 
 # The README calls smaller differences noise.
@@ -222,7 +256,12 @@ def plot(found: list[dict[str, Any]], file: Path) -> None:
     lines: list[dict[str, Any] | str] = []
     for family, members in _families(found):
         lines += [family, *members]
-    every = [ratio for row in found for ratio in row["ratios"].values()]
+    every = [
+        row["ratios"][mode]
+        for row in found
+        for mode in _COLUMNS
+        if mode in row["ratios"]
+    ]
     figure = Figure(figsize=(9, 0.8 + 0.115 * len(lines)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.02)
     panels = figure.subplots(

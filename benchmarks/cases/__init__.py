@@ -19,6 +19,7 @@ from cases import (
     keras_steps,
     ranks,
     scoring_rules,
+    threads,
 )
 
 _IMPORT = Case(
@@ -64,6 +65,7 @@ _FAMILIES = {
     "Ensembles and posterior draws": ensembles.CASES,
     "Bootstrap intervals": bootstrap.CASES,
     "Steps of Keras": keras_steps.CASES,
+    "Two threads, beside one": threads.CASES,
     "Import": (_IMPORT,),
 }
 
