@@ -24,7 +24,7 @@ def _case(name: str, what: str, data: str) -> Case:
 
 
 CASES = (
-    _case("negative_log_likelihood", "Negative log-likelihood from logits", "logits"),
+    _case("negative_log_likelihood", "NLL from logits", "logits"),
     _case("brier_score", "Brier score from probabilities", "predictions"),
     _case("brier_score", "Brier score from logits", "logits"),
 )

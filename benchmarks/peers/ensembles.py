@@ -96,11 +96,14 @@ def psis_loo(data: LogLikelihoods) -> Timed:
 def waic(data: LogLikelihoods) -> Timed:
     """`waic` of ArviZ, from ArviZ's own container."""
     import arviz
+    import xarray
 
-    # Of shape [chains, draws, instances].
+    # `arviz.from_dict` fails with later versions of dm-tree.
     draws = data.logp.astype(np.float64).T[None]
-    inference = arviz.from_dict(
-        posterior={"x": draws[..., 0]}, log_likelihood={"y": draws}
+    dimensions = "chain", "draw", "instance"
+    inference = arviz.InferenceData(
+        posterior=xarray.Dataset({"x": (dimensions[:2], draws[..., 0])}),
+        log_likelihood=xarray.Dataset({"y": (dimensions, draws)}),
     )
     n = len(data.logp)
 
