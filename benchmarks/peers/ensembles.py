@@ -96,14 +96,11 @@ def psis_loo(data: LogLikelihoods) -> Timed:
 def waic(data: LogLikelihoods) -> Timed:
     """`waic` of ArviZ, from ArviZ's own container."""
     import arviz
-    import xarray
 
-    # `arviz.from_dict` fails with later versions of dm-tree.
+    # Of shape [chains, draws, instances].
     draws = data.logp.astype(np.float64).T[None]
-    dimensions = "chain", "draw", "instance"
-    inference = arviz.InferenceData(
-        posterior=xarray.Dataset({"x": (dimensions[:2], draws[..., 0])}),
-        log_likelihood=xarray.Dataset({"y": (dimensions, draws)}),
+    inference = arviz.from_dict(
+        posterior={"x": draws[..., 0]}, log_likelihood={"y": draws}
     )
     n = len(data.logp)
 
