@@ -69,10 +69,20 @@ def numpy_function(data: Data, name: str, **options: Any) -> Timed:
 
 def with_numba(data: Data, name: str, **options: Any) -> Timed:
     """A function of `uncertainty_metrics.numpy` in a process that uses Numba."""
+    _start_numba()
+    return numpy_function(data, name, **options)
+
+
+def calibrator_with_numba(data: Logits | Predictions, name: str) -> Timed:
+    """Fit of a calibrator in a process that uses Numba."""
+    _start_numba()
+    return calibrator(data, name)
+
+
+def _start_numba() -> None:
     import numba
 
     numba.njit(lambda: 0)()  # From now on all functions of the process use it.
-    return numpy_function(data, name, **options)
 
 
 def on_threads(data: Data, name: str, threads: int, **options: Any) -> Timed:

@@ -74,6 +74,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
             *rows,
             peer("torch.sort by hand", "scoring_rules.crps", fair=estimator == "fair"),
             *ours("crps_score", *TENSORFLOW_MODES, baseline=True, estimator=estimator),
+            with_numba("crps_score", estimator=estimator),
             *_SORT,
         ),
         (examples, draws),
