@@ -5,6 +5,7 @@ Each kind is a named tuple of arrays with the names of arguments of the package.
 
 from __future__ import annotations
 
+import statistics
 import zlib
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ class Normals(NamedTuple):
 
 
 class QuantileForecasts(NamedTuple):
-    """labels float32 [N], and their predicted 0.9 quantiles."""
+    """labels float32 [N], and their predicted quantiles [N], or [N, Q] of Q levels."""
 
     labels: np.ndarray
     quantile_predictions: np.ndarray
@@ -228,6 +229,15 @@ def quantile_forecasts(examples: int) -> QuantileForecasts:
     """Returns the 0.9 quantiles of `normals`."""
     labels, means, stddevs = normals(examples)
     return QuantileForecasts(labels, means + np.float32(1.2816) * stddevs)
+
+
+def quantiles_of_levels(examples: int, levels: int) -> QuantileForecasts:
+    """Returns the quantiles of `normals` of evenly spaced levels between 0 and 1."""
+    labels, means, stddevs = normals(examples)
+    normal = statistics.NormalDist()
+    z = [normal.inv_cdf((i + 1) / (levels + 1)) for i in range(levels)]
+    predictions = means[:, None] + np.float32(z) * stddevs[:, None]
+    return QuantileForecasts(labels, predictions)
 
 
 def interval_forecasts(examples: int) -> IntervalForecasts:

@@ -19,6 +19,8 @@ MODES = (NUMPY, EAGER, GRAPH, XLA)
 # Other backends of Keras. The names are both modes and environments.
 JAX, PYTORCH = "jax", "torch"
 BACKENDS = (JAX, PYTORCH)
+# NumPy functions in a process that uses Numba; also both mode and environment.
+FAST = "numba"
 # The label of a part of the work alone begins with this.
 ALONE = "alone: "
 # An inner loop lasts at least this long, so that clock and loop cost next to nothing.
@@ -31,7 +33,7 @@ class Contender:
     """One way to do the work of a case.
 
     Attributes:
-      environment: `OURS`, `PEERS` or one of `BACKENDS`, the process it runs in.
+      environment: `OURS`, `PEERS`, `FAST` or one of `BACKENDS`, the process it runs in.
       label: its name in the table.
       setup: "module.function" in this folder, for peers "peers.module.function"; called
         with the data of the case and `options`, returns `Timed`.
@@ -40,8 +42,8 @@ class Contender:
         is the 1.00.
       quantity: contenders of the same quantity must agree in their values; None means
         that its value is not compared.
-      mode: one of `MODES` or `BACKENDS` for the package itself: the column of the
-        summary.
+      mode: one of `MODES` or `BACKENDS`, or `FAST`, for the package itself: the column
+        of the summary.
     """
 
     environment: str
@@ -66,6 +68,7 @@ class Case:
       tolerance: largest relative difference between values of the same quantity.
       path: row of the summary, which cases with the same path share; empty for a case
         that is not in the summary.
+      family: title of the cases of its kind, above their rows in the summary.
       patience: factor of the number of rounds, to detect small differences.
     """
 
@@ -76,6 +79,7 @@ class Case:
     data: str = "predictions"
     tolerance: float = 1e-4
     path: str = ""
+    family: str = ""
     patience: int = 1
 
 

@@ -67,6 +67,43 @@ def numpy_function(data: Data, name: str, **options: Any) -> Timed:
     return _one_shot(function, data._asdict())
 
 
+def with_numba(data: Data, name: str, **options: Any) -> Timed:
+    """A function of `uncertainty_metrics.numpy` in a process that uses Numba."""
+    _start_numba()
+    return numpy_function(data, name, **options)
+
+
+def calibrator_with_numba(data: Logits | Predictions, name: str) -> Timed:
+    """Fit of a calibrator in a process that uses Numba."""
+    _start_numba()
+    return calibrator(data, name)
+
+
+def _start_numba() -> None:
+    import numba
+
+    numba.njit(lambda: 0)()  # From now on all functions of the process use it.
+
+
+def on_threads(data: Data, name: str, threads: int, **options: Any) -> Timed:
+    """A function of `uncertainty_metrics.numpy` with this number of threads."""
+    timed = numpy_function(data, name, **options)
+
+    def call():
+        # The package reads the variable in each call, the libraries below it do not.
+        told = os.environ.get("OMP_NUM_THREADS")
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        try:
+            timed.call()
+        finally:
+            if told is None:
+                del os.environ["OMP_NUM_THREADS"]
+            else:
+                os.environ["OMP_NUM_THREADS"] = told
+
+    return Timed(call=call, value=timed.value)
+
+
 def tensorflow_function(data: Data, name: str, mode: str, **options: Any) -> Timed:
     """A function of `uncertainty_metrics` on all the data."""
     function = functools.partial(_named(um, name), **options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
+import importlib.util
 import itertools
 import json
 import os
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import rows
 import summary
 from cases import CASES
-from harness import BACKENDS, OURS, PEERS, Case, Contender
+from harness import BACKENDS, FAST, OURS, PEERS, Case, Contender
 
 _HERE = Path(__file__).resolve().parent
 # A pause in seconds, in which the threads of the last contender go to sleep.
@@ -250,6 +251,7 @@ def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, A
     return {
         "name": case.name,
         "title": case.title,
+        "family": case.family,
         "path": case.path,
         "baseline": contenders[baseline].label,
         "baseline_milliseconds": 1e3 * statistics.median(base),
@@ -359,6 +361,8 @@ def main() -> None:
     cases = select(options.cases)
     options.out.mkdir(parents=True, exist_ok=True)
     workers = {OURS: Worker(sys.executable)}
+    if importlib.util.find_spec("numba"):
+        workers[FAST] = Worker(sys.executable)
     if options.peers:
         workers[PEERS] = Worker(options.peers)
     if options.backends:

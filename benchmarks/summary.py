@@ -5,15 +5,35 @@ This file needs only the standard library, and matplotlib to draw.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness import ALONE, EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
+from harness import (
+    ALONE,
+    BACKENDS,
+    EAGER,
+    FAST,
+    GRAPH,
+    JAX,
+    MODES,
+    NUMPY,
+    PEERS,
+    PYTORCH,
+    XLA,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _COLUMNS = {
     **{NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"},
     **{JAX: "JAX", PYTORCH: "PyTorch"},
 }
+# The first cell of a row that is the title of a family begins with this.
+_TITLE = "**"
 HERE = Path(__file__).resolve().parent
 SPEED = HERE.parent / "docs" / "speed.md"
 PICTURE = SPEED.parent / "pictures" / "speed.png"
@@ -45,6 +65,11 @@ PARTS = Marks(
     "<!-- End of the parts -->",
 )
 
+LOOPS = Marks(
+    "<!-- The compiled loops, written by benchmarks/run.py --docs -->",
+    "<!-- End of the compiled loops -->",
+)
+
 
 def number(ratio: float) -> str:
     """Formats a ratio, or milliseconds, with at least two digits."""
@@ -68,12 +93,14 @@ def _best_peer(
         or peers
         or [row for row in same if row["baseline"]]
         or [row for row in others if row["baseline"]][:1]
+        # Without the environment of the peers.
+        or [row for row in contenders if row["baseline"]]
     )
     return min(rivals, key=lambda row: row["ratio"])
 
 
 def _without_mode(label: str) -> str:
-    for mode in MODES:
+    for mode in (*MODES, *BACKENDS):
         label = label.removesuffix(f"; {mode}")
     return label
 
@@ -81,8 +108,8 @@ def _without_mode(label: str) -> str:
 def rows(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns a row for each path from the results of `run.py`.
 
-    A row has the name of the path, the best peer, and for each mode the time of the
-    package divided by the time of the peer.
+    A row has the name of the path and its family, the best peer, and for each mode the
+    time of the package divided by the time of the peer.
     """
     found: dict[str, dict[str, Any]] = {}
     for case in cases:
@@ -90,23 +117,37 @@ def rows(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if not case["path"] or not ours:
             continue
         peer = _best_peer(case["contenders"], ours[0]["quantity"])
-        row = {"path": case["path"], "peer": _without_mode(peer["label"]), "ratios": {}}
+        row = {
+            "family": case["family"],
+            "path": case["path"],
+            "peer": _without_mode(peer["label"]),
+            "ratios": {},
+        }
         ratios = found.setdefault(case["path"], row)["ratios"]
         for contender in ours:  # The first contender of a mode counts.
             ratios.setdefault(contender["mode"], contender["ratio"] / peer["ratio"])
     return list(found.values())
 
 
+def _families(
+    found: list[dict[str, Any]],
+) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+    """Yields each family, in the order of the rows, and its rows."""
+    return itertools.groupby(found, key=lambda row: row["family"])
+
+
 def table(found: list[dict[str, Any]]) -> str:
-    """Returns the rows as a table in Markdown."""
+    """Returns the rows as a table in Markdown, each family below its title."""
     lines = [
         f"| path | peer = 1.00 | {' | '.join(_COLUMNS.values())} |",
         "|---" * (2 + len(_COLUMNS)) + "|",
     ]
-    for row in found:
-        ratios = (row["ratios"].get(mode) for mode in _COLUMNS)
-        cells = ("" if ratio is None else number(ratio) for ratio in ratios)
-        lines.append(f"| {row['path']} | {row['peer']} | {' | '.join(cells)} |")
+    for family, members in _families(found):
+        lines.append(f"| {_TITLE}{family}** |" + "  |" * (1 + len(_COLUMNS)))
+        for row in members:
+            ratios = (row["ratios"].get(mode) for mode in _COLUMNS)
+            cells = ("" if ratio is None else number(ratio) for ratio in ratios)
+            lines.append(f"| {row['path']} | {row['peer']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -125,6 +166,20 @@ def parts(cases: list[dict[str, Any]]) -> str:
                 time = number(row["ratio"] / peer["ratio"])
                 part = part.removeprefix(ALONE)
                 lines.append(f"| {case['path']} | {part} | {column} | {time} |")
+    return "\n".join(lines) + "\n"
+
+
+def loops(found: list[dict[str, Any]]) -> str:
+    """Returns the rows with a time of compiled loops as a table in Markdown."""
+    lines = [
+        "| path | peer = 1.00 | NumPy | with Numba | Numba / NumPy |",
+        "|---" * 5 + "|",
+    ]
+    for row in found:
+        if FAST in row["ratios"]:
+            plain, fast = (row["ratios"][mode] for mode in (NUMPY, FAST))
+            cells = map(number, (plain, fast, fast / plain))
+            lines.append(f"| {row['path']} | {row['peer']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -154,7 +209,8 @@ def paths(text: str) -> list[str]:
     """Returns the first column of the table between the marks; empty without marks."""
     inside = text.partition(MARKS.begin)[2].partition(MARKS.end)[0]
     lines = [line for line in inside.splitlines() if line.startswith("| ")]
-    return [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
+    first = [line.split(" | ")[0].removeprefix("| ") for line in lines[1:]]
+    return [path for path in first if not path.startswith(_TITLE)]
 
 
 def write(document: dict[str, Any], file: Path, picture: Path) -> None:
@@ -176,27 +232,102 @@ def write(document: dict[str, Any], file: Path, picture: Path) -> None:
         file,
     )
     PARTS.write(parts(document["cases"]), file)
+    LOOPS.write(loops(found), file)
+
+
+# The README calls smaller differences noise.
+_NOISE = 1.2
+# How the plot shows ratios up to a limit, in colours that colour-blind readers tell
+# apart.
+_SHOWN = (
+    (1 / _NOISE, "o", "#0072B2", "faster than the fastest peer"),
+    (_NOISE, "D", "#808080", "as fast, within a fifth"),
+    (math.inf, "^", "#D55E00", "slower"),
+)
+_SMALL = 7.5
 
 
 def plot(found: list[dict[str, Any]], file: Path) -> None:
-    """Draws the ratios of the rows, one line for each path, on a logarithmic axis."""
+    """Draws the ratios of the rows: a line for each path, below the title of its
+    family, and a panel with a logarithmic axis for each column of the table.
+    """
     from matplotlib.figure import Figure
 
-    height = 1.4 + 0.24 * len(found)
-    figure = Figure(figsize=(9, height), layout="constrained")
-    ax = figure.add_subplot()
-    ax.axvline(1, color="black", linewidth=1)
-    for marker, (mode, label) in zip("osD^vP", _COLUMNS.items(), strict=True):
-        places = [i for i, row in enumerate(found) if mode in row["ratios"]]
-        ratios = [found[i]["ratios"][mode] for i in places]
-        ax.plot(ratios, places, marker, label=label, markersize=5, alpha=0.8)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_yticks(range(len(found)), [row["path"].replace("`", "") for row in found])
-    ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.tick_params("y", labelsize="small", length=0)
-    ax.grid(alpha=0.3)
-    ax.set_xlabel("time / time of the fastest peer (less is faster)")
-    figure.legend(loc="outside upper center", ncols=len(_COLUMNS), frameon=False)
+    lines: list[dict[str, Any] | str] = []
+    for family, members in _families(found):
+        lines += [family, *members]
+    every = [
+        row["ratios"][mode]
+        for row in found
+        for mode in _COLUMNS
+        if mode in row["ratios"]
+    ]
+    figure = Figure(figsize=(9, 0.8 + 0.115 * len(lines)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.02)
+    panels = figure.subplots(
+        1, len(_COLUMNS), sharex=True, sharey=True, subplot_kw={"facecolor": "none"}
+    )
+    for ax, (mode, label) in zip(panels, _COLUMNS.items(), strict=True):
+        ax.set_title(label, fontsize=_SMALL + 1)
+        _draw(ax, lines, mode)
+    _label_lines(panels[0], lines)
+    limits = 0.6 * min(every), 1.7 * max(every)
+    powers = range(
+        math.ceil(math.log10(limits[0])), math.floor(math.log10(limits[1])) + 1
+    )
+    panels[0].set_xscale("log")
+    panels[0].set_xlim(limits)
+    panels[0].set_xticks([10.0**power for power in powers])
+    panels[0].xaxis.set_major_formatter("{x:g}")
+    panels[0].minorticks_off()
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(_SHOWN),
+        title="time / time of the fastest peer, on a logarithmic axis",
+        fontsize=_SMALL,
+        title_fontsize=_SMALL,
+        frameon=False,
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
+
+
+def _draw(ax: Axes, lines: list[dict[str, Any] | str], mode: str) -> None:
+    """Draws the ratios of a column of the table, each with a bar from 1."""
+    ratios = {
+        place: row["ratios"][mode]
+        for place, row in enumerate(lines)
+        if isinstance(row, dict) and mode in row["ratios"]
+    }
+    ax.axvline(1, color="black", linewidth=0.8)
+    least = 0.0
+    for most, marker, colour, label in _SHOWN:
+        places = [place for place, ratio in ratios.items() if least < ratio <= most]
+        ends = [ratios[place] for place in places]
+        ax.hlines(places, 1, ends, colour, linewidth=0.8, alpha=0.6)
+        ax.plot(ends, places, marker, color=colour, markersize=3.5, label=label)
+        least = most
+    ax.tick_params(labelsize=_SMALL, length=0, which="both")
+    ax.grid(color="0.9", linewidth=0.5)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+
+
+def _label_lines(ax: Axes, lines: list[dict[str, Any] | str]) -> None:
+    """Writes the paths left of the first panel, and puts titles on a band."""
+    titles = [isinstance(line, str) for line in lines]
+    labels = [
+        line if isinstance(line, str) else line["path"].replace("`", "")
+        for line in lines
+    ]
+    ax.set_yticks(range(len(lines)), labels)
+    ax.set_ylim(len(lines) - 0.5, -0.5)
+    for place, (label, title) in enumerate(
+        zip(ax.get_yticklabels(), titles, strict=True)
+    ):
+        if title:
+            label.set_fontweight("bold")
+            # It is behind all panels, from the left edge to the right one.
+            band = ax.axhspan(place - 0.5, place + 0.5, -9, 9, color="0.93", zorder=0)
+            band.set(clip_on=False, in_layout=False, linewidth=0)

@@ -23,6 +23,7 @@ _PACKAGES = (
     "tensorflow",
     "tensorflow-probability",
     "keras",
+    "jax",
     "torch",
     "torchmetrics",
     "torch-uncertainty",

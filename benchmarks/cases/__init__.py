@@ -19,6 +19,7 @@ from cases import (
     keras_steps,
     ranks,
     scoring_rules,
+    threads,
 )
 
 _IMPORT = Case(
@@ -54,8 +55,23 @@ _ON_BACKENDS = {
 }
 
 
-def _with_backends(case: Case) -> Case:
-    """Adds the contenders of this package on other backends."""
+# The families, in the order of the summary.
+_FAMILIES = {
+    "Calibration errors": calibration.CASES,
+    "Calibrators": calibrators.CASES,
+    "Scores of classes": scoring_rules.OF_CLASSES,
+    "Scores of real numbers": scoring_rules.OF_NUMBERS,
+    "Detection and selective prediction": ranks.CASES,
+    "Ensembles and posterior draws": ensembles.CASES,
+    "Bootstrap intervals": bootstrap.CASES,
+    "Steps of Keras": keras_steps.CASES,
+    "Two threads, beside one": threads.CASES,
+    "Import": (_IMPORT,),
+}
+
+
+def _complete(case: Case, family: str) -> Case:
+    """Adds the family, and the contenders of this package on other backends."""
     more = []
     for row in case.contenders:
         if row.mode == XLA and row.setup in _ON_BACKENDS:
@@ -72,19 +88,10 @@ def _with_backends(case: Case) -> Case:
                 )
                 for backend in BACKENDS
             ]
-    return dataclasses.replace(case, contenders=(*case.contenders, *more))
+    contenders = (*case.contenders, *more)
+    return dataclasses.replace(case, contenders=contenders, family=family)
 
 
 CASES = tuple(
-    _with_backends(case)
-    for case in (
-        *calibration.CASES,
-        *keras_steps.CASES,
-        *scoring_rules.CASES,
-        *ranks.CASES,
-        *ensembles.CASES,
-        *bootstrap.CASES,
-        *calibrators.CASES,
-        _IMPORT,
-    )
+    _complete(case, family) for family, cases in _FAMILIES.items() for case in cases
 )

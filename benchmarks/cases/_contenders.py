@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from harness import ALONE, EAGER, GRAPH, MODES, NUMPY, OURS, PEERS, XLA, Contender
+from harness import (
+    ALONE,
+    BACKENDS,
+    EAGER,
+    FAST,
+    GRAPH,
+    MODES,
+    NUMPY,
+    OURS,
+    PEERS,
+    XLA,
+    Contender,
+)
 
 TENSORFLOW_MODES = MODES[1:]
 # What the name of a case says of its mode.
@@ -64,6 +76,17 @@ def ours(
     )
 
 
+def with_numba(name: str, **options: str | float) -> Contender:
+    """A NumPy function in a process that uses Numba."""
+    return Contender(
+        FAST,
+        f"**um.numpy.{name}; with Numba**",
+        "ours.with_numba",
+        {"name": name, **options},
+        mode=FAST,
+    )
+
+
 def plain(name: str, label: str, *modes: str, **of_contender) -> tuple[Contender, ...]:
     """A formula in TensorFlow ops without any check, in some modes."""
     return tuple(
@@ -84,7 +107,7 @@ def alone(
     """A part of the work, a function of `parts`, in some modes."""
     return tuple(
         Contender(
-            OURS,
+            mode if mode in BACKENDS else OURS,
             f"{ALONE}{label}; {mode}",
             f"parts.{part}",
             {"mode": mode, **options},

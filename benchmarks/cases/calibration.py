@@ -99,10 +99,9 @@ def _class_wise(name: str, label: str, *modes: str, **options: float) -> Case:
 
 
 def _former_binned(name: str, **options: float) -> Contender:
-    """The package of 2020; its adaptive bins round in another way."""
-    quantity = "value" if name in ("ece", "sce") else f"former {name}"
+    """The package of 2020."""
     label = f"{_FORMER} {name}"
-    return peer(label, "calibration.former_binned", quantity, name=name, **options)
+    return peer(label, "calibration.former_binned", name=name, **options)
 
 
 def _equal_mass() -> Case:
@@ -146,7 +145,7 @@ def _ace_streaming(size: tuple[int, int]) -> Case:
         ),
         size,
         tolerance=1e-2,  # The sketch is not exact.
-        path=path_of("ACE, update of the metric", *size, of=(8192, 1000)),
+        path=f"ACE, update of the metric, {times(size)}",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import EAGER, NUMPY, OURS, Case, Contender
+from harness import EAGER, FAST, NUMPY, OURS, Case, Contender
 
 from cases._contenders import peer, peer_baseline
 
@@ -90,6 +90,13 @@ CASES = (
         (
             peer_baseline("torch LBFGS by hand", "calibrators.vector", ridge=10.0),
             _fitted("VectorScaling"),
+            Contender(
+                FAST,
+                "**VectorScaling.fit; with Numba**",
+                "ours.calibrator_with_numba",
+                {"name": "VectorScaling"},
+                mode=FAST,
+            ),
         ),
         (50000, 100),
         "logits",

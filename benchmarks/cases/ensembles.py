@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from harness import Case
 
-from cases._contenders import TENSORFLOW_MODES, ours, peer, peer_baseline, plain
+from cases._contenders import (
+    TENSORFLOW_MODES,
+    ours,
+    peer,
+    peer_baseline,
+    plain,
+    with_numba,
+)
 
 
 def _mutual_information(from_logits: bool) -> Case:
@@ -22,6 +29,7 @@ def _mutual_information(from_logits: bool) -> Case:
                 "torch by hand", "ensembles.mutual_information", from_logits=from_logits
             ),
             *ours("mutual_information", *TENSORFLOW_MODES, baseline=True),
+            *([with_numba("mutual_information")] if from_logits else []),
         ),
         (50000, 10, 100),
         "ensemble_logits" if from_logits else "ensemble",

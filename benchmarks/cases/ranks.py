@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import GRAPH, OURS, XLA, Case, Contender
+from harness import GRAPH, JAX, OURS, XLA, Case, Contender
 
 from cases._contenders import (
     TENSORFLOW_MODES,
@@ -15,7 +15,7 @@ from cases._contenders import (
 
 _THRESHOLDS = 200
 
-_SORT = alone("sort of the scores", "sort", GRAPH, XLA)
+_SORT = alone("sort of score and hit in one integer", "sort_integers", GRAPH, XLA, JAX)
 
 
 def _streamed(

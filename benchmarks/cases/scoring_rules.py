@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import GRAPH, NUMPY, OURS, PEERS, XLA, Case, Contender
+from harness import GRAPH, JAX, NUMPY, OURS, PEERS, XLA, Case, Contender
 
 from cases._contenders import (
     TENSORFLOW_MODES,
@@ -13,15 +13,21 @@ from cases._contenders import (
     peer,
     peer_baseline,
     plain,
+    with_numba,
 )
 
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
 
 _LEVEL = 0.9  # The level of a quantile.
 
+_LEVELS = tuple(i / 10 for i in range(1, 10))
+
 _ALPHA = 0.1  # The share of labels outside an interval.
 
-_SORT = alone("sort of the samples", "sort", NUMPY, GRAPH, XLA)
+_SORT = (
+    *alone("sort of the samples", "sort", NUMPY),
+    *alone("network that sorts the samples", "network", GRAPH, XLA, JAX),
+)
 
 _SAMPLE_SIZES = ((1000, 100), (1000, 1000), (10000, 100))
 
@@ -68,6 +74,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
             *rows,
             peer("torch.sort by hand", "scoring_rules.crps", fair=estimator == "fair"),
             *ours("crps_score", *TENSORFLOW_MODES, baseline=True, estimator=estimator),
+            with_numba("crps_score", estimator=estimator),
             *_SORT,
         ),
         (examples, draws),
@@ -135,7 +142,7 @@ def _crps_gradient(examples: int, draws: int) -> Case:
             ),
             *ours("fair"),
             *ours("roll", "roll"),
-            *_SORT[1:],
+            *alone("network that sorts float64 keys", "network", GRAPH, XLA, keys=True),
         ),
         (examples, draws),
         "samples",
@@ -216,12 +223,33 @@ def _brier_decomposition(examples: int, classes: int) -> Case:
     )
 
 
+def _likelihood(classes: int) -> Case:
+    return Case(
+        f"nll-50000x{classes}",
+        f"Negative log-likelihood from logits: 50000 x {classes}",
+        (
+            peer_baseline("torch cross_entropy", "scoring_rules.cross_entropy"),
+            *plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
+            *ours("negative_log_likelihood", *TENSORFLOW_MODES, baseline=True),
+            with_numba("negative_log_likelihood"),
+            *alone("exponentials in float64", "exponentials", NUMPY),
+        ),
+        (50000, classes),
+        "logits",
+        path=f"Negative log-likelihood from logits, 50000 x {classes}",
+    )
+
+
 def _quantile_score(name: str, data: str, *peers: Contender, **options: float) -> Case:
     what = name.replace("_", " ")
     return Case(
         f"{name.partition('_')[0]}-1000000",
         f"{what.capitalize()}: 10^6 forecasts",
-        (*peers, *ours(name, *TENSORFLOW_MODES, baseline=True, **options)),
+        (
+            *peers,
+            *ours(name, *TENSORFLOW_MODES, baseline=True, **options),
+            with_numba(name, **options),
+        ),
         (10**6,),
         data,
         path=f"{what.capitalize()}, 10^6",
@@ -244,7 +272,7 @@ def _regression(
     )
 
 
-CASES = (
+OF_NUMBERS = (
     *(_crps("nrg", "qd", *size) for size in _SAMPLE_SIZES),
     *(_crps("fair", "pwm", *size) for size in _SAMPLE_SIZES),
     *(_crps_roll(*size) for size in _SAMPLE_SIZES),
@@ -287,6 +315,23 @@ CASES = (
         *alone("difference, two products, maximum", "pinball", NUMPY, level=_LEVEL),
         quantiles=_LEVEL,
     ),
+    Case(
+        "pinball-100000x9",
+        "Pinball loss: 10^5 forecasts of 9 quantiles",
+        (
+            peer_baseline(
+                "scoringrules quantile_score, Numba",
+                "scoring_rules.scoringrules_of_levels",
+                levels=_LEVELS,
+            ),
+            peer("torch by hand", "scoring_rules.pinball_of_levels", levels=_LEVELS),
+            *ours("pinball_loss", *TENSORFLOW_MODES, baseline=True, quantiles=_LEVELS),
+            with_numba("pinball_loss", quantiles=_LEVELS),
+        ),
+        (100000, len(_LEVELS)),
+        "quantiles_of_levels",
+        path="Pinball loss, 10^5 x 9 levels",
+    ),
     _quantile_score(
         "interval_score",
         "interval_forecasts",
@@ -316,26 +361,6 @@ CASES = (
         "samples",
         path="Energy score, 1000 x 50 x 3",
     ),
-    *(
-        _brier(*size, from_logits)
-        for from_logits in (False, True)
-        for size in _SIZES[1:]
-    ),
-    *(_brier_update(*size) for size in _SIZES[1:]),
-    *(_brier_decomposition(*size) for size in _SIZES[1:]),
-    Case(
-        "nll-50000x1000",
-        "Negative log-likelihood from logits: 50000 x 1000",
-        (
-            peer_baseline("torch cross_entropy", "scoring_rules.cross_entropy"),
-            *plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
-            *ours("negative_log_likelihood", *TENSORFLOW_MODES, baseline=True),
-            *alone("exponentials in float64", "exponentials", NUMPY),
-        ),
-        (50000, 1000),
-        "logits",
-        path="Negative log-likelihood from logits, 50000 x 1000",
-    ),
     _regression(
         "negative_log_likelihood",
         "NLL",
@@ -347,6 +372,7 @@ CASES = (
             name="nll_gaussian",
         ),
         *alone("formula in float64, without checks", "gaussian", NUMPY),
+        with_numba("regression.negative_log_likelihood"),
     ),
     _regression(
         "expected_calibration_error",
@@ -366,4 +392,15 @@ CASES = (
         ),
         n_bins=10,
     ),
+)
+
+OF_CLASSES = (
+    *(
+        _brier(*size, from_logits)
+        for from_logits in (False, True)
+        for size in _SIZES[1:]
+    ),
+    *(_brier_update(*size) for size in _SIZES[1:]),
+    *(_brier_decomposition(*size) for size in _SIZES[1:]),
+    *map(_likelihood, (10, 1000)),
 )

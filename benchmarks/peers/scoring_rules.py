@@ -84,6 +84,15 @@ def scoringrules(data: Data, name: str, **options: Any) -> Timed:
     return one_shot(lambda: function(*data, **options))
 
 
+def scoringrules_of_levels(data: QuantileForecasts, levels: tuple[float, ...]) -> Timed:
+    """`quantile_score` of several levels."""
+    import scoringrules as package
+
+    labels, predictions = data
+    level = np.asarray(levels)
+    return one_shot(lambda: package.quantile_score(labels[:, None], predictions, level))
+
+
 def scoringrules_of_sorted(data: Samples, estimator: str) -> Timed:
     """`crps_ensemble` after `np.sort`; by itself it would call `np.argsort`."""
     import scoringrules as package
@@ -190,6 +199,18 @@ def pinball(data: QuantileForecasts, level: float) -> Timed:
         return torch.maximum(level * gaps, (level - 1) * gaps)
 
     return one_shot(compute, *tensors(data))
+
+
+def pinball_of_levels(data: QuantileForecasts, levels: tuple[float, ...]) -> Timed:
+    """Pinball losses of several levels with PyTorch."""
+    labels, predictions = tensors(data)
+    level = torch.tensor(levels)
+
+    def compute():
+        gaps = labels[:, None] - predictions
+        return torch.maximum(level * gaps, (level - 1) * gaps)
+
+    return one_shot(compute)
 
 
 def interval(data: IntervalForecasts, alpha: float) -> Timed:

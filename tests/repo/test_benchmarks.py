@@ -67,11 +67,21 @@ def test_names_are_unique():
         assert len(set(names)) == len(names)
 
 
+def test_cases_that_share_a_path_are_of_one_kind():
+    kinds = {}
+    for case in cases.CASES:
+        if case.path:
+            kind = case.family, case.size, case.data
+            assert kinds.setdefault(case.path, kind) == kind
+
+
 @pytest.mark.parametrize("case", ALL)
 def test_setups_exist_and_take_the_options(case):
     for contender in case.contenders:
         other = contender.environment in harness.BACKENDS
         module = "backends" if other else contender.environment
+        if contender.environment == harness.FAST:
+            module = "ours"
         if contender.label.startswith(harness.ALONE):
             module = "parts"
         assert contender.setup.startswith(f"{module}.")
@@ -83,7 +93,8 @@ def test_setups_exist_and_take_the_options(case):
         if arguments.kwarg is None:
             assert set(contender.options) <= set(names[1:]), contender.label
         json.dumps(contender.options)
-        assert contender.mode in (None, *harness.MODES, *harness.BACKENDS)
+        modes = (*harness.MODES, *harness.BACKENDS, harness.FAST)
+        assert contender.mode is None or contender.mode in modes
         assert (contender.mode is not None) <= contender.label.startswith(("**", "um."))
 
 
@@ -139,6 +150,24 @@ def test_every_function_of_both_halves_has_a_case():
         assert timed & set(row.names), row.name
 
 
+PARTS = [
+    pytest.param(case, contender, id=f"{case.name}-{contender.label}")
+    for case in cases.CASES
+    for contender in case.contenders
+    if contender.label.startswith(harness.ALONE)
+    and contender.environment == harness.OURS
+]
+
+
+@pytest.mark.parametrize(("case", "contender"), PARTS)
+def test_parts_run(case, contender):
+    # They call private functions of the package.
+    few = getattr(data, case.data)(*(min(size, 20) for size in case.size))
+    parts = importlib.import_module("parts")
+    name = contender.setup.removeprefix("parts.")
+    getattr(parts, name)(few, **contender.options).call()
+
+
 def test_the_case_of_a_row_runs():
     case = next(case for case in rows.CASES if case.name == "row-double-fault")
     ours = importlib.import_module("ours")
@@ -146,15 +175,16 @@ def test_the_case_of_a_row_runs():
         ours.row(None, **contender.options).call()
 
 
-def result(case, path, rows):
+def result(case, family, path, rows):
     keys = ("label", "environment", "mode", "quantity", "baseline", "ratio")
     contenders = [dict(zip(keys, row, strict=True)) for row in rows]
-    return {"name": case, "path": path, "contenders": contenders}
+    return {"name": case, "family": family, "path": path, "contenders": contenders}
 
 
 RESULTS = [
     result(
         "a-graph",
+        "Letters",
         "A",
         [
             ("slow", "peers", None, "value", True, 1.0),
@@ -164,10 +194,12 @@ RESULTS = [
             ("**a**", "ours", harness.GRAPH, "value", False, 0.25),
             ("**again**", "ours", harness.GRAPH, "value", False, 0.75),
             ("**a**", "torch", harness.PYTORCH, "value", False, 1.0),
+            ("**a**", "numba", harness.FAST, "value", False, 0.005),
         ],
     ),
     result(
         "a-numpy",
+        "Letters",
         "A",
         [
             ("slow", "peers", None, "value", True, 1.0),
@@ -176,6 +208,7 @@ RESULTS = [
     ),
     result(
         "b",
+        "Others",
         "B",
         [
             ("accuracy", "ours", None, None, True, 1.0),
@@ -184,7 +217,7 @@ RESULTS = [
             ("alone: sort; tf.function", "ours", None, None, False, 0.3),
         ],
     ),
-    result("c", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
+    result("c", "Others", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
 ]
 
 
@@ -192,10 +225,15 @@ def test_the_summary_divides_by_the_best_peer():
     assert summary.table(summary.rows(RESULTS)).splitlines() == [
         "| path | peer = 1.00 | NumPy | eager | graph | XLA | JAX | PyTorch |",
         "|---|---|---|---|---|---|---|---|",
+        "| **Letters** |  |  |  |  |  |  |  |",
         "| A | fast | 0.012 |  | 0.50 |  |  | 2.00 |",
+        "| **Others** |  |  |  |  |  |  |  |",
         "| B | accuracy |  |  |  | 1.05 |  |  |",
     ]
     assert summary.parts(RESULTS).splitlines()[2:] == ["| B | sort | graph | 0.30 |"]
+    assert summary.loops(summary.rows(RESULTS)).splitlines()[2:] == [
+        "| A | fast | 0.012 | 0.01 | 0.81 |"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -218,8 +256,8 @@ def test_the_summary_is_written_between_the_marks(tmp_path, threads, told):
     begin, end = summary.MARKS
     with pytest.raises(ValueError, match=r"README.md"):
         summary.write(document, file, picture)
-    of_parts = "\n".join(summary.PARTS)
-    file.write_text(f"before\n{begin}\nold\n{end}\nafter\n{of_parts}")
+    others = "\n".join((*summary.PARTS, *summary.LOOPS))
+    file.write_text(f"before\n{begin}\nold\n{end}\nafter\n{others}")
     for _ in range(2):
         summary.write(document, file, picture)
         text = file.read_text()
@@ -234,18 +272,23 @@ def test_the_summary_is_written_between_the_marks(tmp_path, threads, told):
 
 
 def test_the_plot_has_a_point_for_each_ratio(tmp_path, monkeypatch):
-    found, drawn = summary.rows(RESULTS), []
+    drawn = []
     plot = Axes.plot
 
     def record(ax, ratios, places, *args, **options):
-        drawn.extend(zip(places, ratios, strict=True))
+        points = zip(places, ratios, strict=True)
+        drawn.extend((ax.get_title(), *point) for point in points)
         return plot(ax, ratios, places, *args, **options)
 
     monkeypatch.setattr(Axes, "plot", record)
-    summary.plot(found, tmp_path / "speed.png")
-    assert sorted(drawn) == sorted(
-        (i, ratio) for i, row in enumerate(found) for ratio in row["ratios"].values()
-    )
+    summary.plot(summary.rows(RESULTS), tmp_path / "speed.png")
+    # The titles of the two families are lines, too.
+    assert sorted(drawn) == [
+        ("NumPy", 1, 0.0123),
+        ("PyTorch", 1, 2.0),
+        ("XLA", 3, 1.05),
+        ("graph", 1, 0.5),
+    ]
 
 
 def test_the_tables_of_installation_and_of_the_card():
