@@ -164,6 +164,19 @@ def is_worth_compiling(tensor: Any, often: bool = False) -> bool:
     return not has_strategy()  # Compiled functions fail in one, on CPU.
 
 
+def rarely(function: Callable[[], _Values]) -> Callable[[], _Values]:
+    """Returns a branch of `xp.cond` that is hardly ever taken.
+
+    A graph of TensorFlow visits each operation of a branch, even where it does not take
+    the branch. This branch is a single operation in it, a call of a function.
+    """
+    if not IS_TENSORFLOW or is_eager():
+        return function
+    return tf.function(
+        function, autograph=False, experimental_attributes={"_noinline": True}
+    )
+
+
 @functools.lru_cache(maxsize=16)
 def with_xla(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
     """Returns a function of tensors, whose first arguments are the options, compiled

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.ops import _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import _execution, _sums, numpy_dtype, xp
 
 
 class Ranking(NamedTuple):
@@ -162,7 +162,7 @@ def _integers(
 
     return xp.cond(
         _sums.has_pair(sums),
-        weighted,
+        _execution.rarely(weighted),
         lambda: (sums.units[:, cells], xp.ones([], dtype)),
     )
 

@@ -159,7 +159,8 @@ def adaptive_statistics(
     else:
         # With so few examples no product, and no sum of scores over cells, overflows.
         few = xp.reduce_max(sums.units[0]) < _MAX_MASS // cells
-        starts, totals = xp.cond(few & ~_sums.has_pair(sums), by_blocks, by_cells)
+        is_usual = few & ~_sums.has_pair(sums)
+        starts, totals = xp.cond(is_usual, by_blocks, _execution.rarely(by_cells))
     counts, score_sums, outcome_sums = xp.unstack(
         xp.reshape(totals, [3, num_groups, num_bins])
     )
