@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+from uncertainty_metrics.ops import _ranking
 from uncertainty_metrics.ops._execution import LONG
 
 TINY = np.float32(1e-45)  # The smallest float32, below the normal numbers.
@@ -73,3 +74,12 @@ def test_rankings_are_exact(size, jit_compile, rng):
     for wrong in (np.nan, np.inf, -np.inf):
         scores[3] = wrong
         assert np.isnan(run(tf.constant(scores), tf.constant(outcomes))).all()
+
+
+@pytest.mark.parametrize("size", [2**20, None])
+def test_long_sums_do_not_drift_in_xla(size):
+    numbers = np.linspace(0.1, 0.7, 2**20, dtype=np.float32)
+    signature = [tf.TensorSpec([size], tf.float32)]
+    total = tf.function(_ranking._total, jit_compile=True, input_signature=signature)
+    found = total(tf.constant(numbers)).numpy()
+    np.testing.assert_allclose(found, numbers.sum(dtype=np.float64), rtol=4e-7)

@@ -173,14 +173,16 @@ _ROW = 1024
 
 def _total(values: xp.Tensor) -> xp.Tensor:
     """Returns the sum of [G], or the sums of [columns, G], in rows: one long float32
-    sum would drift. XLA makes one sum of sums of rows, and TPUs have no float64.
+    sum would drift, and TPUs have no float64.
     """
     if len(values.shape) > 1:
         values = xp.pad(values, [[0, 0], [0, -values.shape[1] % _ROW]])
         rows = xp.reshape(values, [values.shape[0], -1, _ROW])
         return xp.reduce_sum(xp.reduce_sum(rows, axis=2), axis=1)
     values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
-    return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
+    sums = xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1)
+    # With a zero between them, XLA does not make one long sum of the two.
+    return xp.reduce_sum(xp.pad(sums, [[0, 1]]))
 
 
 # digamma(x + 1/2) = log(x) + c_1 / x^2 + c_2 / x^4 + ...
