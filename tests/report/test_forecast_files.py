@@ -370,7 +370,32 @@ def test_sums_of_parts_give_the_numbers_of_all_rows(monkeypatch, weighted, clust
         assert_close(one, two)
     for name in ("effective_examples", "clusters", "total_weight", "horizons"):
         assert_close(found["data"].get(name), whole["data"].get(name), name)
-    assert "are of all 600 rows" in found["notes"][-1]
+    assert "of all 600 rows" in found["notes"][-1]
+    pit, expected = found["pit"], whole["pit"]
+    assert_close(pit["metrics"], expected["metrics"])
+    assert_close(pit["p_value"], expected["p_value"])
+    assert_close(pit["histogram"]["density"], expected["histogram"]["density"])
+
+
+@pytest.mark.parametrize("form", ["samples", "levels"])
+def test_the_pit_histogram_of_parts_counts_all_rows(monkeypatch, form):
+    rng = np.random.default_rng(5)
+    columns = {"y": rng.normal(size=600)}
+    draws = np.sort(rng.normal(size=(600, 4)), axis=1)
+    names = [
+        f"sample_{i}" if form == "samples" else f"q{0.2 * (i + 1):g}" for i in range(4)
+    ]
+    columns |= dict(zip(names, draws.T, strict=True))
+    model = streamed(monkeypatch, columns)
+    assert len(model.target) == 100
+    found = np.array(numbers(model)["pit"]["histogram"]["counts"])
+    # Of four quantiles at multiples of 1/5, or as many samples, each of the bins of
+    # width 1/5 has the targets between two neighbours.
+    between = np.sum(draws < columns["y"][:, None], axis=1)
+    points = (between[:, None] + (np.arange(300) + 0.5) / 300) / 5
+    expected = np.histogram(points, bins=15, range=(0, 1))[0] / 300
+    assert found == pytest.approx(expected)
+    assert found.sum() == pytest.approx(600)
 
 
 def test_many_series_are_groups_and_many_horizons_none(monkeypatch):

@@ -4,14 +4,19 @@ import csv
 import gzip
 import io
 import json
+import pathlib
+import subprocess
+import sys
 import tracemalloc
 
+import numpy as np
 import pytest
 
 from tests.report.reports import fails
 from uncertainty_metrics._report.data._predictions import ReportError, silent
 from uncertainty_metrics._report.reading import (
     _arrow_tables,
+    _arrow_values,
     _csv_tables,
     _file_parts,
     _large_files,
@@ -297,3 +302,65 @@ def test_a_packed_arrow_file_is_counted_batch_by_batch(monkeypatch):
     with pytest.raises(ReportError, match="would unpack to"):
         read_predictions("p.feather")
     assert 1 < len(taken) < 2**6
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 64])
+def test_blocks_are_whole_lines_and_their_lines_are_counted(monkeypatch, size):
+    monkeypatch.setattr(_plain_or_gzip_text, "_BLOCK", size)
+    text = 'a,b\r\n1,2\r3,"4\n5"\n\n\r\n\x0b,\u2028\n6,7'
+    expected = list(io.StringIO(text, newline=""))
+    file = _plain_or_gzip_text.TextFile(io.BytesIO(text.encode()))
+    blocks = list(file.blocks("CSV"))
+    assert "".join(blocks) == text
+    assert [line for each in blocks for line in _plain_or_gzip_text.lines_of(each)] == (
+        expected
+    )
+    counts = map(_plain_or_gzip_text.number_of_lines, blocks)
+    assert sum(counts) == len(expected)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [True, False], ["no", "yes"], [1.0, 0.0]])
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "int8"])
+def test_columns_of_arrow_hold_the_numbers_and_labels_of_the_file(labels, kind):
+    pa, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(1000)).astype(kind)
+    parts = [pa.array(p[:0]), pa.array(p[:300]), pa.array(p)[300:]]
+    columns = {"label": np.array(labels * 500), "p": pa.chunked_array(parts)}
+    parquet.write_table(pa.table(columns), "p.parquet")
+    choice = Choice(positive_class="yes" if "yes" in labels else None)
+    for found in (
+        read_predictions("p.parquet", choice),
+        _large_files.read_stream([pathlib.Path("p.parquet")], choice).result(),
+    ):
+        assert found.values.dtype == np.float64
+        assert found.values.tolist() == p.tolist()
+        expected = np.unique(labels, return_inverse=True)[1].tolist() * 500
+        assert found.labels.tolist() == expected
+
+
+def test_parquet_is_read_without_an_import_of_pandas():
+    pa, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
+    table = pa.table(
+        {"label": ["no", "yes"] * 50, "p_no": [0.6] * 100, "p_yes": [0.4] * 100}
+    )
+    parquet.write_table(table, "p.parquet")
+    code = (
+        "import sys\n"
+        "from uncertainty_metrics._report.reading import _large_files as f\n"
+        "f.read_stream(f.files_of(['p.parquet'])).result()\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32"])
+def test_missing_numbers_of_arrow_are_nan(kind):
+    pa = pytest.importorskip("pyarrow")
+    column = pa.chunked_array([pa.array([1, None, 0], kind), pa.array([None], kind)[:]])
+    found = _arrow_values.floats(column)
+    assert np.array_equal(found, [1, np.nan, 0, np.nan], equal_nan=True)
+    words, codes = _arrow_values.encoded(
+        pa.chunked_array([["b", "a"], ["c", "b", "a"]])
+    )
+    assert [words[i] for i in codes.tolist()] == ["b", "a", "c", "b", "a"]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report.data._pit_counts import PitCounts, counted, pit_of
 from uncertainty_metrics._report.data._predictions import QuantileForecasts
 from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics._report.data._row_clusters import (
@@ -55,6 +56,7 @@ class QuantileSums:
       trues: sums of the numbers themselves, [K].
       squares: sums of squared weight times number, then times its square, then of the
         squared weights, by horizon, [H, 2 K + 1].
+      pit: counts of the PIT intervals.
     """
 
     names: tuple[Hashable, ...]
@@ -65,6 +67,7 @@ class QuantileSums:
     cells: np.ndarray
     squares: np.ndarray
     trues: np.ndarray
+    pit: PitCounts
 
     @property
     def rows(self) -> int:
@@ -155,6 +158,7 @@ class QuantileSums:
         self.counts, self.trues = counts, self.trues + other.trues
         self.series, self.are_groups = series, first.are_groups
         self.horizons, self.cells, self.squares = horizons, cells, squares
+        self.pit = self.pit.plus(other.pit)
 
     def _at_no_horizon(self) -> QuantileSums:
         return dataclasses.replace(
@@ -202,15 +206,16 @@ def sums_of_rows(model: QuantileForecasts) -> QuantileSums:
         if rows.samples is None
         else um.crps_score(y, rows.samples)
     )
-    counted, weights = np.ones(np.shape(model.target), bool), np.ones(len(y))
+    are_counted, weights = np.ones(np.shape(model.target), bool), np.ones(len(y))
     if model.sample_weight is not None:
         weights = _inputs.sample_weights(model.sample_weight, np.shape(model.target))
-        counted = weights > 0
-        weights = weights[counted].astype(np.float64)
+        are_counted = weights > 0
+        weights = weights[are_counted].astype(np.float64)
     series = None
     if model.clusters is not None:
-        series = np.asarray(model.clusters.values)[counted].tolist()
-    return _sums_of_columns(columns, weights, series, rows.horizons)
+        series = np.asarray(model.clusters.values)[are_counted].tolist()
+    pit = counted(pit_of(model), weights)
+    return _sums_of_columns(columns, weights, series, rows.horizons, pit)
 
 
 def _sums_of_columns(
@@ -218,6 +223,7 @@ def _sums_of_columns(
     weights: np.ndarray,
     series: list[Hashable] | None,
     horizons: np.ndarray | None,
+    pit: PitCounts,
 ) -> QuantileSums:
     """Returns the sums over the rows of a part.
 
@@ -226,6 +232,7 @@ def _sums_of_columns(
       weights: > 0, [n].
       series: id of the series of each row, [n], or None.
       horizons: of each row, [n], or None.
+      pit: counts of the PIT intervals of the rows.
     """
     size = len(weights)
     ids: dict[Hashable, int] = {None: 0}
@@ -270,6 +277,7 @@ def _sums_of_columns(
         np.stack([*cells, by_cell(weights)], axis=-1),
         np.stack([*first, *second, by_horizon(squared)], axis=-1),
         np.array([each.sum() for each in columns.values()], np.float64),
+        pit,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._predictions import ExampleError
+from uncertainty_metrics._report.reading._arrow_values import values_of
 from uncertainty_metrics._report.reading._column_names import BY_CLASS
 from uncertainty_metrics._report.reading._json_layouts import vector_of
 
@@ -92,7 +93,7 @@ class Lists:
         arrow, compute = map(_optional.require, ("pyarrow", "pyarrow.compute"))
         if _is_vector(column.type, arrow.types):
             column = arrow.chunked_array([[*map(vector_of, column.to_pylist())]])
-        lengths = compute.list_value_length(column).fill_null(-1).to_numpy()
+        lengths = values_of(compute.list_value_length(column).fill_null(-1))
         wrong = np.flatnonzero(lengths != self._sizes[name])
         if len(wrong):
             length = lengths[wrong[0]]

@@ -12,6 +12,7 @@ import numpy as np
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report.data._predictions import silent
 from uncertainty_metrics._report.reading._arrow_lists import Lists
+from uncertainty_metrics._report.reading._arrow_values import encoded, floats
 from uncertainty_metrics._report.reading._csv_tables import missing
 from uncertainty_metrics.numpy import _archive
 
@@ -87,8 +88,8 @@ class ArrowTable:
                 )
         with _damaged(self._kind):
             numbers = np.empty((self._size, len(names)))
-            for j, name in enumerate(names):  # A missing value becomes NaN.
-                numbers[:, j] = table[name].cast("float64").to_numpy()
+            for j, name in enumerate(names):
+                numbers[:, j] = floats(table[name])
         return self._labels(table, label), numbers
 
     def _lists_of(self, names: Sequence[str]) -> np.ndarray | None:
@@ -103,19 +104,18 @@ class ArrowTable:
         found = self._lists.numbers(holder, column, self.place)
         if not _is_numeric(found.type, self._arrow.types):
             return None
-        with _damaged(self._kind):  # A missing value becomes NaN.
-            numbers = np.asarray(found.cast("float64").to_numpy())
-            return numbers.reshape(self._size, len(names))
+        with _damaged(self._kind):
+            return floats(found).astype(np.float64).reshape(self._size, len(names))
 
     def _labels(self, table: Any, label: str) -> np.ndarray:
         types = self._arrow.types
         column = table[label]
         kind = _value_type(column.type, types)
         if types.is_boolean(kind) and not column.null_count:
-            return column.cast(kind).to_numpy().astype(bool)
+            return floats(column.cast(kind)).astype(bool)
         if _is_numeric(kind, types):
             with _damaged(self._kind):
-                return np.asarray(column.cast("float64").to_numpy(), np.float64)
+                return floats(column).astype(np.float64)
         if not _is_text(kind, types):
             raise ValueError(
                 f"the column `{label}` must hold numbers, text or booleans. Received: "
@@ -125,7 +125,8 @@ class ArrowTable:
             index = column.is_null().to_pylist().index(True)
             raise missing(label, self.place(index))
         with _damaged(self._kind):
-            return column.cast("string").to_numpy().astype(str)
+            words, codes = encoded(column)
+            return np.array(words, str)[codes]
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
         table = self._table_of(names)

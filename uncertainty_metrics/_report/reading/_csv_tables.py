@@ -16,11 +16,13 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from uncertainty_metrics._report.data._predictions import ExampleError
-from uncertainty_metrics._report.reading import _plain_or_gzip_text
+from uncertainty_metrics._report.reading import _arrow_values, _plain_or_gzip_text
 from uncertainty_metrics._report.reading._column_names import BY_CLASS
 from uncertainty_metrics._report.reading._plain_or_gzip_text import (
     LongLineError,
     TextFile,
+    lines_of,
+    number_of_lines,
     readable,
 )
 
@@ -294,7 +296,9 @@ class CsvTable:
         slow reader then says where.
         """
         is_plain = self._plain and self._file.encoding != "utf-16"
-        if self._file.size < _LARGE or self._file.packed or not is_plain:
+        # The last part of a large file may be small.
+        is_large = self._file.size >= _LARGE or self._before > 0
+        if not is_large or self._file.packed or not is_plain:
             return None
         try:
             module = importlib.import_module("pyarrow.csv")
@@ -316,14 +320,12 @@ class CsvTable:
             return None
         numbers = np.empty((len(table), len(names)))
         for j, name in enumerate(names):
-            numbers[:, j] = table[name].to_numpy()
+            numbers[:, j] = _arrow_values.floats(table[name])
         # The labels may be one of the columns of numbers.
-        cells = table[str(label)].cast("string").combine_chunks().dictionary_encode()
-        words = cells.dictionary.to_pylist()
+        words, codes = _arrow_values.encoded(table[str(label)])
         if not all(map(str.strip, words)):
             return None
-        labels = _values(words)
-        return (labels[cells.indices.to_numpy()], numbers) if len(table) else None
+        return (_values(words)[codes], numbers) if len(table) else None
 
     def _blocks(
         self, label: int, places: list[int]
@@ -412,7 +414,7 @@ class CsvTable:
 
 
 def whole_records(
-    blocks: Iterator[list[str]], delimiter: str, before: int
+    blocks: Iterator[str], delimiter: str, before: int
 ) -> Iterator[tuple[str, int]]:
     """Yields the text of some whole records, and how many lines they have.
 
@@ -420,25 +422,27 @@ def whole_records(
     one: a block of lines goes on for as long as it asks for further lines.
 
     Args:
-      blocks: lists of lines, not empty.
+      blocks: whole lines, at least one in each block.
       delimiter: the delimiter of the cells.
       before: number of lines of the file before these.
 
     Raises:
       ValueError: a record is too long.
     """
-    rest: list[str] = []
-    while block := rest or next(blocks, []):
-        rest = []
-        if any('"' in line for line in block):
-            end = _end_of_records(block, blocks, delimiter, before)
-            block, rest = block[:end], block[end:]
-        before += len(block)
-        yield "".join(block), len(block)
+    rest = ""
+    while text := rest or next(blocks, ""):
+        rest = ""
+        if '"' in text:
+            lines = lines_of(text)
+            end = _end_of_records(lines, blocks, delimiter, before)
+            text, rest = "".join(lines[:end]), "".join(lines[end:])
+        number = number_of_lines(text)
+        before += number
+        yield text, number
 
 
 def _end_of_records(
-    block: list[str], blocks: Iterator[list[str]], delimiter: str, before: int
+    block: list[str], blocks: Iterator[str], delimiter: str, before: int
 ) -> int:
     """Returns at which line the last record of a block ends.
 
@@ -450,13 +454,13 @@ def _end_of_records(
         nonlocal taken, added
         while True:
             if taken == len(block):
-                more = next(blocks, [])
+                more = next(blocks, "")
                 if not more:
                     return
-                added += sum(map(len, more))
+                added += len(more)
                 if added > _plain_or_gzip_text.LONGEST:
                     raise LongLineError(before + end + 1)
-                block.extend(more)
+                block.extend(lines_of(more))
             taken += 1
             yield block[taken - 1]
 

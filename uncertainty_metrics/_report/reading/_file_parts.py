@@ -15,7 +15,12 @@ from uncertainty_metrics._report.reading._json_and_excel_tables import (
     RecordTable,
     is_one_value,
 )
-from uncertainty_metrics._report.reading._plain_or_gzip_text import TextFile, readable
+from uncertainty_metrics._report.reading._plain_or_gzip_text import (
+    TextFile,
+    lines_of,
+    number_of_lines,
+    readable,
+)
 
 # The most numbers in a part of a table, and about the most characters of text.
 _NUMBERS, _CHARACTERS = 2**20, 2**23
@@ -42,7 +47,7 @@ def parts(
     elif kind == "json" and not is_one_value(TextFile(file)):
         # JSON escapes the ends of lines in text, so that each line is a record.
         blocks = TextFile(file).blocks("JSON")
-        texts = (("".join(block), len(block)) for block in blocks)
+        texts = ((text, number_of_lines(text)) for text in blocks)
         yield from _text_parts(RecordTable, "", texts, lambda text: not text.strip())
     else:  # A copy, since the file may be closed when the part is read.
         file.seek(0)
@@ -57,9 +62,9 @@ def _csv_parts(file: IO[bytes]) -> Iterator[Table]:
     blocks = TextFile(file).blocks("CSV")
     header: list[str] = []
     while len(header) < whole.header_lines:
-        header += next(blocks)
+        header += lines_of(next(blocks))
     header, rest = header[: whole.header_lines], header[whole.header_lines :]
-    rows = itertools.chain([rest] if rest else [], blocks)
+    rows = itertools.chain(["".join(rest)] if rest else [], blocks)
     # A single "\r" would make one end of a line with a "\n" that follows.
     title = "".join(header).rstrip("\r\n") + "\n"
     with readable("CSV"):

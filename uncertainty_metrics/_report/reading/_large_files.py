@@ -245,9 +245,9 @@ class Accumulator:
         assert sums is not None
         if (sums.num_series is None) == (sample.clusters is None):
             note = (
-                f"Coverage, scores and the numbers of each horizon are of all "
-                f"{sums.rows:,} rows; the constant forecast, the skill and all other "
-                f"sections are of a uniform sample of {len(sample.target):,}."
+                "Coverage, PIT values, scores and the numbers of each horizon are of "
+                f"all {sums.rows:,} rows; the constant forecast, the skill and all "
+                f"other sections are of a uniform sample of {len(sample.target):,}."
             )
             if sums.are_groups:
                 note += (

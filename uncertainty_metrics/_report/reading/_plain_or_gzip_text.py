@@ -98,24 +98,32 @@ class TextFile:
         return self._file.read()
 
     def lines(self, kind: str, any_length: bool = False) -> Iterator[str]:
-        """Yields the lines of the file, as `blocks` reads them."""
-        for block in self.blocks(kind, any_length):
-            yield from block
-
-    def blocks(self, kind: str, any_length: bool = False) -> Iterator[list[str]]:
-        """Yields lists of lines of the file from its start.
+        """Yields the lines of the file from its start.
 
         Args:
           kind: the kind of file, which errors name.
           any_length: whether lines may be longer than `LONGEST`.
 
         Raises:
-          ValueError: the file is no text, a line is too long, or the file unpacks to
-            suspiciously many bytes.
+          ValueError: as `blocks` does.
         """
         with readable(kind), _as_text(self._counted(any_length), self.encoding) as text:
             while block := text.readlines(_BLOCK):
-                yield block
+                yield from block
+
+    def blocks(self, kind: str) -> Iterator[str]:
+        """Yields blocks of whole lines of the file from its start.
+
+        Args:
+          kind: the kind of file, which errors name.
+
+        Raises:
+          ValueError: the file is no text, a line is too long, or the file unpacks to
+            suspiciously many bytes.
+        """
+        with readable(kind), _as_text(self._counted(False), self.encoding) as text:
+            while block := text.read(_BLOCK):
+                yield block + text.readline()
 
     def first_character(self, kind: str) -> str:
         """Returns the first character that is no space, or "" if there is none."""
@@ -132,6 +140,17 @@ class TextFile:
             unpacked = gzip.GzipFile(fileobj=self._file)
             return _Counted(unpacked, self.size, any_length)
         return _Counted(self._file, None, any_length)
+
+
+def number_of_lines(text: str) -> int:
+    """Returns the number of lines of a text, which end as those of files do."""
+    ends = text.count("\n") + text.count("\r") - text.count("\r\n")
+    return ends + (text[-1:] not in ("", "\n", "\r"))
+
+
+def lines_of(text: str) -> list[str]:
+    """Returns the lines of a text with their ends; `splitlines` knows more ends."""
+    return list(io.StringIO(text, newline=""))
 
 
 def encoding_of(start: bytes) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._report.data._predictions import QuantileForecasts, remembered
+from uncertainty_metrics._report.data._pit_counts import pit_of
+from uncertainty_metrics._report.data._predictions import QuantileForecasts
 from uncertainty_metrics._report.data._quantile_rows import quantiles_of
 from uncertainty_metrics._report.data._row_clusters import (
     clusters_of,
@@ -29,34 +30,34 @@ from uncertainty_metrics._report.sections._quantile_coverage import shares_of
 from uncertainty_metrics._results import PITInterval
 
 
-@remembered
-def pit_of(model: QuantileForecasts) -> PITInterval:
-    """Returns the PIT interval of each row. Quantiles that cross are sorted first."""
-    rows = quantiles_of(model)
-    if rows.samples is not None:
-        return um.regression.sample_pit(rows.samples, rows.target)
-    if len(rows.levels) > 1:
-        ordered = np.sort(rows.quantiles, axis=1)
-        return um.regression.quantile_pit(ordered, rows.levels, rows.target)
-    # `quantile_pit` needs two levels; of one, a target is on either side.
-    above = rows.target > rows.quantiles[:, 0]
-    level = rows.levels[0]
-    return PITInterval(np.where(above, level, 0.0), np.where(above, 1.0, level))
+def _pit_of_all(
+    model: QuantileForecasts,
+) -> tuple[PITInterval, np.ndarray | None, np.ndarray | None]:
+    """Returns PIT intervals, their weights, and of how many rows each is; None for
+    weights of 1, and for one row each. Of a stream they are those of all rows.
+    """
+    if model.sums is not None:
+        pit = model.sums.pit
+        return pit.intervals, pit.weights, pit.counts
+    return pit_of(model), quantiles_of(model).weights, None
 
 
 def _draw(models: dict[str, QuantileForecasts], num_bins: int) -> Any:
     """Draws a histogram of the PIT intervals for each model."""
-    return panels(
-        4.0,
-        lambda model, **options: um.regression.pit_diagram(
-            pit_of(model),
-            num_bins,
-            consistency_band=None if _are_dependent(model) else INTERVAL_LEVEL,
-            **options,
-        ),
-        models,
-        "PIT histogram",
-    )
+
+    def draw(model: QuantileForecasts, ax: Any, title: str) -> None:
+        # As `pit_diagram` does, which takes a value for each row, not their counts.
+        from uncertainty_metrics.visualization import _series, regression
+
+        pit, _, counts = _pit_of_all(model)
+        histogram = um.regression.pit_histogram(pit, num_bins, sample_weight=counts)
+        band = None if _are_dependent(model) else INTERVAL_LEVEL
+        ax, own = _series.axes(ax, 6, 4)
+        regression._draw_bars(ax, own, histogram, "steelblue", band)
+        ax.set(xlabel="Probability integral transform", xlim=(0, 1))
+        _series.finish(ax, own, title, columns=2)
+
+    return panels(4.0, draw, models, "PIT histogram")
 
 
 def _are_dependent(model: QuantileForecasts) -> bool:
@@ -95,18 +96,15 @@ class PitOfQuantiles(Section):
     @classmethod
     def of(cls, report: ModelReport) -> PitOfQuantiles:
         rows, clusters = quantiles_of(report.model), clusters_of(report.model)
-        pit, weights = pit_of(report.model), rows.weights
-        middle = (pit.lower + pit.upper) / 2
-        mean = float(np.average(middle, weights=weights))
-        # The mass is spread evenly over an interval, which has a variance of its own.
-        squares = (middle - mean) ** 2 + (pit.upper - pit.lower) ** 2 / 12
+        pit, weights, _ = _pit_of_all(report.model)
+        mean = float(np.average(_middle(pit), weights=weights))
         options: dict[str, Any] = {"sample_weight": weights}
         error = um.regression.pit_calibration_error(pit, report.num_bins, **options)
         histogram = um.regression.pit_histogram(pit, report.num_bins, **options)
         found = {
             "mean": (mean, "0.5 if calibrated; lower if forecasts are too high."),
             "variance": (
-                float(np.average(squares, weights=weights)),
+                float(np.average(_squares(pit, mean), weights=weights)),
                 "0.0833 if calibrated; higher if intervals are too narrow.",
             ),
             "calibration_error": (
@@ -116,8 +114,12 @@ class PitOfQuantiles(Section):
         }
         tested = shares_of(report.model)
         p = min(1.0, len(tested) * min(each.p_value for each in tested))
+        # Standard errors need rows, so that those of a stream are of its sample.
+        of_rows = pit_of(report.model)
+        middle = _middle(of_rows)
+        squares = _squares(of_rows, float(np.average(middle, weights=rows.weights)))
         sides = [
-            _side(values, target, weights, clusters)
+            _side(values, target, rows.weights, clusters)
             for values, target in ((middle, 1 / 2), (squares, 1 / 12))
         ]
         return cls(
@@ -145,6 +147,18 @@ class PitOfQuantiles(Section):
             ),
             metrics_table("PIT values", "metric", self.metrics),
         ]
+
+
+def _middle(pit: PITInterval) -> np.ndarray:
+    """Returns the means of the spread masses of intervals."""
+    return (pit.lower + pit.upper) / 2
+
+
+def _squares(pit: PITInterval, mean: float) -> np.ndarray:
+    """Returns the mean squared distances of the spread masses of intervals from a mean:
+    the mass is spread evenly over an interval, which has a variance of its own.
+    """
+    return (_middle(pit) - mean) ** 2 + (pit.upper - pit.lower) ** 2 / 12
 
 
 def _side(
