@@ -70,17 +70,24 @@ def smallest_concentration(dtype: Any) -> float:
     return float(np.finfo(dtype).tiny) * 2.0**10
 
 
-def _log_gammas(
+def _gammas(
     rng: np.random.Generator, concentrations: np.ndarray, num_samples: int
 ) -> np.ndarray:
-    """Draws logarithms of Gamma(a) variates, [num_samples, cells]."""
-    concentrations = np.maximum(concentrations, smallest_concentration(np.float64))
-    shape = (num_samples, len(concentrations))
+    """Draws Gamma(a) variates, [cells, num_samples]; those of a sample times a positive
+    factor, with which they are not all 0, and no sum of them overflows.
+    """
+    a = np.maximum(concentrations, smallest_concentration(np.float64))[:, None]
     # Gamma(a) is Gamma(a + 1) U^(1/a). For small a it underflows, its logarithm does
     # not.
-    gammas = rng.standard_gamma(concentrations + 1.0, shape)
-    uniforms = 1.0 - rng.random(shape)  # In (0, 1].
-    return np.log(gammas) + np.log(uniforms) / concentrations
+    small = a[:, 0] < 1
+    gammas = rng.standard_gamma(a + small[:, None], (len(a), num_samples))
+    gammas /= max(1.0, a.max())
+    uniforms = 1.0 - rng.random((np.count_nonzero(small), num_samples))  # In (0, 1].
+    logs = np.log(gammas[small]) + np.log(uniforms) / a[small]
+    if small.all():  # Else there is a variate that is never so small.
+        logs -= logs.max(axis=0)
+    gammas[small] = np.exp(logs)
+    return gammas
 
 
 def _bin_means(
@@ -89,19 +96,20 @@ def _bin_means(
     score_sums: np.ndarray,
     num_samples: int,
 ) -> np.ndarray:
-    """Draws the mean score of each bin, [num_samples, bins]."""
+    """Draws the mean score of each bin, [bins, num_samples]."""
     from scipy import special
 
     num_bins = len(counts)
-    edges = _binning.even_edges(num_bins)
+    edges = _binning.even_edges(num_bins)[:, None]
     low, high = edges[:-1], edges[1:]
+    counts, score_sums = counts[:, None], score_sums[:, None]
     location = ((low + high) / 2 + score_sums) / (1 + counts)
     location = np.clip(location, low, high)  # Rounding may put it outside the bin.
     scale = 1.0 / (num_bins * np.sqrt(12.0) * np.sqrt(1 + counts))
     # Inverse transform sampling, between the distribution function at the two edges.
     below = special.ndtr((low - location) / scale)
     above = special.ndtr((high - location) / scale)
-    uniforms = rng.random((num_samples, num_bins))
+    uniforms = rng.random((num_bins, num_samples))
     standard = special.ndtri(below + uniforms * (above - below))
     return np.clip(location + scale * standard, low, high)
 
@@ -113,8 +121,6 @@ def posterior(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Returns draws from the posterior of the ECE, [num_samples]."""
-    from scipy import special
-
     counts, score_sums, right = (
         sums[0]
         for sums in (
@@ -124,12 +130,13 @@ def posterior(
         )
     )
     wrong = np.maximum(counts - right, 0.0)  # Rounding of weights may give less than 0.
-    logs = _log_gammas(rng, prior_alpha + np.concatenate([wrong, right]), num_samples)
-    log_wrong, log_right = np.split(logs, 2, axis=1)
-    shares = special.softmax(np.logaddexp(log_wrong, log_right), axis=1)
-    accuracies = special.expit(log_right - log_wrong)
+    gammas = _gammas(rng, prior_alpha + np.concatenate([wrong, right]), num_samples)
+    wrong, right = np.split(gammas, 2)
     means = _bin_means(rng, counts, score_sums, num_samples)
-    return np.sum(shares * np.abs(accuracies - means), axis=1)
+    # P(b) |P(right | b) - m_b| times the sum of all gammas: no number is divided by
+    # P(b), which may be 0.
+    gaps = np.abs(right - (wrong + right) * means)
+    return gaps.sum(axis=0) / gammas.sum(axis=0)
 
 
 @takes_frames
