@@ -144,7 +144,8 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     )
     classes = examples.num_classes
     spec.check_classes(classes)
-    if spec.uses_decision and examples.predicted is None:
+    is_decided = spec.uses_decision and examples.predicted is None
+    if is_decided:
         predicted, scores, right = _decisions.decisions(probabilities)
     else:
         right = _ranges.rows_in_range(probabilities)
@@ -152,7 +153,8 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
 
     def bounded(values, row_is_right):
         # Choices, since arithmetic may take numbers below 2^-126 for 0.
-        values = xp.where(values > 1, xp.ones_like(values), values)
+        if not is_decided:  # The scores of decisions are at most 1.
+            values = xp.where(values > 1, xp.ones_like(values), values)
         return xp.where(row_is_right, values, xp.zeros_like(values))
 
     if spec.scores_class_1:
@@ -255,19 +257,22 @@ def cell_sums(
     dropped = _dropped(scored, spec)
     cell = _drop(cell, dropped)
     weights = scored.weights
-    if scored.outcomes is not None:
-        if is_floating(scored.outcomes) and weights is None:
-            weights = xp.ones_like(scored.outcomes)
-        hit_cell, hit_weights = _hits(cell, scored.outcomes, weights)
-    else:
+    outcomes = scored.outcomes
+    if outcomes is None:
         hit_cell = xp.gather(cell, scored.hits)
         hit_weights = None if weights is None else xp.gather(weights, scored.hits)
+    elif weights is None and not is_floating(outcomes):
+        hit_cell, hit_weights = cell, outcomes
+    else:
+        if weights is None:
+            weights = xp.ones_like(outcomes)
+        hit_cell, hit_weights = _hits(cell, outcomes, weights)
     return _sums.cell_sums(
         cell,
         xp.cast(scored.scores, dtype),
         None if weights is None else xp.cast(weights, dtype),
         hit_cell,
-        None if hit_weights is None else xp.cast(hit_weights, dtype),
+        hit_weights if weights is None else xp.cast(hit_weights, dtype),
         num_groups * num_cells,
         sparse,
         dropped is None,

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _ranges, numpy_dtype, xp
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _execution,
+    _inputs,
+    _ranges,
+    numpy_dtype,
+    xp,
+)
 from uncertainty_metrics.ops._shared_values import once
 
 # The signed and unsigned integers of each size in bytes.
@@ -24,10 +31,30 @@ def decisions(
     """
     if IS_TENSORFLOW:
         return _decisions_by_bits(probabilities)
+    few = probabilities.shape[1] < _FEW
+    if few and _execution.needs_no_gradient(probabilities):
+        return _decisions_of_few(probabilities)
     index = _argmax(probabilities)
     scores = _inputs.take(probabilities, index)  # NaN where the row has one.
     right = _ranges.in_range(scores) & (xp.reduce_min(probabilities, axis=-1) >= 0)
     return index, xp.minimum(scores, 1), right
+
+
+def _decisions_of_few(
+    probabilities: xp.Tensor,
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the decisions of PyTorch, whose extremes of short rows of integers take a
+    half of the time of those of floats.
+
+    Floats >= 0 sort like their bits, and so do NaN and numbers above 1, which are
+    larger. Negative numbers have negative bits.
+    """
+    signed, _ = _INTEGERS[numpy_dtype(probabilities).itemsize]
+    bits = xp.bitcast(probabilities + 0.0, signed)  # -0.0 becomes 0.0.
+    largest = bits.max(-1)
+    scores = xp.bitcast(largest.values, probabilities.dtype)
+    right = _ranges.in_range(scores) & (xp.reduce_min(bits, axis=-1) >= 0)
+    return xp.cast(largest.indices, xp.int32), xp.minimum(scores, 1), right
 
 
 def _decisions_by_bits(

@@ -370,7 +370,8 @@ def cell_sums(
       scores: float32 or float64 [n], in [0, 1].
       weights: of the type of the scores [n], or None for ones.
       hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
-      hit_weights: [h], the weights of these scores, or None for ones.
+      hit_weights: [h], the weights of these scores, or None for ones. If there are no
+        weights, it may be boolean instead: whether the outcome is 1.
       num_cells: number of cells.
       sparse: number of cells of the state, if the units are to be `Scattered`; else 0.
       complete: whether no cell is -1.
@@ -383,6 +384,7 @@ def cell_sums(
         weights = xp.ones_like(scores) if weights is None else weights
         if hit_weights is None:
             hit_weights = xp.ones(xp.shape(hit_cell), xp.float64)
+        hit_weights = xp.cast(hit_weights, xp.float64)
         hi = xp.stack(
             [
                 add(weights, cell),
@@ -391,19 +393,24 @@ def cell_sums(
             ]
         )
         return Sums(None, hi, xp.zeros_like(hi))
-    if weights is None or hit_weights is None:  # Both are None.
+    if weights is None:
         units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+        dtype = xp.int64 if sparse else xp.int32
+        ones = xp.ones(xp.shape(cell), dtype)
+        if hit_weights is None:
+            hits = xp.ones(xp.shape(hit_cell), dtype)
+        else:
+            hits = xp.cast(hit_weights, dtype)
         if sparse:
-            counts, hits = (xp.ones(xp.shape(of), xp.int64) for of in (cell, hit_cell))
             whole, rest = _limbs(units)
-            rows = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
-            return Sums(scattered(sparse, *rows, complete=3 * complete), None, None)
+            rows = (cell, ones), (cell, whole), (cell, rest), (hit_cell, hits)
+            return Sums(scattered(sparse, *rows, complete=4 * complete), None, None)
         whole, rest = _limbs(add(units, cell))
-        counts, hits = (
-            xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
-            for of in (cell, hit_cell)
+        counts, right = (
+            xp.cast(add(values, of), xp.int64)
+            for values, of in ((ones, cell), (hits, hit_cell))
         )
-        return Sums(xp.stack([counts, whole, rest, hits]), None, None)
+        return Sums(xp.stack([counts, whole, rest, right]), None, None)
     mass = segment_pair(xp.stack([weights, weights * scores], axis=1), cell, num_cells)
     hits = segment_pair(hit_weights[:, None], hit_cell, num_cells)
     hi, lo = (xp.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))

@@ -224,7 +224,10 @@ def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
     x = constant(x)
     if batch_dims:
         return ops.take_along_axis(x, cast(indices, int64), axis=-1)
-    return ops.take(x, constant(indices), axis=axis)
+    indices = constant(indices)
+    if _IS_JAX or len(indices.shape) != 1:
+        return ops.take(x, indices, axis=axis)
+    return x.index_select(axis, indices)  # Keras looks for negative indices before.
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
