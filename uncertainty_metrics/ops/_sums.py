@@ -411,6 +411,7 @@ def cell_sums(
             for values, of in ((ones, cell), (hits, hit_cell))
         )
         return Sums(xp.stack([counts, whole, rest, right]), None, None)
+    assert hit_weights is not None
     mass = segment_pair(xp.stack([weights, weights * scores], axis=1), cell, num_cells)
     hits = segment_pair(hit_weights[:, None], hit_cell, num_cells)
     hi, lo = (xp.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))
