@@ -114,7 +114,7 @@ def measured(
 def run_task(name: str, arguments: list[str]) -> None:
     # The first `to_numpy` of pyarrow imports pandas, which takes longer than it reads.
     import pandas  # noqa: F401
-    import pyarrow.dataset  # noqa: F401
+    import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
     from uncertainty_metrics._report.reading import _large_files  # noqa: F401
