@@ -33,6 +33,8 @@ def test_without_numba_numpy_does_the_work(monkeypatch):
     monkeypatch.delitem(
         sys.modules, "uncertainty_metrics.numpy._numba_loops", raising=False
     )
+    # An imported module is also an attribute of its package.
+    monkeypatch.delattr("uncertainty_metrics.numpy._numba_loops", raising=False)
     _compiled_loops._module.cache_clear()
     try:
         assert _compiled_loops.loops(np.zeros(N)) is None
