@@ -18,8 +18,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.scoring import _interval_bounds
-from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
+from uncertainty_metrics.numpy.scoring import _interval_bounds, _sample_estimators
 from uncertainty_metrics.numpy.scoring import scoring_rules as np_scoring_rules
 from uncertainty_metrics.numpy.selective import accuracy as np_accuracy
 from uncertainty_metrics.ops import (
@@ -441,13 +440,13 @@ class GaussianNLL(NormalScorer):
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
     _columns = "samples"
-    estimator: np_forecast_scores.SpreadEstimator = "fair"
-    alpha: float = np_forecast_scores.ALPHA
+    estimator: _sample_estimators.SpreadEstimator = "fair"
+    alpha: float = _sample_estimators.ALPHA
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
-        _, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
+        _, alpha = _sample_estimators.settled(self.estimator, self.alpha)
         object.__setattr__(self, "alpha", alpha)
 
     @property
@@ -455,11 +454,11 @@ class SampleCRPS(RealScorer):
         return None
 
     def _check_size(self, size):
-        estimator, _ = np_forecast_scores.settled(self.estimator, self.alpha)
-        np_forecast_scores.check_num_samples(estimator, size, "y_pred")
+        estimator, _ = _sample_estimators.settled(self.estimator, self.alpha)
+        _sample_estimators.check_num_samples(estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
-        estimator, alpha = np_forecast_scores.settled(self.estimator, self.alpha)
+        estimator, alpha = _sample_estimators.settled(self.estimator, self.alpha)
         return _forecast_scores.sample_scores(
             labels, y_pred, estimator, alpha, self.with_gradient
         )

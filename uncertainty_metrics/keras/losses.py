@@ -18,7 +18,7 @@ from uncertainty_metrics.keras._scoring_losses import (
     PenalizedLoss,
     ScoringLoss,
 )
-from uncertainty_metrics.numpy.scoring.forecast_scores import SpreadEstimator
+from uncertainty_metrics.numpy.scoring._sample_estimators import SpreadEstimator
 
 __all__ = [
     "BrierLoss",

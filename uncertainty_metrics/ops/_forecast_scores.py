@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from uncertainty_metrics.numpy.scoring import forecast_scores as np_scores
+from uncertainty_metrics.numpy.scoring import _sample_estimators
 from uncertainty_metrics.ops import _execution, _pairwise, numpy_dtype, xp
 
 
@@ -77,10 +77,10 @@ def sample_scores(
     if estimator == "roll":
         neighbours = xp.abs(samples - xp.roll(samples, 1, axis=-1))
         return error - xp.reduce_mean(neighbours, axis=-1) / 2, right
-    fair = np_scores.is_fair(estimator)
+    fair = _sample_estimators.is_fair(estimator)
     spread = _pairwise.pairwise_spread(samples, fair, with_gradient)
     m = xp.cast(xp.shape(samples)[-1], samples.dtype)
-    return error - np_scores.share_of_fair(estimator, alpha, m) * spread, right
+    return error - _sample_estimators.share_of_fair(estimator, alpha, m) * spread, right
 
 
 def weighted_sample_scores(
@@ -102,14 +102,14 @@ def weighted_sample_scores(
         xp.math.is_finite(samples) & xp.math.is_finite(weights) & (weights >= 0),
         axis=-1,
     )
-    right = right & (positive >= (2 if np_scores.is_fair(estimator) else 1))
+    right = right & (positive >= (2 if _sample_estimators.is_fair(estimator) else 1))
     weights = xp.where(right[..., None], weights, xp.ones_like(weights))
     # First by the largest: the sum may overflow.
     weights = weights / xp.reduce_max(weights, axis=-1, keepdims=True)
     weights = weights / xp.reduce_sum(weights, axis=-1, keepdims=True)
     error = xp.reduce_sum(weights * xp.abs(samples - labels[..., None]), axis=-1)
     spread = _pairwise.weighted_spread(samples, weights)
-    if np_scores.is_fair(estimator):
+    if _sample_estimators.is_fair(estimator):
         before = xp.cumsum(weights, axis=-1, exclusive=True)
         pairs = 2 * xp.reduce_sum(weights * before, axis=-1)
         share = alpha if estimator == "almost_fair" else 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import WeightedIntervalScoreParts
-from uncertainty_metrics.numpy.scoring import _interval_bounds
+from uncertainty_metrics.numpy.scoring import _interval_bounds, _sample_estimators
 from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecast_scores
 from uncertainty_metrics.numpy.scoring import (
     multivariate_scores as np_multivariate_scores,
@@ -73,7 +73,7 @@ def _samples(
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
-    np_forecast_scores.check_num_samples(estimator, samples.shape[-1])
+    _sample_estimators.check_num_samples(estimator, samples.shape[-1])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     return _without_last(labels, samples), samples
 
@@ -92,18 +92,18 @@ def _sample_scores(
     labels: xp.Tensor, samples: xp.Tensor, estimator: str, alpha: float
 ) -> tuple[xp.Tensor, xp.Tensor]:
     scores, right = _forecast_scores.sample_scores(labels, samples, estimator, alpha)
-    if np_forecast_scores.is_fair(estimator):
+    if _sample_estimators.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
 
 
 @twin(np_forecast_scores.crps_score, by_numpy=True)
 def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
-    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
+    estimator, alpha = _sample_estimators.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
     if member_weights is not None:
         weights = _inputs.as_tensor("member_weights", member_weights)
-        np_forecast_scores.check_member_weights(weights.shape, samples.shape, estimator)
+        _sample_estimators.check_member_weights(weights.shape, samples.shape, estimator)
         return _forecast_scores.weighted_sample_scores(
             labels, samples, xp.cast(weights, samples.dtype), estimator, alpha
         )
@@ -114,7 +114,7 @@ def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
 def threshold_weighted_crps(
     labels, predictive_samples, lower, upper, *, estimator, alpha
 ):
-    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
+    estimator, alpha = _sample_estimators.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
     low, high = (
         _inputs.like_labels(name, _inputs.as_tensor(name, value), labels)
@@ -126,7 +126,7 @@ def threshold_weighted_crps(
     labels = xp.clip_by_value(labels, low, high)
     samples = xp.clip_by_value(samples, low[..., None], high[..., None])
     scores, _ = _sample_scores(labels, samples, estimator, alpha)
-    if np_forecast_scores.is_fair(estimator):
+    if _sample_estimators.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
 
@@ -261,8 +261,8 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples(samples.shape, labels.shape)
-    estimator, alpha = np_forecast_scores.settled(estimator, alpha)
-    np_forecast_scores.check_num_samples(estimator, samples.shape[-2])
+    estimator, alpha = _sample_estimators.settled(estimator, alpha)
+    _sample_estimators.check_num_samples(estimator, samples.shape[-2])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     labels = xp.cast(labels, samples.dtype)
     labels = _sizes.nan_unless_alike(labels, samples, len(samples.shape) - 2)
@@ -277,13 +277,13 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
         steps = _norm(strays - xp.roll(strays, 1, axis=-2))
         spread = xp.reduce_mean(steps, axis=-1) / 2
     else:
-        fair = np_forecast_scores.is_fair(estimator)
+        fair = _sample_estimators.is_fair(estimator)
         if strays.shape[-1] == 1:  # By sorting, not by pairs.
             spread = _pairwise.pairwise_spread(strays[..., 0], fair)
         else:
             spread = _pair_distances(strays) / (m * (m - 1 if fair else m))
-        spread = np_forecast_scores.share_of_fair(estimator, alpha, m) * spread
+        spread = _sample_estimators.share_of_fair(estimator, alpha, m) * spread
     scores = scale * (xp.reduce_mean(_norm(strays), axis=-1) - spread)
-    if np_forecast_scores.is_fair(estimator):
+    if _sample_estimators.is_fair(estimator):
         right = right & (m > 1)
     return scores, right

@@ -7,7 +7,7 @@ from typing import Any
 
 from uncertainty_metrics.keras import _base, _scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore, NormalScore
-from uncertainty_metrics.numpy.scoring.forecast_scores import SpreadEstimator
+from uncertainty_metrics.numpy.scoring._sample_estimators import SpreadEstimator
 
 __all__ = [
     "CRPSNormal",

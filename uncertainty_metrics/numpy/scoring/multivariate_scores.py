@@ -11,8 +11,13 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _threads
 from uncertainty_metrics.numpy._frames import takes_frames
-from uncertainty_metrics.numpy.scoring import _energy, _variogram, forecast_scores
-from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
+from uncertainty_metrics.numpy.scoring import (
+    _energy,
+    _sample_estimators,
+    _variogram,
+    forecast_scores,
+)
+from uncertainty_metrics.numpy.scoring._sample_estimators import ALPHA, SpreadEstimator
 
 __all__ = ["dawid_sebastiani_score", "energy_score", "variogram_score"]
 
@@ -246,8 +251,8 @@ def energy_score(
     """
     labels, samples = _vectors(labels, predictive_samples)
     m, d = samples.shape[-2:]
-    estimator, alpha = forecast_scores.settled(estimator, alpha)
-    forecast_scores.check_num_samples(estimator, m)
+    estimator, alpha = _sample_estimators.settled(estimator, alpha)
+    _sample_estimators.check_num_samples(estimator, m)
     if d == 1:
         score_of_samples = forecast_scores.crps_score  # By sorting, not by pairs.
         return score_of_samples(
@@ -255,8 +260,8 @@ def energy_score(
         )
     y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
     scale = None if estimator == "roll" else 1 / (m * m)
-    if forecast_scores.is_fair(estimator):
-        scale = forecast_scores.share_of_fair(estimator, alpha, m) / (m * (m - 1))
+    if _sample_estimators.is_fair(estimator):
+        scale = _sample_estimators.share_of_fair(estimator, alpha, m) / (m * (m - 1))
 
     def score(block: slice) -> np.ndarray:
         return _energy.energy_scores(y[block], x[block], scale)
