@@ -481,7 +481,7 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
         else:
             replicate = _binned(metric, classifier_data, options)
     elif metric is column_means:
-        weights = data["sample_weight"]
+        weights = data.get("sample_weight")
         weights = np.ones(n) if weights is None else weights
         replicate = _weighted_means(weights[:, None] * data["scores"], weights)
     if replicate is None:

@@ -539,12 +539,24 @@ def pit_diagram(
     histogram = regression.pit_histogram(pit, n_bins if bars else NUM_STEPS, mask)
     _check_color("color", color)
     consistency_band = _series.level("consistency_band", consistency_band)
-    ax, own = _series.axes(ax, 6, 4)
-    draw = _draw_bars if bars else _draw_ecdf
-    draw(ax, own, histogram, color, consistency_band)
-    ax.set(xlabel="Probability integral transform", xlim=(0, 1))
     if title is None:
         title = "PIT Histogram" if bars else "PIT ECDF"
+    return draw_pit(histogram, ax, title, color, consistency_band, kind)
+
+
+def draw_pit(
+    histogram: PITHistogram,
+    ax: Any,
+    title: str,
+    color: str,
+    consistency_band: float | None,
+    kind: PitPlot = "histogram",
+) -> Any:
+    """Draws a histogram of PIT values, and returns its axes."""
+    ax, own = _series.axes(ax, 6, 4)
+    draw = _draw_bars if kind == "histogram" else _draw_ecdf
+    draw(ax, own, histogram, color, consistency_band)
+    ax.set(xlabel="Probability integral transform", xlim=(0, 1))
     _series.finish(ax, own, title, columns=2)
     return ax
 

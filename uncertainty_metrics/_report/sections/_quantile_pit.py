@@ -46,16 +46,13 @@ def _draw(models: dict[str, QuantileForecasts], num_bins: int) -> Any:
     """Draws a histogram of the PIT intervals for each model."""
 
     def draw(model: QuantileForecasts, ax: Any, title: str) -> None:
-        # As `pit_diagram` does, which takes a value for each row, not their counts.
-        from uncertainty_metrics.visualization import _series, regression
+        # `pit_diagram` takes a value for each row, and no counts of equal ones.
+        from uncertainty_metrics.visualization.regression import draw_pit
 
         pit, _, counts = _pit_of_all(model)
         histogram = um.regression.pit_histogram(pit, num_bins, sample_weight=counts)
         band = None if _are_dependent(model) else INTERVAL_LEVEL
-        ax, own = _series.axes(ax, 6, 4)
-        regression._draw_bars(ax, own, histogram, "steelblue", band)
-        ax.set(xlabel="Probability integral transform", xlim=(0, 1))
-        _series.finish(ax, own, title, columns=2)
+        draw_pit(histogram, ax, title, "steelblue", band)
 
     return panels(4.0, draw, models, "PIT histogram")
 
