@@ -357,3 +357,27 @@ def test_interval_of_draws_leaves_out_equal_tails(rng):
     assert upper[0] == 975
     assert np.isnan(lower[1])
     assert np.isnan(upper[1])
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
+def test_errors_of_many_draws_are_those_of_loops(rng, norm):
+    counts = rng.integers(0, 4, (3, 5)).astype(float)  # Some bins are empty.
+    counts[:, 0] = 2.0
+    scores = counts * rng.random((3, 5))
+    draws = [counts * rng.random((3, 5)) for _ in range(1000)]  # In several parts.
+    statistics = _binning.BinStatistics(None, counts, scores, np.zeros((3, 5)))
+    found = list(_simulated_bins.errors_of(statistics, iter(draws), norm))
+
+    def error(gaps, masses):
+        per_bin = [abs(g) / m for g, m in zip(gaps, masses, strict=True) if m > 0]
+        if norm == "max":
+            return max(per_bin)
+        power = 1 if norm == "l1" else 2
+        each = zip(per_bin, masses[masses > 0], strict=True)
+        return sum(m * e**power for e, m in each) / masses.sum()
+
+    for drawn, value in zip(draws, found, strict=True):
+        errors = [error(*group) for group in zip(drawn - scores, counts, strict=True)]
+        expected = max(errors) if norm == "max" else np.mean(errors)
+        expected = np.sqrt(expected) if norm == "l2" else expected
+        assert value == pytest.approx(expected, rel=1e-12)
