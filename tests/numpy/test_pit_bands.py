@@ -10,7 +10,6 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.numpy.regression import ecdf
-from uncertainty_metrics.visualization import regression as plots
 
 mpl.use("Agg")
 
@@ -156,7 +155,7 @@ def line(ax, label):
 def test_ecdf_plot_shows_the_ecdf_and_its_band(consistency_band, rng, ax):
     pit, mask = rng.beta(0.7, 0.7, size=300), rng.random(300) < 0.5
     options = {"kind": "ecdf", "consistency_band": consistency_band}
-    assert plots.pit_diagram(pit, mask=mask, ax=ax, **options) is ax
+    assert regression.pit_diagram(pit, mask=mask, ax=ax, **options) is ax
     assert ax.get_title() == "PIT ECDF"
     points, drawn = line(ax, "Observed")
     share = [np.mean(pit[mask] <= point) for point in np.linspace(0, 1, 101)]
@@ -174,4 +173,4 @@ def test_ecdf_plot_shows_the_ecdf_and_its_band(consistency_band, rng, ax):
 
 def test_unknown_kinds_of_plots_raise():
     with pytest.raises(ValueError, match="`kind` must be one of 'histogram', 'ecdf'"):
-        plots.pit_diagram([0.5], kind="bars")
+        regression.pit_diagram([0.5], kind="bars")

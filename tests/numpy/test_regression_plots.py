@@ -304,7 +304,7 @@ def test_axis_label_tells_the_share_of_far_z_scores():
 def test_pit_bars_are_the_histogram(rng, ax):
     pit = rng.beta(0.7, 0.7, size=300)
     mask = rng.random(300) < 0.5
-    returned = plots.pit_diagram(pit, 12, mask, ax=ax, consistency_band=None)
+    returned = regression.pit_diagram(pit, 12, mask, ax=ax, consistency_band=None)
     assert returned is ax
     counts, edges = np.histogram(pit[mask], np.linspace(0, 1, 13))
     bars = ax.containers[0]
@@ -317,7 +317,7 @@ def test_pit_bars_are_the_histogram(rng, ax):
 
 def test_pit_band_is_of_binomial_counts(rng, ax):
     n, bins = 80, 5
-    plots.pit_diagram(rng.random(n), bins, ax=ax, consistency_band=0.9)
+    regression.pit_diagram(rng.random(n), bins, ax=ax, consistency_band=0.9)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
     low, high = (path.vertices[0, 1] for path in ends.get_paths())
     # Quantiles of the counts of uniform values, by simulation.
@@ -331,7 +331,7 @@ def test_pit_band_is_of_binomial_counts(rng, ax):
 def test_pit_plot_takes_intervals_of_samples(rng, ax):
     draws = rng.normal(size=[700, 7])
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
-    plots.pit_diagram(pit, 10, ax=ax)
+    regression.pit_diagram(pit, 10, ax=ax)
     heights = [bar.get_height() for bar in ax.containers[0]]
     np.testing.assert_allclose(heights, regression.pit_histogram(pit).density)
     (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
@@ -357,5 +357,5 @@ def test_bad_data_raise(plot):
         with pytest.raises(ValueError, match=message):
             plot(*data, **options)
     with pytest.raises(ValueError, match=r"`pit` must be in \[0, 1\]"):
-        plots.pit_diagram([0.5, 1.5])
+        regression.pit_diagram([0.5, 1.5])
     assert plt.get_fignums() == []

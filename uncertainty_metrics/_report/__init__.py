@@ -81,12 +81,8 @@ as the mean of nothing, is null.
 
 from __future__ import annotations
 
-from uncertainty_metrics._report._command import (
-    add_arguments,
-    add_sketch_arguments,
-    command,
-    sketch_command,
-)
+from uncertainty_metrics._report._arguments import add_arguments, add_sketch_arguments
+from uncertainty_metrics._report._command import command, sketch_command
 from uncertainty_metrics._report._compare_command import (
     add_compare_arguments,
     compare_command,

@@ -23,6 +23,13 @@ def check(ax: Any) -> None:
         raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
 
 
+def check_color(name: str, color: Any) -> None:
+    """Raises ValueError unless `color` is a color."""
+    colors = _optional.require("matplotlib.colors")
+    if not colors.is_color_like(color):
+        raise _checks.error(name, "a matplotlib color", repr(color))
+
+
 class _LowerPart:
     """Shrinks Axes to the lower part of their place, to leave room for their strip.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from uncertainty_metrics.visualization import _series
 
-_BOUND = {"color": "0.3", "linestyle": "--"}
 _ALARM = {"color": "#cc3311", "linestyle": ":", "linewidth": 1.5}
 # The vertical axis starts at an e-value of 0.001: smaller e-values say no more.
 _LOWEST = -3.0
@@ -55,7 +54,7 @@ def draw_evidence(
     decades = np.asarray(log_values) / math.log(10)
     bound = -math.log10(alpha)
     ax.plot(numbers, decades, label="E-value", **_series.line(0))
-    ax.axhline(bound, label=f"1 / alpha = {1 / alpha:.4g}", **_BOUND)
+    ax.axhline(bound, label=f"1 / alpha = {1 / alpha:.4g}", **_series.REFERENCE)
     if alarm is not None:
         ax.axvline(alarm, label=f"Alarm at example {alarm}", **_ALARM)
     # If all e-values are below 0.001, the axis starts at the largest of them.

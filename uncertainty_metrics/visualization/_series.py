@@ -39,6 +39,10 @@ _DASHES: tuple[Any, ...] = (
 )
 # Colors of a consistency band: its area behind bars, and its outline in front of them.
 BAND_FILL, BAND_EDGE = "#f7ead0", "#ddaa33"
+# Style of the line of a calibrated model.
+REFERENCE = {"color": "0.3", "linestyle": "--"}
+# Height of Axes with a legend inside, relative to the height of the drawing.
+LEGEND_ROOM = 1.35
 # Name of the attribute of an artist that holds its tooltips.
 TIPS = "_uncertainty_metrics_tips"
 # Name of the attribute that marks the Axes of a figure made for one diagram.

@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._results import PITHistogram, PITInterval
+from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.numpy._frames import takes_frames
 from uncertainty_metrics.numpy.regression import _forecasts
-from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
 __all__ = [
     "calibration_comparison_diagram",
     "create_calibration_report",
-    "pit_diagram",
     "plot_calibration_comparison",
-    "plot_pit_histogram",
     "plot_reliability_diagram",
     "plot_uncertainty_vs_error",
     "reliability_diagram",
     "uncertainty_error_diagram",
 ]
 
-PitPlot = Literal["histogram", "ecdf"]
-
 _TICKS = np.linspace(0, 1, 6)
-_REFERENCE = {"color": "0.3", "linestyle": "--"}
 _OVER, _UNDER = "#cc3311", "#4477aa"
 # So many points fill a scatter plot; if there are more, they are drawn fainter.
 _FULL = 400
-# Height of Axes with a legend inside, relative to the height of the drawing.
-_LEGEND_ROOM = 1.35
 # Larger z-scores are drawn in the outermost bin.
 _MAX_Z = 6.0
 _NUM_Z_BINS = 40
@@ -103,7 +94,7 @@ def reliability_diagram(
     """
     triple = predictions, uncertainties, targets
     curve, error = _curve_and_error(triple, n_bins, mask, stddevs)
-    _check_color("color", color)
+    _axes.check_color("color", color)
     _checks.boolean("show_ece", show_ece)
     ax, own = _series.axes(ax, 5, 5.4)
     expected, observed = curve["expected_coverage"], curve["observed_coverage"]
@@ -155,15 +146,9 @@ def draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
 
 def label_coverages(ax: Any) -> None:
     """Draws the curve of a calibrated model, and labels the axes."""
-    ax.plot([0, 1], [0, 1], label="Perfect calibration", **_REFERENCE)
+    ax.plot([0, 1], [0, 1], label="Perfect calibration", **_series.REFERENCE)
     ax.set(xlabel="Expected coverage", ylabel="Observed coverage")
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=_TICKS, yticks=_TICKS)
-
-
-def _check_color(name: str, color: Any) -> None:
-    colors = _optional.require("matplotlib.colors")
-    if not colors.is_color_like(color):
-        raise _checks.error(name, "a matplotlib color", repr(color))
 
 
 def _figure(figsize: Any) -> Any:
@@ -281,7 +266,7 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
             f"no color for {missing}",
         )
     for name in names:
-        _check_color(f"colors[{name!r}]", given[name])
+        _axes.check_color(f"colors[{name!r}]", given[name])
     return [given[name] for name in names]
 
 
@@ -336,7 +321,7 @@ def uncertainty_error_diagram(
         predictions, uncertainties, targets, mask, stddevs=stddevs
     )
     deviations, errors = np.sqrt(forecasts.variances), np.abs(forecasts.errors)
-    _check_color("color", color)
+    _axes.check_color("color", color)
     _checks.boolean("show_correlation", show_correlation)
     ax, own = _series.axes(ax, 5.5, 5)
     drawn = ax.scatter(
@@ -357,8 +342,8 @@ def uncertainty_error_diagram(
     label = _correlation(deviations, errors) if show_correlation else "Examples"
     ax.scatter([], [], s=10, color=color, label=label)
     width = 1.05 * np.max(deviations)
-    height = (1.05 if own else _LEGEND_ROOM) * np.max(errors) or width
-    ax.axline((0, 0), slope=1, label="Error = deviation", **_REFERENCE)
+    height = (1.05 if own else _series.LEGEND_ROOM) * np.max(errors) or width
+    ax.axline((0, 0), slope=1, label="Error = deviation", **_series.REFERENCE)
     ax.set(
         xlabel="Predicted standard deviation",
         ylabel="Absolute error",
@@ -438,7 +423,9 @@ def create_calibration_report(
         xlabel="Predicted standard deviation",
     )
     panels[1, 0].axvline(
-        numbers["sharpness"], label=f"Mean = {numbers['sharpness']:.3g}", **_REFERENCE
+        numbers["sharpness"],
+        label=f"Mean = {numbers['sharpness']:.3g}",
+        **_series.REFERENCE,
     )
     panels[1, 0].legend(fontsize="small")
     _draw_z_scores(panels[1, 1], forecasts.z, numbers["mean_z_score"], color)
@@ -460,171 +447,14 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     points = np.linspace(-largest, largest, 201)
     normal = np.exp(-(points**2) / 2) / np.sqrt(2 * np.pi)
     label = "Standard normal, mean |z| = 0.798"
-    ax.plot(points, normal, label=label, **_REFERENCE)
+    ax.plot(points, normal, label=label, **_series.REFERENCE)
     beyond = np.mean(np.abs(z) > largest)  # These z-scores are in the outermost bins.
     name = f"z-score ({100 * beyond:.2g}% are beyond)" if beyond else "z-score"
     ax.set(xlabel=name, ylabel="Density", xlim=(-largest, largest))
-    ax.set_ylim(0, _LEGEND_ROOM * max(np.max(heights), np.max(normal)))
+    ax.set_ylim(0, _series.LEGEND_ROOM * max(np.max(heights), np.max(normal)))
     _series.finish(ax, False, "z-scores")
-
-
-@takes_frames
-def pit_diagram(
-    pit: ArrayLike | PITInterval,
-    n_bins: int = 10,
-    mask: ArrayLike | None = None,
-    ax: Any = None,
-    title: str | None = None,
-    color: str = "steelblue",
-    *,
-    kind: PitPlot = "histogram",
-    consistency_band: float | None = 0.95,
-) -> Any:
-    """Histogram of the probability integral transform: flat if calibrated.
-
-    A U says that the predicted distributions are too narrow (overconfident), a hump
-    that they are too wide, a slope that they are biased. Chance alone leaves each bar
-    of calibrated predictions in the band, with the probability of its level:
-
-      quantiles of Binomial(n, 1 / n_bins), divided by n / n_bins
-
-    The intervals that samples have spread their mass over the bars. Chance then moves
-    the bars less, so they are in the band at least as often as the level says.
-
-    `kind="ecdf"` needs no bins. It draws the share of the values up to each point minus
-    that of a uniform distribution, and the band of `ecdf_band`, in which chance alone
-    leaves the whole curve. If the predicted distributions are too wide, the curve is
-    first below 0 and then above; if they are too narrow, first above and then below.
-
-    The bands are those of independent examples. They need only the number of values, so
-    they take no `clusters`.
-
-    Args:
-      pit: values in [0, 1] of any shape, as `probability_integral_transform` returns
-        them; or intervals, as `sample_pit` and `quantile_pit` return them: a
-        `PITInterval` or a tuple `(lower, upper)` of two arrays.
-      n_bins: Only for "histogram": number of bins of equal width.
-      mask: True for the examples to include; all by default.
-      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
-        is not shown.
-      title: title of the diagram; by default "PIT Histogram" or "PIT ECDF".
-      color: color of the bars, or of the curve.
-      kind: "histogram" or "ecdf".
-      consistency_band: level in (0, 1) of the band; None draws none.
-
-    Returns:
-      The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics.numpy as um
-      >>> from matplotlib.figure import Figure
-      >>> ax = um.regression.pit_diagram(
-      ...     [0.1, 0.3, 0.4, 0.9], n_bins=2, ax=Figure().subplots()
-      ... )
-      >>> [float(bar.get_height()) for bar in ax.containers[0]]
-      [1.5, 0.5]
-
-    References:
-      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness. Säilynoja, Bürkner and Vehtari (2022), Graphical Test for Discrete
-      Uniformity and Its Applications in Goodness-of-Fit Evaluation and Multiple Sample
-      Comparison.
-    """
-    _checks.one_of("kind", kind, get_args(PitPlot))
-    bars = kind == "histogram"
-    histogram = regression.pit_histogram(pit, n_bins if bars else NUM_STEPS, mask)
-    _check_color("color", color)
-    consistency_band = _series.level("consistency_band", consistency_band)
-    if title is None:
-        title = "PIT Histogram" if bars else "PIT ECDF"
-    return draw_pit(histogram, ax, title, color, consistency_band, kind)
-
-
-def draw_pit(
-    histogram: PITHistogram,
-    ax: Any,
-    title: str,
-    color: str,
-    consistency_band: float | None,
-    kind: PitPlot = "histogram",
-) -> Any:
-    """Draws a histogram of PIT values, and returns its axes."""
-    ax, own = _series.axes(ax, 6, 4)
-    draw = _draw_bars if kind == "histogram" else _draw_ecdf
-    draw(ax, own, histogram, color, consistency_band)
-    ax.set(xlabel="Probability integral transform", xlim=(0, 1))
-    _series.finish(ax, own, title, columns=2)
-    return ax
-
-
-_BAND_STYLE = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}
-
-
-def _draw_bars(
-    ax: Any,
-    own: bool,
-    histogram: PITHistogram,
-    color: str,
-    consistency_band: float | None,
-) -> None:
-    density, edges = histogram.density, histogram.edges
-    style = {"color": color, "edgecolor": "white", "linewidth": 0.6}
-    bars = ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
-    each = zip(bars, edges[:-1], edges[1:], density, histogram.counts, strict=True)
-    for bar, low, high, height, count in each:
-        tip = f"PIT {low:.3g} to {high:.3g}: density {height:.3f}, n = {count:.6g}"
-        _series.set_tips(bar, tip)
-    top = np.max(density)
-    if consistency_band is not None:
-        label = _series.band_label(consistency_band)
-        ends = _chance(histogram.counts, consistency_band)
-        ax.axhspan(*ends, zorder=0, label=label, **_BAND_STYLE)
-        ax.hlines(ends, 0, 1, color=_series.BAND_EDGE)
-        top = max(top, ends[1])
-    ax.axhline(1, label="Perfect calibration", **_REFERENCE)
-    ax.set(ylabel="Density", ylim=(0, (1.05 if own else _LEGEND_ROOM) * top))
-
-
-def _draw_ecdf(
-    ax: Any,
-    own: bool,
-    histogram: PITHistogram,
-    color: str,
-    consistency_band: float | None,
-) -> None:
-    counts, points = histogram.counts, histogram.edges
-    share = np.append(0, np.cumsum(counts)) / np.sum(counts)
-    ax.plot(points, share - points, color=color, label="Observed", zorder=3)
-    top = np.max(np.abs(share - points))
-    if consistency_band is not None:
-        # Intervals split their mass, so the sum is whole only up to rounding.
-        number = int(np.rint(np.sum(counts)))
-        _, *ends = regression.ecdf_band(number, consistency_band)
-        low, high = (end - points for end in ends)
-        label = _series.band_label(consistency_band)
-        ax.fill_between(points, low, high, label=label, **_BAND_STYLE)
-        top = max(top, np.max(high))
-    ax.axhline(0, label="Perfect calibration", **_REFERENCE)
-    ax.set(
-        ylabel="Share of values minus uniform",
-        ylim=(-1.05 * top, (1.05 if own else 2 * _LEGEND_ROOM - 1) * top),
-    )
-
-
-def _chance(counts: np.ndarray, level: float) -> np.ndarray:
-    """Returns the lower and upper end of the band of the density in a bin."""
-    from scipy import stats
-
-    total, share = np.rint(np.sum(counts)), 1 / len(counts)  # Intervals split mass.
-    tail = (1 - level) / 2
-    return stats.binom.ppf([tail, 1 - tail], total, share) / (total * share)
 
 
 plot_reliability_diagram = reliability_diagram
 plot_calibration_comparison = calibration_comparison_diagram
 plot_uncertainty_vs_error = uncertainty_error_diagram
-plot_pit_histogram = pit_diagram

@@ -47,7 +47,7 @@ def _draw(models: dict[str, QuantileForecasts], num_bins: int) -> Any:
 
     def draw(model: QuantileForecasts, ax: Any, title: str) -> None:
         # `pit_diagram` takes a value for each row, and no counts of equal ones.
-        from uncertainty_metrics.visualization.regression import draw_pit
+        from uncertainty_metrics.visualization.pit import draw_pit
 
         pit, _, counts = _pit_of_all(model)
         histogram = um.regression.pit_histogram(pit, num_bins, sample_weight=counts)

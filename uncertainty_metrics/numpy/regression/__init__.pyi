@@ -54,12 +54,14 @@ from ..scoring.multivariate_scores import (
 )
 
 # Plots.
+from ...visualization.pit import (
+    pit_diagram as pit_diagram,
+    plot_pit_histogram as plot_pit_histogram,
+)
 from ...visualization.regression import (
     calibration_comparison_diagram as calibration_comparison_diagram,
     create_calibration_report as create_calibration_report,
-    pit_diagram as pit_diagram,
     plot_calibration_comparison as plot_calibration_comparison,
-    plot_pit_histogram as plot_pit_histogram,
     plot_reliability_diagram as plot_reliability_diagram,
     plot_uncertainty_vs_error as plot_uncertainty_vs_error,
     reliability_diagram as reliability_diagram,
