@@ -15,6 +15,7 @@ from tests.report.reports import (
     write_csv,
     write_parquet,
 )
+from uncertainty_metrics._report.page._picture_files import draw
 
 pytestmark = pytest.mark.usefixtures("own_directory", "undrawn")
 
@@ -207,7 +208,11 @@ BAD = {
     "groups": ((LABELS, P), {"groups": [1] * 60}, "no groups"),
     "names": ((LABELS, P), {"classes": ["a"]}, "must be 4 different names"),
     "same names": ((LABELS, P), {"classes": ["a"] * 4}, "must be 4 different names"),
-    "compared": ((LABELS, P), {"compare": {"b": P}}, "is of one model"),
+    "other labels": (
+        (LABELS, P),
+        {"compare": {"b": P[:, :3]}},
+        "of the same shape",
+    ),
 }
 
 
@@ -216,6 +221,60 @@ def test_bad_arguments(case):
     data, options, message = BAD[case]
     with pytest.raises(ValueError, match=re.escape(message)):
         um.report(*data, multilabel=True, **options)
+
+
+def test_models_are_compared():
+    labels, p = tagged(300)
+    better = np.clip(p + np.array([0, 0, 0.15, 0]), 0, 1)
+    clusters = np.arange(300) // 3
+    expected = um.compare(
+        labels, {"a": p, "b": better}, clusters=clusters, multilabel=True
+    )
+    for others in ({"b": better}, {"b": better, "c": 1 - p}):
+        found = um.report(
+            *(labels, p),
+            multilabel=True,
+            clusters=clusters,
+            name="a",
+            compare=others,
+        )
+        comparison = found.to_dict()["comparison"]
+        assert comparison["models"] == ["a", *others]
+        assert comparison["clusters"] == 100
+        values = {(row.model, row.metric): row.value for row in expected}
+        assert values == {
+            (row["model"], row["metric"]): row["value"]
+            for row in comparison["rows"]
+            if row["model"] != "c"
+        }
+        assert {*draw(*found._models)} == {
+            *("calibration_by_label_diagram.png", "comparison.png"),
+            "reliability_diagram.png",
+        }
+    assert "Comparison of all models" in found.summary()
+    first = um.report(labels, p, multilabel=True, compare={"b": better}).to_dict()
+    differences = um.compare(labels, {"a": p, "b": better}, multilabel=True)
+    assert [row.p_value for row in differences if not row.is_best] == [
+        row["p_value"] for row in first["comparison"]["rows"] if not row["is_best"]
+    ]
+
+
+def test_files_are_compared_with_labels_in_any_order():
+    labels, p = tagged(60)
+    columns = [f"{kind}_{name}" for name in NAMES for kind in ("label", "prob")]
+    both = np.stack([labels, p], axis=-1)
+    write_csv("a.csv", columns, both.reshape(60, 8).tolist())
+    both[:, :, 1] = p**2
+    turned = both[:, ::-1].reshape(60, 8).tolist()
+    names = [f"{kind}_{name}" for name in NAMES[::-1] for kind in ("label", "prob")]
+    write_csv("b.csv", names, turned)
+    run("a.csv", "--multilabel", "--compare", "b.csv")
+    expected = um.compare(labels, {"a": p, "b": p**2}, multilabel=True)
+    rows = {(r["model"], r["metric"]): r for r in numbers()["comparison"]["rows"]}
+    for row in expected:
+        found = rows[row.model, row.metric]
+        assert found["value"] == pytest.approx(row.value, abs=1e-12)
+        assert found["is_best"] == row.is_best
 
 
 def test_without_saying_so_it_is_refused(capsys):

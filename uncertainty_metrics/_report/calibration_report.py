@@ -17,6 +17,7 @@ from uncertainty_metrics._report.data._graded_answers import alike
 from uncertainty_metrics._report.data._models_in_a_file import each_model
 from uncertainty_metrics._report.data._predictions import (
     Model,
+    MultiLabel,
     QuantileForecasts,
     Stream,
     Unlabelled,
@@ -56,10 +57,12 @@ class Report:
         tell: Callable[[str], None] = silent,
     ):
         model, *others = map(shown, alike(each_model([model, *others])))
-        other = others[0] if len(others) == 1 else None
-        # Forecasts are compared by one section, however many models there are.
-        are_forecasts = isinstance(model, QuantileForecasts)
-        several = tuple(others) if len(others) > 1 or are_forecasts else ()
+        is_multilabel = isinstance(model, MultiLabel)
+        # One section compares these, however many models there are.
+        in_one = is_multilabel or isinstance(model, QuantileForecasts)
+        several = tuple(others) if len(others) > 1 or in_one else ()
+        # Each picture shows this model, too; those of labels have no room for it.
+        other = others[0] if len(others) == 1 and not is_multilabel else None
         self._models, self._tell = (model, num_bins, other, several), tell
         self._report = build(model, num_bins, other, tell, several)
         _writing.as_json(self._report)  # Raises an error if a metric is not defined.
@@ -275,7 +278,8 @@ def report(
         for the same questions `(correct, confidences)`; or a dict of these arguments;
         or a `Summary` of other examples, for which the report says whether the
         calibration has changed. For several other models of the same examples, or other
-        forecasts of the same rows, the report has the table of `compare`.
+        forecasts of the same rows, or with `multilabel`, the report has the table of
+        `compare`.
       num_bins: number of bins.
       name: name of the model in the report.
 

@@ -85,12 +85,6 @@ def build(
         raise ReportError(
             f"{other.source}: grades cannot be compared with right and wrong answers"
         )
-    if task == "multilabel" and (several or other is not None):
-        raise ReportError(
-            "a report of several labels of each example is of one model: compare "
-            "models by `um.compare(labels, {name: probabilities}, multilabel=True)` or "
-            "the command `compare --multilabel`"
-        )
     with warnings.catch_warnings():  # A note of the report says it once.
         warnings.filterwarnings("ignore", "There are [0-9]+ clusters", UserWarning)
         # The check of the report's own arguments has said it.

@@ -17,6 +17,7 @@ from uncertainty_metrics._report.data._matched_rows import matched
 from uncertainty_metrics._report.data._predictions import (
     Confidences,
     Model,
+    MultiLabel,
     Predictions,
     QuantileForecasts,
     Regression,
@@ -70,6 +71,7 @@ def _comparison(first: Model, *others: Model) -> Comparison:
             clusters=ids,
             block=block,
             level=INTERVAL_LEVEL,
+            multilabel=isinstance(first, MultiLabel),
         )
     except (TypeError, ValueError) as wrong:
         raise ReportError(wrong) from None
@@ -116,7 +118,8 @@ def _draw(models: dict[str, Any], num_bins: int) -> Any:
 
 MODELS = ReportPicture(
     "comparison.png",
-    "with several `--compare`, each model in each metric, with intervals",
+    "with `--compare` of several models, of forecasts or of several labels, each model "
+    "in each metric, with intervals",
     _draw,
     lambda models, num_bins: len(models) > 2,
 )
@@ -134,7 +137,9 @@ class SeveralModels(Section):
 
     name = "comparison"
     heading = "Comparison of all models"
-    tasks: ClassVar[tuple[str, ...]] = ("classification", "confidences", "regression")
+    tasks: ClassVar[tuple[str, ...]] = (
+        *("classification", "multilabel", "confidences", "regression"),
+    )
     pictures = (MODELS,)
 
     models: tuple[str, ...]
@@ -154,7 +159,7 @@ class SeveralModels(Section):
           ReportError: the models are not of the same rows, or have weights.
         """
         first = models[0]
-        known = Predictions | Confidences | Regression | QuantileForecasts
+        known = Predictions | MultiLabel | Confidences | Regression | QuantileForecasts
         if not isinstance(first, known):
             raise ReportError(
                 "several models are compared by rows of predictions, each model in one "
