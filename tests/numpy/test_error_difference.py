@@ -99,6 +99,51 @@ def test_it_equals_all_pairs_and_a_jackknife_by_loops(rng, size):
     )
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_the_least_variances_equal_loops_over_pairs(rng, same):
+    n, num_bins = 40, 3
+    outcomes = np.stack([rng.integers(0, 2, n)] * 2)
+    if not same:  # Two models may be right about different examples.
+        outcomes[1, ::3] = 1 - outcomes[1, ::3]
+    bins = rng.integers(0, num_bins, (2, n))
+    scores = rng.uniform(size=(2, n))
+    residuals, spread = outcomes - scores, scores * (1 - scores)
+    models_ = [
+        _paired_errors.Binned(b, num_bins, r, y > 0, v)
+        for b, r, y, v in zip(bins, residuals, outcomes, spread, strict=True)
+    ]
+    found = _paired_errors.least_variances(
+        *models_, _paired_errors.units(None, n, None)
+    )
+    sizes, gaps, seen, possible = np.zeros((4, 2, n))
+    for i, j in itertools.product(range(2), range(n)):
+        inside = bins[i] == bins[i, j]
+        sizes[i, j] = size = inside.sum()
+        gaps[i, j] = residuals[i, inside].mean()
+        seen[i, j] = np.var(residuals[i, inside], ddof=1)
+        added = spread[i, inside].mean() + size / n / 2
+        added = (size - 1) * seen[i, j] + _paired_errors.ADDED * added
+        possible[i, j] = max(added / (size - 1 + _paired_errors.ADDED), seen[i, j])
+    agree = outcomes[0] == outcomes[1]
+
+    def of_pairs(variances):
+        total = 0.0
+        for i, j in itertools.permutations(range(n), 2):
+            one, two = variances[:, i] / (sizes[:, i] - 1) * (bins[:, i] == bins[:, j])
+            total += one**2 + two**2 - 2 * one * two * agree[i] * agree[j]
+        return 2 * max(total, 0.0) / n**2
+
+    more = possible - seen
+    of_gaps = np.where(
+        agree,
+        (gaps[0] - gaps[1]) ** 2 * more.max(axis=0),
+        np.sum(gaps**2 * more, axis=0),
+    )
+    of_noise = max(of_pairs(possible) - of_pairs(seen), 0.0)
+    assert found[0] == pytest.approx(of_pairs(seen))
+    assert found[1] == pytest.approx(4 * of_gaps.mean() / n + of_noise)
+
+
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
 def test_the_errors_are_those_of_the_interval(rng, scheme):
     first, second, labels = models(rng)

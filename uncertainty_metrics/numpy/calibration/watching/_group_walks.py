@@ -44,19 +44,21 @@ class _Pieces(NamedTuple):
     of_group: np.ndarray
 
 
-class _OutcomeSums(NamedTuple):
+class _Sums(NamedTuple):
     """Sums over the examples of each group, float64 [groups].
 
     Attributes:
-      weights: of w^2.
+      weights: of w.
+      weights_squared: of w^2.
       variances: of the variances v = w^2 p (1 - p).
-      squares: of v^2.
+      variances_squared: of v^2.
       skews: of the third cumulants of the outcomes, without their signs.
     """
 
     weights: np.ndarray
+    weights_squared: np.ndarray
     variances: np.ndarray
-    squares: np.ndarray
+    variances_squared: np.ndarray
     skews: np.ndarray
 
 
@@ -70,7 +72,9 @@ class Walks:
       rows: the examples of each group by ascending score, group after group, integers
         [M].
       starts: where each group starts in `rows`, [groups].
-      is_end: whether an example is the last of its score in its group, boolean [M].
+      is_end: whether an example is the last of its score in its group, boolean [M];
+        None if all are.
+      sums: over the examples of each group.
       length: number of steps of each piece of a walk.
       are_binary: whether all outcomes are 0 or 1. Others have a cluster each, at least,
         because only the data tell their variance.
@@ -80,7 +84,8 @@ class Walks:
     statistic: Statistic
     rows: np.ndarray
     starts: np.ndarray
-    is_end: np.ndarray
+    is_end: np.ndarray | None
+    sums: _Sums
     length: int
     are_binary: bool = True
 
@@ -103,12 +108,24 @@ class Walks:
           are_binary: whether all outcomes are 0 or 1.
           length: number of steps of each piece; by default a good one for these walks.
         """
-        rows, sizes = [], []
-        is_sorted = statistic == "gap" or not np.any(np.diff(scored.scores) < 0)
-        by_score = None if is_sorted else np.argsort(scored.scores, kind="stable")
+        rows, sizes, sums = [], [], []
+        scores, columns = scored.scores, _columns(scored)
+        steps = np.diff(scores)
+        is_sorted = statistic == "gap" or not np.any(steps < 0)
+        by_score = None if is_sorted else np.argsort(scores, kind="stable")
         for index, chosen in partitions:
             codes = small_codes(index, len(chosen))
-            sizes.append(np.bincount(codes, minlength=len(chosen))[chosen])
+            of_part = index.astype(np.intp, copy=False)
+            size = np.bincount(of_part, minlength=len(chosen))[chosen]
+            sizes.append(size)
+            sums.append(
+                [
+                    size
+                    if column is None
+                    else np.bincount(of_part, column, len(chosen))[chosen]
+                    for column in columns
+                ]
+            )
             among = by_score
             if not np.all(chosen):
                 is_among = chosen[codes]
@@ -121,12 +138,15 @@ class Walks:
                 rows.append(among[np.argsort(codes[among], kind="stable")])
         every, size = np.concatenate(rows), np.concatenate(sizes)
         starts = np.cumsum(size) - size
-        scores = scored.scores[every]
-        is_end = np.append(scores[1:] != scores[:-1], True)
-        is_end[starts[1:] - 1] = True
+        is_end = None
+        if statistic == "kuiper" and not (is_sorted and np.all(steps > 0)):
+            walked = scores[every]
+            is_end = np.append(walked[1:] != walked[:-1], True)
+            is_end[starts[1:] - 1] = True
         if length is None:
             length = length_of_pieces(len(every), len(size))
-        return cls(scored, statistic, every, starts, is_end, length, are_binary)
+        total = _Sums(*np.concatenate(sums, axis=1).astype(np.float64))
+        return cls(scored, statistic, every, starts, is_end, total, length, are_binary)
 
     @property
     def _sizes(self) -> np.ndarray:
@@ -138,14 +158,13 @@ class Walks:
         """The statistic of each group for its outcomes, not divided by anything,
         float64 [groups].
         """
+        steps, found = self.scored.residuals[self.rows], np.zeros(len(self.starts))
         if self.statistic == "gap":
-            return np.abs(self._sums(self.scored.residuals))
-        steps = self.scored.residuals[self.rows]
-        is_tied, found = not np.all(self.is_end), np.zeros(len(self.starts))
+            return np.abs(np.add.reduceat(steps, self.starts)) if len(found) else found
         # Sums that go on over all groups would be rounded as the sums of all groups.
         for i, (start, size) in enumerate(zip(self.starts, self._sizes, strict=True)):
             walk = np.cumsum(steps[start : start + size])
-            if is_tied:
+            if self.is_end is not None:
                 walk = walk[self.is_end[start : start + size]]
             found[i] = max(walk.max(), 0.0) - min(walk.min(), 0.0)
         return found
@@ -162,15 +181,9 @@ class Walks:
         places = np.where(is_inside, places, 0)
         rows = np.where(is_inside, self.rows[places], len(self.scored.scores))
         is_end = None
-        if self.statistic == "kuiper" and not np.all(self.is_end):
+        if self.is_end is not None:
             is_end = is_inside & self.is_end[places]
         return _Pieces(rows, is_end, starts, of_group)
-
-    def _sums(self, values: np.ndarray) -> np.ndarray:
-        """Returns the sums over groups of values [N], float64 [groups]."""
-        if len(self.starts) == 0:
-            return np.zeros(0)
-        return np.add.reduceat(values[self.rows], self.starts)
 
     def sizes_of_walks(self, steps: np.ndarray) -> np.ndarray:
         """Returns the statistic of each group, not divided by anything, [draws, groups]
@@ -207,7 +220,7 @@ class Walks:
         """The standard deviation of the gap of each group if the model is calibrated;
         float64 [groups].
         """
-        return np.sqrt(self.variances) / self._sums(self.scored.weights)
+        return np.sqrt(self.variances) / self.sums.weights
 
     @property
     def variances(self) -> np.ndarray:
@@ -219,22 +232,7 @@ class Walks:
         """
         if not self.are_binary:
             return self._variances_of_clusters
-        return np.maximum(self._variances_of_outcomes, self._variances_of_clusters)
-
-    @property
-    def _variances_of_outcomes(self) -> np.ndarray:
-        return self._of_outcomes.variances
-
-    @lazy_property
-    def _of_outcomes(self) -> _OutcomeSums:
-        scores, _, weights, _ = self.scored
-        variances = weights**2 * scores * (1 - scores)
-        return _OutcomeSums(
-            self._sums(weights**2),
-            self._sums(variances),
-            self._sums(variances**2),
-            self._sums(weights * variances * np.abs(1 - 2 * scores)),
-        )
+        return np.maximum(self.sums.variances, self._variances_of_clusters)
 
     @property
     def variances_if_redrawn(self) -> np.ndarray:
@@ -242,7 +240,7 @@ class Walks:
         signs, which do not change the squares of sums of clusters; float64 [groups].
         """
         if self.scored.clusters is None:
-            return self._variances_of_outcomes
+            return self.sums.variances
         return self._variances_of_clusters
 
     @lazy_property
@@ -264,7 +262,7 @@ class Walks:
         """
         if self.statistic == "gap" or self.scored.clusters is not None:
             return np.zeros(len(self.starts), bool)
-        weights, total, squares, skews = self._of_outcomes
+        _, weights, total, squares, skews = self.sums
         steps = total**2 / np.where(squares > 0, squares, np.inf)
         # Weights of any size are as good as ones.
         unit = weights / self._sizes
@@ -277,7 +275,19 @@ class Walks:
     @property
     def skews(self) -> np.ndarray:
         """Sums of the third cumulants of the outcomes, without their signs [groups]."""
-        return self._of_outcomes.skews
+        return self.sums.skews
+
+
+def _columns(scored: Scored) -> tuple[np.ndarray | None, ...]:
+    """Returns the columns of `_Sums` of examples, float64 [N]; None for ones."""
+    scores, _, weights, _ = scored
+    variances = scores * (1 - scores)
+    skews = variances * np.abs(1 - 2 * scores)
+    if np.all(weights == 1):
+        return None, None, variances, variances**2, skews
+    squares = weights**2
+    variances *= squares
+    return weights, squares, variances, variances**2, weights * squares * skews
 
 
 def small_codes(codes: np.ndarray, number: int) -> np.ndarray:

@@ -194,9 +194,9 @@ class WalkTests:
             empty = np.zeros(0)
             return Found(empty, (empty, np.nan))
         p_values, is_known = np.ones(number), numbers.near_the_limit
-        for i in np.flatnonzero(is_known):  # A series of its own for each.
-            statistic = numbers.observed[i] / np.sqrt(numbers.variances[i])
-            p_values[i] = _pooled_tests.p_of_range(statistic)
+        if np.any(is_known):
+            known = numbers.observed[is_known], numbers.variances[is_known]
+            p_values[is_known] = _pooled_tests.p_of_range(known[0] / np.sqrt(known[1]))
         if not with_largest and np.all(is_known):
             return Found(p_values, None)
         standardized = self._standardized(numbers.observed[None], numbers.variances)[0]

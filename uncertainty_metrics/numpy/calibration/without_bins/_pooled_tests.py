@@ -7,32 +7,34 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.calibration.without_bins import _pooled_errors
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 
 
-def _normal_tail(x: np.ndarray) -> np.ndarray:
-    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x])
-
-
 def _p_of_largest(x: float) -> float:
     """Returns P(max abs(B) > x) for Brownian motion B on [0, 1], by reflection."""
+    from scipy import special
+
     if x < 0.15:
         return 1.0
     odd = np.arange(1, 4 + 9 / x, 2)
     signs = 1 - np.arange(len(odd)) % 2 * 2
-    return float(np.clip(4 * signs @ _normal_tail(odd * x), 0.0, 1.0))
+    return float(np.clip(4 * signs @ special.ndtr(-odd * x), 0.0, 1.0))
 
 
-def p_of_range(x: float) -> float:
+def p_of_range(x: ArrayLike) -> np.ndarray:
     """Returns P(max B - min B > x) for Brownian motion B on [0, 1] (Feller, 1951)."""
-    if x < 0.25:
-        return 1.0
-    k = np.arange(1, 4 + 9 / x)
-    signs = 1 - np.arange(len(k)) % 2 * 2
-    return float(np.clip(8 * (signs * k) @ _normal_tail(k * x), 0.0, 1.0))
+    from scipy import special
+
+    x = np.asarray(x, np.float64)
+    apart = np.maximum(x, 0.25)  # Below, the probability is 1.
+    total = np.zeros(x.shape)
+    for k in range(1, int(4 + 9 / np.min(apart))):
+        total += (8 * k if k % 2 else -8 * k) * special.ndtr(-k * apart)
+    return np.where(x < 0.25, 1.0, np.clip(total, 0.0, 1.0))
 
 
 # The sums of (y - p) up to a score are a random walk with independent steps of variance
@@ -80,7 +82,8 @@ def asymptotic(cells: Cells, statistic: str, value: float) -> float:
             f"'asymptotic' with a sum of {variance:.3g}",
         )
     if statistic in _WALKS:
-        return _WALKS[statistic](value * cells.weights.sum() / math.sqrt(variance))
+        size = value * cells.weights.sum() / math.sqrt(variance)
+        return float(_WALKS[statistic](size))
     return math.erfc(value / math.sqrt(2))
 
 
