@@ -39,7 +39,9 @@ def p_of_range(x: ArrayLike) -> np.ndarray:
 
 # The sums of (y - p) up to a score are a random walk with independent steps of variance
 # p (1 - p). In the limit it is a Brownian motion with the sum of these as its time.
-_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": p_of_range})
+_WALKS: MappingProxyType[str, Callable[[float], float | np.ndarray]] = MappingProxyType(
+    {"ks": _p_of_largest, "kuiper": p_of_range}
+)
 # The least variance of the sum, in units of one outcome, from which the limit is near.
 _LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
 STATISTICS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
