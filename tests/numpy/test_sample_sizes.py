@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy._clusters import Clusters
 from uncertainty_metrics.numpy.calibration.bins._detectable_error import (
+    Bins,
     ClusterTable,
     clustered_bins,
     intraclass_correlation,
@@ -27,16 +28,44 @@ def test_the_needed_examples_show_the_error():
         assert detectable(10 * (n // 10)) == pytest.approx(error, rel=0.01)
 
 
-def test_one_bin_of_many_examples_is_nearly_normal():
-    """With k bins of the variance v, theta is about z sqrt(V_0) + z' sqrt(V)."""
-    n, k = 200_000, 1000
-    p = np.linspace(0.499, 0.501, n)
-    found = um.smallest_detectable_error(p, num_bins=k, power=0.9) ** 2
-    at_zero = 2 * k * 0.25**2 / n**2
-    variance = at_zero + 4 * 0.25 * found / n
-    z, z_power = stats.norm.ppf([0.975, 0.9])
-    expected = z * math.sqrt(at_zero) + z_power * math.sqrt(variance)
-    assert found == pytest.approx(expected, rel=0.05)
+def even_bins(num_bins):
+    """Returns bins of equal mass whose forecasts are all 0.5."""
+    each = np.full(num_bins, 0.25)
+    return Bins(np.full(num_bins, 1 / num_bins), each, 2 * each)
+
+
+@pytest.mark.parametrize("num_bins", [10, 30, 100])
+def test_the_squared_error_of_equal_bins_is_a_chi_square(num_bins):
+    n, power = 1000 * num_bins, 0.8
+    limit = stats.chi2.ppf(0.975, num_bins)  # The lower end of an interval of 95%.
+    shift = optimize.brentq(
+        lambda shift: stats.ncx2.sf(limit, num_bins, shift) - power, 0.01, 300
+    )
+    found = even_bins(num_bins).detectable(n, power, 0.95)
+    assert found == pytest.approx(0.25 * shift / n, rel=0.005)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.1, 1.0])
+def test_clusters_that_go_through_all_bins_are_a_quadratic_form(rho):
+    # The sums of all bins are Normal with the correlation rho. Their squares are a sum
+    # of chi-squares, with the eigenvalues of the correlations as weights.
+    number, num_bins = 5000, 20
+    codes = np.repeat(np.arange(number), num_bins)
+    bins = np.tile(np.arange(num_bins), number)
+    table = ClusterTable(Clusters(codes, number), bins, num_bins)
+    half = np.full(len(codes), 0.5)
+    found = clustered_bins(table, half, rho).detectable(len(codes), 0.8, 0.95)
+    drawn = np.random.default_rng(0).standard_normal((200_000, num_bins))
+    first, others = 1 + (num_bins - 1) * rho, 1 - rho
+    rest = others * np.sum(drawn[:, 1:] ** 2, axis=1)
+    limit = np.quantile(rest + first * drawn[:, 0] ** 2, 0.975)
+
+    def excess(error):  # Equal gaps of all bins are along the first eigenvector.
+        shift = math.sqrt(num_bins * number * error / 0.25)
+        moved = (math.sqrt(first) * drawn[:, 0] + shift) ** 2
+        return np.quantile(rest + moved, 0.2) - limit
+
+    assert found == pytest.approx(optimize.brentq(excess, 0, 0.5), rel=0.01)
 
 
 def test_more_examples_show_smaller_errors(rng):
