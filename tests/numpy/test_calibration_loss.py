@@ -79,6 +79,18 @@ def test_of_an_event_it_is_that_of_a_loop_over_the_folds(rng, score):
     np.testing.assert_allclose(of_logits[:3], expected[:3], rtol=1e-5)
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_logits_have_the_calibrator_of_their_probabilities(rng, columns):
+    labels, z = drawn(rng, 400)
+    z += np.sign(z)  # As probabilities, these would all be clipped to 0 and 1.
+    logits = z if columns == 1 else np.stack([np.zeros(400), z], axis=1)
+    found = um.calibration_loss(labels, logits=logits)
+    expected = um.calibration_loss(
+        labels, special.expit(z), calibrator=um.BetaCalibration
+    )
+    np.testing.assert_allclose(found[:4], expected[:4], rtol=1e-9)
+
+
 @pytest.mark.parametrize("score", ["log", "brier"])
 def test_of_classes_it_is_that_of_a_temperature(rng, score):
     z = 3 * rng.normal(size=[400, 4])
