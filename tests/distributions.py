@@ -35,6 +35,9 @@ def differences(score, inputs, i, step):
     return (up - down) / (2 * np.max(step))
 
 
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
+
+
 def integral(cdf, sf, points, label, power=2):
     """Returns the CRPS by Gauss-Legendre rules between the points and the label.
 
@@ -42,11 +45,11 @@ def integral(cdf, sf, points, label, power=2):
     """
     points = np.asarray([*points, label], float)
     points = np.unique(points[np.isfinite(points)])
-    nodes, weights = np.polynomial.legendre.leggauss(48)
     half = np.diff(points)[:, np.newaxis] / 2
-    z = points[:-1, np.newaxis] + half * (nodes + 1)
-    integrand = np.where(z < label, cdf(z), sf(z)) ** power
-    return np.sum(half * weights * integrand)
+    z = points[:-1, np.newaxis] + half * (NODES + 1)
+    left, side = z < label, np.empty_like(z)
+    side[left], side[~left] = cdf(z[left]), sf(z[~left])
+    return np.sum(half * WEIGHTS * side**power)
 
 
 def quantiles(frozen):

@@ -250,7 +250,8 @@ def test_which_of_two_is_better_calibrated(rng):
     assert difference["low"] == pytest.approx(expected.lower)
 
 
-def test_several_models_are_compared_in_one_table(rng):
+def test_several_models_are_compared_in_one_table(rng, drawn_alone):
+    drawn_alone()  # Only the picture of all models.
     n = 600
     p = rng.uniform(size=n)
     labels = (rng.uniform(size=n) < p).astype(int)

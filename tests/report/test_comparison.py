@@ -222,7 +222,8 @@ def test_compare_an_ensemble_with_a_single_model():
 # Two models.
 
 
-def test_compare_models_of_the_same_examples():
+def test_compare_models_of_the_same_examples(drawn_alone):
+    drawn_alone(POSTERIORS.file)
     # The second model decides like the first, with a confidence near 1.
     data = calibrated(2000, 0.6, 0.9)
     sure = {"labels": data["labels"], "probabilities": np.full(2000, 0.999)}

@@ -125,7 +125,8 @@ def test_shipped_predictions(shipped):
     assert set(files_of(directory)) == set(WRITTEN)
 
 
-def test_json_and_pictures_hold_the_data(shipped):
+def test_json_and_pictures_hold_the_data(shipped, drawn_alone):
+    drawn_alone("reliability_diagram.png")
     arrays = examples()
     np.savez("p.npz", **arrays)
     run("p.npz", "--out", "there/below", "--num-bins", "7")
