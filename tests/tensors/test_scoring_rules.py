@@ -157,6 +157,38 @@ def test_eager_calls_are_left_to_numpy_only_where_no_gradient_is_taken(monkeypat
     assert not tf.function(lambda: _inputs.left_to_numpy(p))()
 
 
+@pytest.mark.parametrize("shape", [(7, 3), (7000, 15), (7000, 16), (1,), (2, 3, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_likelihood_of_short_eager_logits_is_left_to_numpy(
+    shape, dtype, rng, monkeypatch
+):
+    logits = rng.normal(size=shape).astype(dtype)
+    classes = shape[-1] if shape[-1] > 1 else 2
+    labels = rng.integers(0, classes, shape if len(shape) == 1 else shape[:-1])
+    weights = rng.uniform(size=labels.shape)
+    given = {"logits": tf.constant(logits), "sample_weight": tf.constant(weights)}
+    rows = logits if shape[-1] > 1 else np.stack([0 * logits, logits], -1)
+    rows = rows.reshape(-1, classes).astype(np.float64)
+    at_label = rows[np.arange(len(rows)), labels.reshape(-1)].reshape(labels.shape)
+    each = np.logaddexp.reduce(rows, axis=-1).reshape(labels.shape) - at_label
+    monkeypatch.setattr(_inputs, "SHORTCUT", True)
+    calls, likelihood_scores = [], _classifier_scores.likelihood_scores
+    monkeypatch.setattr(
+        _classifier_scores,
+        "likelihood_scores",
+        lambda *arguments: calls.append(1) or likelihood_scores(*arguments),
+    )
+    scores = um.negative_log_likelihood(labels, **given, aggregate=False)
+    mean = um.negative_log_likelihood(labels, **given)
+    assert scores.dtype == mean.dtype == dtype
+    assert bool(calls) == (shape == (7000, 16))  # Long rows are TensorFlow's.
+    rtol = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(scores, each * weights, rtol, rtol)
+    np.testing.assert_allclose(mean, np.average(each, weights=weights), rtol)
+    with pytest.raises(ValueError, match="labels"):
+        um.negative_log_likelihood(labels - 1 + 2 * classes, **given)
+
+
 @ROOMS
 def test_ranked_probability_score_of_two_classes_is_half_the_brier_score(room, rng):
     labels, x = rng.integers(0, 2, 20), rng.normal(size=20)

@@ -14,6 +14,10 @@ from uncertainty_metrics.numpy import _threads
 # eight numbers or more several at once, and fewer one after the other, so the sums of
 # whole columns have the same bits.
 _FEW_MAXIMA, _FEW_SUMS, _FEW_PRODUCTS = 16, 7, 4
+# NumPy adds the numbers of a row in eight parts, where there are as many; and the rest
+# one after the other, where it has fewer than eight.
+_PARTS = 8
+FEW_COLUMNS = 2 * _PARTS - 1
 
 
 def largest(rows: np.ndarray) -> np.ndarray:
@@ -40,6 +44,29 @@ def sums(rows: np.ndarray) -> np.ndarray:
     return rows.sum(axis=-1)
 
 
+def as_columns(rows: np.ndarray) -> np.ndarray:
+    """Returns a float64 copy of rows [..., K] as contiguous columns, [K, n].
+
+    NumPy takes more time for each short row than for its numbers.
+    """
+    flat = rows.reshape(-1, rows.shape[-1])
+    columns = np.empty(flat.shape[::-1])
+    columns[...] = flat.T
+    return columns
+
+
+def sum_of_columns(columns: np.ndarray) -> np.ndarray:
+    """Returns the sum [n] of at most `FEW_COLUMNS` columns [K, n], with the bits of the
+    sums of rows [n, K].
+    """
+    if len(columns) < _PARTS:
+        return functools.reduce(np.add, columns)
+    parts = columns[:_PARTS]
+    while len(parts) > 1:
+        parts = parts[::2] + parts[1::2]
+    return functools.reduce(np.add, columns[_PARTS:], parts[0])
+
+
 def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Returns the sums of x * y over the last axis, without an array of products."""
     if 0 < x.shape[-1] <= _FEW_PRODUCTS:
@@ -58,10 +85,22 @@ def below_maximum(logits: np.ndarray) -> np.ndarray:
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Returns float64 probabilities of logits [..., K]; -inf is probability 0."""
+    if 0 < logits.shape[-1] <= FEW_COLUMNS:
+        return _softmax_by_columns(logits)
     exponentials = below_maximum(logits)
     np.exp(exponentials, out=exponentials)
     exponentials /= sums(exponentials)[..., None]
     return exponentials
+
+
+def _softmax_by_columns(logits: np.ndarray) -> np.ndarray:
+    """Returns `softmax` of a few classes, with the same bits."""
+    columns = as_columns(logits)
+    with np.errstate(over="ignore"):  # A difference may be -inf.
+        columns -= columns.max(axis=0)
+    np.exp(columns, out=columns)
+    columns /= sum_of_columns(columns)
+    return np.ascontiguousarray(columns.T).reshape(logits.shape)
 
 
 def in_blocks(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from types import FunctionType
 from typing import Any, ParamSpec
 
 from uncertainty_metrics import _arguments, _checks
-from uncertainty_metrics.numpy import _frames
+from uncertainty_metrics.numpy import _frames, _row_math
 from uncertainty_metrics.ops import (
     IS_JAX,
     _execution,
@@ -36,7 +37,10 @@ _OF_TENSORS = (
 
 
 def twin(
-    declaration: Callable[P, Any], data: type | None = None, by_numpy: bool = False
+    declaration: Callable[P, Any],
+    data: type | None = None,
+    by_numpy: bool = False,
+    if_short: bool = False,
 ) -> Callable[[FunctionType], Callable[P, Any]]:
     """Returns a decorator that makes a public function from its arithmetic.
 
@@ -46,6 +50,7 @@ def twin(
         `data`, in place of the parameters that are its fields.
       by_numpy: whether the NumPy function is faster than the arithmetic. It then
         computes eager calls with tensors on a CPU, if nobody takes a gradient.
+      if_short: whether NumPy is faster only for few classes, or few numbers in all.
 
     The arithmetic has the parameters of the NumPy function, without defaults. It
     returns `(value, ok)`: a tensor, or a dict, tuple or dataclass of tensors, and
@@ -79,7 +84,8 @@ def twin(
                 return computed(args, kwargs)
 
         def computed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            if by_numpy and (left := _left_to_numpy(signature, args, kwargs)):
+            left = by_numpy and _left_to_numpy(signature, args, kwargs, if_short)
+            if left:
                 arguments, dtype = left
                 value = _on_arrays(declaration, arguments.args, arguments.kwargs)
                 return _structures.mapped(lambda x: xp.constant(x, dtype), value)
@@ -109,7 +115,10 @@ def _on_arrays(
 
 
 def _left_to_numpy(
-    signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    if_short: bool,
 ) -> tuple[inspect.BoundArguments, Any] | None:
     """Returns the arguments of a call that is left to NumPy, and the type of its
     result; None for other calls.
@@ -128,9 +137,23 @@ def _left_to_numpy(
             arguments[name] = _inputs.as_tensor(name, arguments[name])
             given.append(arguments[name])
     left = bool(given) and all(map(is_floating, given))
+    left = left and (not if_short or all(map(_is_short, given)))
     if not (left and _inputs.left_to_numpy(*arguments.values())):
         return None
     return bound, _inputs.predictions_dtype(*given)
+
+
+# With so few numbers the operations of a framework take longer than the arithmetic.
+_FEW_NUMBERS = 2**16
+
+
+def _is_short(predictions: xp.Tensor) -> bool:
+    """Returns whether NumPy's float64 takes no longer than a framework's float32."""
+    shape = predictions.shape
+    if math.prod(shape) <= _FEW_NUMBERS:
+        return True
+    compiled = _execution.COMPILES and _execution.is_worth_compiling(predictions)
+    return shape[-1] <= _row_math.FEW_COLUMNS and not compiled
 
 
 def _with_defaults(

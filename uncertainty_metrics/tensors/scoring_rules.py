@@ -55,7 +55,12 @@ def _scored(
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
-@twin(np_scoring_rules.negative_log_likelihood, data=ClassifierData)
+@twin(
+    np_scoring_rules.negative_log_likelihood,
+    data=ClassifierData,
+    by_numpy=True,
+    if_short=True,
+)
 def negative_log_likelihood(data, aggregate):
     return _scored(data, aggregate, _classifier_scores.likelihood_scores)
 

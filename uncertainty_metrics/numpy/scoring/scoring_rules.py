@@ -378,10 +378,15 @@ def _likelihood_scores(examples: _examples.Examples) -> np.ndarray:
 
     def score(rows: slice) -> np.ndarray:
         logits, labels = examples.predictions[rows], examples.labels[rows]
-        z = logits.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            z -= at_label(z, labels)[:, None]
-            total = _row_math.sums(np.exp(z, out=z))
+            if logits.shape[1] <= _row_math.FEW_COLUMNS:
+                z = _row_math.as_columns(logits)
+                z -= at_label(logits, labels)
+                total = _row_math.sum_of_columns(np.exp(z, out=z))
+            else:
+                z = logits.astype(np.float64)
+                z -= at_label(z, labels)[:, None]
+                total = _row_math.sums(np.exp(z, out=z))
         if np.all(total < np.inf):
             return np.log(total)
         # A logit is far above that of the label.
