@@ -28,7 +28,6 @@ from uncertainty_metrics.ops import (
 )
 
 
-
 def examples_and_spec(
     data: ClassifierData, spec: CalibrationSpec, grades: bool = True
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
