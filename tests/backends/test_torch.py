@@ -207,6 +207,26 @@ def test_compiled_steps_have_the_values_of_eager_ones(backend, data):
         whole(p.log(), um_torch.AURC())
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("more", [[], [-0.0, 0.0, -0.0], [0.5, float("nan"), 0.5]])
+def test_outcomes_are_those_of_the_first_of_equal_classes(dtype, more):
+    from uncertainty_metrics.ops import _decisions
+
+    rows = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
+    rows += [[0.25, 0.5, 0.25], *([more] * bool(more))]
+    labels = range(3)
+    firsts = [row.index(max(row)) for row in rows[:5]] + [0] * bool(more)
+    probabilities = torch.tensor(rows, dtype=dtype).repeat_interleave(3, 0)
+    outcomes, scores, right = _decisions.outcomes(
+        probabilities, torch.tensor([*labels] * len(rows), dtype=torch.int32)
+    )
+    expected = [first == label for first in firsts for label in labels]
+    n = 15 if more and more[0] == 0.5 else len(expected)
+    assert outcomes[:n].tolist() == expected[:n]
+    assert scores[:n:3].tolist() == [max(row) for row in rows][: n // 3]
+    assert right.tolist() == [True] * n + [False] * (len(right) - n)
+
+
 def test_computes_on_the_device_of_the_predictions(data, monkeypatch):
     """Keras would move all to its default device, here one that computes nothing."""
     from keras.src.backend.torch import core

@@ -243,6 +243,36 @@ def test_batches_of_any_size_give_the_same_bits(rng):
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("num_cells", [1, 15, 2**14, 2**14 + 1])
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_sums_of_scores_without_weights_are_exact(
+    n, complete, num_cells, jit_compile, rng
+):
+    scores = np.maximum(rng.uniform(size=n), 2.0**-8).astype(np.float32)
+    cells = rng.integers(0 if complete else -1, num_cells, n)
+    outcomes = rng.uniform(size=n) < 0.3
+
+    @tf.function(jit_compile=jit_compile)
+    def run(scores, cells, outcomes):
+        return [
+            _sums.cell_sums(cells, scores, None, *hits, num_cells, complete=complete)
+            for hits in ((cells, outcomes), (cells[:3], None))
+        ]
+
+    both = run(tf.constant(scores), tf.constant(cells, tf.int32), tf.constant(outcomes))
+    right = outcomes, np.arange(n) < 3
+    for sums, came in zip(both, right, strict=True):
+        expected = np.zeros([4, num_cells], object)
+        for cell, score, one in zip(cells, scores.tolist(), came, strict=True):
+            if cell >= 0:
+                expected[:, cell] += [1, int(score * 2**31), 0, int(one)]
+        count, whole, rest, hits = sums.units.numpy().astype(object)
+        units = whole * 2**22 + rest
+        assert (np.stack([count, units, 0 * rest, hits]) == expected).all()
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
 def test_weighted_segment_sums_are_nearly_exact(jit_compile, rng):
     values = rng.uniform(size=[20_000, 2]).astype(np.float32)
     values *= 10.0 ** rng.integers(-12, 3, [20_000, 1])

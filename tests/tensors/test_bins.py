@@ -40,6 +40,17 @@ def test_even_bins_are_closed_on_the_right_to_the_last_bit(num_bins, dtype, rng)
         np.testing.assert_array_equal(index(tf.constant(scores), num_bins), expected)
 
 
+@pytest.mark.parametrize("num_bins", [2**20 - 1, 2**20, 2**20 + 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_million_even_bins_are_closed_on_the_right(num_bins, dtype, rng):
+    scores = corner_scores(num_bins, dtype, rng)
+    edges = np.linspace(0, 1, num_bins + 1).astype(dtype)
+    expected = np.searchsorted(edges[1:-1], scores, "left")
+    for jit_compile in (False, True):
+        index = tf.function(tf_binning.even_index, jit_compile=jit_compile)
+        np.testing.assert_array_equal(index(tf.constant(scores), num_bins), expected)
+
+
 def test_bfloat16_scores_are_compared_with_rounded_edges(rng):
     scores = tf.cast(corner_scores(15, "float32", rng), tf.bfloat16)
     edges = np.linspace(0, 1, 16).astype(tf.bfloat16.as_numpy_dtype).astype(np.float64)

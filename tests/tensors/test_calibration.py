@@ -176,12 +176,16 @@ def test_datapoints_per_bin_with_real_weights_equal_numpy(rng):
 
 @pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16, tf.float32, tf.float64])
 @pytest.mark.parametrize("jit_compile", [None, False, True])
-def test_decisions_treat_negative_zeros_as_zeros_and_flag_bad_rows(dtype, jit_compile):
+@pytest.mark.parametrize("more", [0, 30_000])
+def test_decisions_treat_negative_zeros_as_zeros_and_flag_bad_rows(
+    dtype, jit_compile, more
+):
     from uncertainty_metrics.ops import _decisions
 
     rows = [
         *([0.25, 0.5, 0.25], [0.25, 0.25, 0.25], [-0.0, 0.5, 0.5], [0.0, -0.0, 0.0]),
         *([np.nan, 0.1, 0.1], [-0.1, 0.5, 0.25], [0.1, 1.5, 0.0], [0.1, -np.inf, 0.0]),
+        *([[0.5, 0.5, 0.0]] * more),  # Many rows take another way.
     ]
     decide = _decisions.decisions
     if jit_compile is not None:
@@ -189,4 +193,5 @@ def test_decisions_treat_negative_zeros_as_zeros_and_flag_bad_rows(dtype, jit_co
     index, scores, right = decide(tf.cast(rows, dtype))
     assert index.numpy()[:4].tolist() == [1, 0, 1, 0]
     assert tf.cast(scores, tf.float32).numpy()[:4].tolist() == [0.5, 0.25, 0.5, 0.0]
-    assert right.numpy().tolist() == [True] * 4 + [False] * 4
+    assert index.numpy()[8:].tolist() == [0] * more
+    assert right.numpy().tolist() == [True] * 4 + [False] * 4 + [True] * more

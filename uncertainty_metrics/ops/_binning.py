@@ -119,18 +119,17 @@ def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
     """Returns the int32 bin (a, b] of each score in [0, 1]; the first holds 0, too."""
     dtype = scores.dtype
     edges = np_binning.even_edges(num_bins, numpy_dtype(dtype))
-    # In 16 bits several edges may be equal, and the guess below many bins off.
-    if numpy_dtype(dtype).itemsize < 4:
-        inner = xp.constant(edges[1:-1].astype(np.float32))
-        return _search.search_sorted(inner, xp.cast(scores, xp.float32), "left")
-    # Rounding puts the product at most one bin off, which two comparisons correct.
-    guess = xp.cast(xp.math.ceil(scores * num_bins), xp.int32) - 1
-    guess = xp.clip_by_value(guess, 0, num_bins - 1)
-    lower = xp.constant(np.concatenate([[-1.0], edges[1:-1]]), dtype)
-    upper = xp.constant(edges[1:], dtype)
-    above = xp.cast(scores > xp.gather(upper, guess), xp.int32)
-    below = xp.cast(scores <= xp.gather(lower, guess), xp.int32)
-    return guess + above - below
+    # Edges of 16 bits may be equal, and those of very many bins differ by roundings:
+    # the guess below may be many bins off.
+    if numpy_dtype(dtype).itemsize < 4 or num_bins > 2**20:
+        wide = _inputs.sum_dtype(scores)
+        inner = xp.constant(edges[1:-1].astype(numpy_dtype(wide)))
+        return _search.search_sorted(inner, xp.cast(scores, wide), "left")
+    # A factor a little below the number of bins: however product and edges are rounded,
+    # the guess is the number of the bin, counted from 1, or one less.
+    guess = xp.cast(xp.math.ceil(scores * (num_bins * (1 - 2.0**-22))), xp.int32)
+    upper = xp.constant(np.concatenate([[-1.0], edges[1:]]), dtype)
+    return guess - xp.cast(scores <= xp.gather(upper, guess), xp.int32)
 
 
 def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
@@ -145,7 +144,10 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     classes = examples.num_classes
     spec.check_classes(classes)
     is_decided = spec.uses_decision and examples.predicted is None
-    if is_decided:
+    outcomes = None
+    if is_decided and not spec.class_conditional and examples.shares is None:
+        outcomes, scores, right = _decisions.outcomes(probabilities, labels)
+    elif is_decided:
         predicted, scores, right = _decisions.decisions(probabilities)
     else:
         right = _ranges.rows_in_range(probabilities)
@@ -169,10 +171,10 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
             scores = _inputs.take(probabilities, predicted)
         groups = _joint(examples, predicted if spec.class_conditional else None)
         scores = bounded(scores, right)
-        if examples.shares is None:
-            outcomes = predicted == labels
-        else:
+        if examples.shares is not None:
             outcomes = _inputs.take(examples.shares, predicted)
+        elif outcomes is None:
+            outcomes = predicted == labels
         return BinnableScores(scores, weights, groups, None, outcomes, valid)
 
     scores = xp.reshape(bounded(probabilities, right[:, None]), [-1])

@@ -164,6 +164,16 @@ def is_worth_compiling(tensor: Any, often: bool = False) -> bool:
     return not has_strategy()  # Compiled functions fail in one, on CPU.
 
 
+def has_fast_counts() -> bool:
+    """Returns whether TensorFlow counts integers of 64 bits, and sums them by place,
+    by `DenseBincount`: on CPU it takes a fifth of the time of a sum of segments, and
+    GPUs have no such operation.
+    """
+    return IS_TENSORFLOW and not (
+        tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("TPU")
+    )
+
+
 def rarely(function: Callable[[], _Values]) -> Callable[[], _Values]:
     """Returns a branch of `xp.cond` that is hardly ever taken.
 

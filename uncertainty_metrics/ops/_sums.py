@@ -8,10 +8,14 @@ rounding error.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncertainty_metrics.ops import _execution, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, xp
+
+if TYPE_CHECKING or IS_TENSORFLOW:
+    import tensorflow as tf
 
 # Scores are added as integers in units of 2^-31. That is exact for float32 scores of
 # 2^-8 or more, and off by at most 2^-32 for others. An int64 can hold the sum of a
@@ -23,6 +27,8 @@ WHOLE_BITS = 9
 MAX_COUNT = 2**53
 # Where a variable cannot hold an int64, two int32 do; the lower one has this many bits.
 _LIMB_BITS = 30
+# Each thread that counts has memory of its own for all cells, if they are so few.
+_MOST_COUNTED = 2**14
 STATE_TYPE = "int64" if _execution.HAS_INT64_VARIABLES else "int32"
 
 
@@ -353,6 +359,16 @@ def append_cells(cells: Any, num_cells: int, more: int, *rows: xp.Tensor) -> Any
     return xp.concat([cells, xp.stack(rows)], axis=1)
 
 
+def _complete_sum(
+    values: xp.Tensor, cell: xp.Tensor, num_cells: int | xp.Tensor
+) -> xp.Tensor:
+    """Returns the sums of int64 [n] in the cells, of which none is -1."""
+    few = isinstance(num_cells, int) and num_cells <= _MOST_COUNTED
+    if few and _execution.has_fast_counts():
+        return tf.raw_ops.DenseBincount(input=cell, size=num_cells, weights=values)
+    return xp.math.unsorted_segment_sum(values, cell, num_cells)
+
+
 def cell_sums(
     cell: xp.Tensor,
     scores: xp.Tensor,
@@ -395,21 +411,26 @@ def cell_sums(
         return Sums(None, hi, xp.zeros_like(hi))
     if weights is None:
         units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
-        dtype = xp.int64 if sparse else xp.int32
-        ones = xp.ones(xp.shape(cell), dtype)
         if hit_weights is None:
-            hits = xp.ones(xp.shape(hit_cell), dtype)
+            hits = xp.ones(xp.shape(hit_cell), xp.int64)
         else:
-            hits = xp.cast(hit_weights, dtype)
+            hits = xp.cast(hit_weights, xp.int64)
         if sparse:
             whole, rest = _limbs(units)
+            ones = xp.ones_like(units)
             rows = (cell, ones), (cell, whole), (cell, rest), (hit_cell, hits)
             return Sums(scattered(sparse, *rows, complete=4 * complete), None, None)
+        if complete:
+            add = functools.partial(_complete_sum, num_cells=num_cells)
         whole, rest = _limbs(add(units, cell))
-        counts, right = (
-            xp.cast(add(values, of), xp.int64)
-            for values, of in ((ones, cell), (hits, hit_cell))
-        )
+        if hit_cell is cell:
+            # The sum holds two: the hits in its upper half, and in its lower half the
+            # scores, of which a batch has fewer than 2^31.
+            both = add(hits * 2**32 + 1, cell)
+            right = xp.bitwise.right_shift(both, xp.constant(32, xp.int64))
+            counts = both - right * 2**32
+        else:
+            counts, right = add(xp.ones_like(units), cell), add(hits, hit_cell)
         return Sums(xp.stack([counts, whole, rest, right]), None, None)
     assert hit_weights is not None
     mass = segment_pair(xp.stack([weights, weights * scores], axis=1), cell, num_cells)
