@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _directions, _typed_names
+from uncertainty_metrics import _checks, _directions, _typed_names, _user_warnings
 from uncertainty_metrics.keras import (
     _batches,
     _computed,
@@ -219,6 +219,16 @@ class SumsMetric(_typed_names.Constructor, keras.metrics.Metric):
     def _forget_shown(self) -> None:
         """Makes the next result one of all batches; collections may show others."""
 
+    def _has_same_result_in_steps(self) -> bool:
+        """Returns whether the result is computed alike in eager code and in steps."""
+        # Replicas add up their states, which eager code does not.
+        return not (_execution.has_strategy() or _execution.is_uncompiled())
+
+    def _forget_warnings(self) -> None:
+        """Makes the next warning a new one, as the result is right again."""
+        self._warned_of = 0
+        self._warned_undefined = False
+
     @property
     def _has_sums(self) -> bool:
         return self._lo is not None
@@ -325,11 +335,10 @@ class SumsMetric(_typed_names.Constructor, keras.metrics.Metric):
             )
         else:
             reason = "more than 2^53 examples were added, too many to count exactly"
-        warnings.warn(
+        _user_warnings.warn(
             f"The result of {type(self).__name__} {self.name!r} is NaN until "
             f"`reset_state`: {reason}.",
             RuntimeWarning,
-            stacklevel=4,
         )
 
     def _warn_if_undefined(self, value: Any) -> None:
@@ -338,11 +347,10 @@ class SumsMetric(_typed_names.Constructor, keras.metrics.Metric):
             return
         before, self._warned_undefined = self._warned_undefined, bool(value != value)
         if self._warned_undefined and not before:
-            warnings.warn(
+            _user_warnings.warn(
                 f"The result of {type(self).__name__} {self.name!r} is NaN: it needs "
                 f"{self._needs}.",
                 RuntimeWarning,
-                stacklevel=3 if IS_TENSORFLOW else 4,
             )
 
     def _usual_causes(self) -> list[str]:
@@ -386,8 +394,7 @@ class SumsMetric(_typed_names.Constructor, keras.metrics.Metric):
             for variable, value in zip(variables, values, strict=True):
                 if value is not None:
                     _variables.add(variable, value)  # Adds on one replica alone.
-        self._warned_of = 0
-        self._warned_undefined = False
+        self._forget_warnings()
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to other states."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from uncertainty_metrics.keras import _tf_variables
 from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _sums, xp
+from uncertainty_metrics.ops._shared_values import once
 
 
 def raw(variable: Any) -> Any:
@@ -59,6 +60,7 @@ def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
         own.assign_add(value)  # The one of Keras 3 would read, add and write.
 
 
+@once
 def read(variable: Any) -> xp.Tensor:
     """Returns the value of a variable, summed over the replicas if there are some."""
     if _tf_variables.is_replica():

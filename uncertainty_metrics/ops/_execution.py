@@ -96,6 +96,11 @@ def compiled(
     return call
 
 
+def is_uncompiled() -> bool:
+    """Returns whether `uncompiled` is entered."""
+    return _is_uncompiled.get()
+
+
 @contextlib.contextmanager
 def uncompiled() -> Iterator[None]:
     """Runs the functions of `compiled` as they are on TensorFlow.

@@ -429,9 +429,20 @@ class MetricCollection(_base.SumsMetric):
         if self._can_show():
             _variables.assign([self._age], [None])
 
+    def _has_same_result_in_steps(self) -> bool:
+        return self._shown is None and all(
+            metric._has_same_result_in_steps() for metric in self._members
+        )
+
+    def _forget_warnings(self) -> None:
+        super()._forget_warnings()
+        for metric in self._members:
+            metric._forget_warnings()
+
     def _computed_results(self) -> dict[str, xp.Tensor]:
         results: dict[str, Any] = {}
-        with self._locked():
+        # A state is read once for all of the metrics that share it.
+        with self._locked(), _shared_values.sharing(), _computed.as_parts():
             self._read_valid()
             for name, metric in self.metrics.items():
                 # The collection has warned already.

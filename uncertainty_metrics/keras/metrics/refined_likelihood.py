@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from uncertainty_metrics import _user_warnings
 from uncertainty_metrics.keras import _base, _computed, _scorers, _variables
 from uncertainty_metrics.keras.metrics._scores import ScoreMetric
 from uncertainty_metrics.ops import _refined_likelihood, _sums, to_numpy, xp
@@ -128,6 +128,9 @@ class RefinedNegativeLogLikelihood(ScoreMetric):
         """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
         return self._minimum().calibration_part
 
+    def _has_same_result_in_steps(self) -> bool:
+        return False  # Eager code also warns of a temperature at the end of its range.
+
     def _warn_if_nan(self, invalid: int, exact: bool) -> None:
         super()._warn_if_nan(invalid, exact)
         if invalid or not exact:
@@ -136,11 +139,10 @@ class RefinedNegativeLogLikelihood(ScoreMetric):
         beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
         if beyond not in ("", self._warned_of_end):
             self._warned_of_end = beyond
-            warnings.warn(
+            _user_warnings.warn(
                 f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
                 RuntimeWarning,
-                stacklevel=5,
             )
 
     def _set_all(self, variables: list[Any], values: list[Any]) -> None:
