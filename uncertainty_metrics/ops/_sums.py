@@ -286,7 +286,12 @@ def split(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     return hi, xp.cast(values - xp.cast(hi, values.dtype), xp.float32)
 
 
-def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+def score_units(scores: xp.Tensor) -> xp.Tensor:
+    """Returns float32 scores in [0, 1] as int64 multiples of 2^-31."""
+    return xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+
+
+def limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns int64 multiples of 2^-31 as multiples of 2^-9, and the rest."""
     shift = SCORE_BITS - WHOLE_BITS
     whole = xp.bitwise.right_shift(units, xp.constant(shift, xp.int64))
@@ -298,7 +303,7 @@ def carried(units: xp.Tensor) -> xp.Tensor:
     of 2^-9: whole units are carried over.
     """
     count, whole, rest, hits = xp.unstack(units)
-    more, rest = _limbs(rest)
+    more, rest = limbs(rest)
     return xp.stack([count, whole + more, rest, hits])
 
 
@@ -394,7 +399,7 @@ def cell_sums(
         )
         return Sums(None, hi, xp.zeros_like(hi))
     if weights is None:
-        units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+        units = score_units(scores)
         dtype = xp.int64 if sparse else xp.int32
         ones = xp.ones(xp.shape(cell), dtype)
         if hit_weights is None:
@@ -402,10 +407,10 @@ def cell_sums(
         else:
             hits = xp.cast(hit_weights, dtype)
         if sparse:
-            whole, rest = _limbs(units)
+            whole, rest = limbs(units)
             rows = (cell, ones), (cell, whole), (cell, rest), (hit_cell, hits)
             return Sums(scattered(sparse, *rows, complete=4 * complete), None, None)
-        whole, rest = _limbs(add(units, cell))
+        whole, rest = limbs(add(units, cell))
         counts, right = (
             xp.cast(add(values, of), xp.int64)
             for values, of in ((ones, cell), (hits, hit_cell))
