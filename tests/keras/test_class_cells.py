@@ -148,8 +148,8 @@ def test_wrong_numbers_are_found(wrong, compiled, rng):
 def test_metrics_have_the_same_state_in_blocks(mode, options, rng, monkeypatch):
     import tensorflow as tf
 
-    logits = tf.constant(rng.normal(scale=3, size=[400, 11]), tf.float32)
-    labels = tf.constant(rng.integers(0, 11, 400))
+    logits = tf.constant(rng.normal(scale=3, size=[400, 101]), tf.float32)
+    labels = tf.constant(rng.integers(0, 101, 400))
     predictions = logits if "from_logits" in options else tf.nn.softmax(logits)
     calls = []
     units = _class_cells.units
@@ -167,15 +167,15 @@ def test_metrics_have_the_same_state_in_blocks(mode, options, rng, monkeypatch):
             max_prob=False,
             class_conditional=True,
             norm="l1",
-            num_classes=11,
+            num_classes=101,
         )
         update = metric.update_state
         if mode != "eager":
             update = tf.function(update, jit_compile=mode == "XLA")
         update(labels, predictions)
         if mode == "eager":
-            with pytest.raises(ValueError, match="in \\[0, 11\\)"):
-                metric.update_state(labels + 11, predictions)
+            with pytest.raises(ValueError, match="in \\[0, 101\\)"):
+                metric.update_state(labels + 101, predictions)
         states.append(metric.get_state().arrays)
         assert len(calls) == 1  # Only a large batch is added up in blocks.
     for name, values in states[0].items():

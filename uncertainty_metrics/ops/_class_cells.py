@@ -31,15 +31,21 @@ _COUNT_BIT = 47
 _MOST_ROWS = 2**16 - 1
 
 
-def are_worth_it(examples: _inputs.Examples, spec: CalibrationSpec) -> bool:
-    """Returns whether `units` has the sums of the examples, and takes less time."""
+def are_worth_it(examples: _inputs.Examples, spec: CalibrationSpec, cells: int) -> bool:
+    """Returns whether `units` has the sums of the examples, and takes less time, for a
+    number of cells of a class.
+    """
     others = examples.weights, examples.groups, examples.places, examples.shares
     if spec.has_one_score or not spec.class_conditional or others != (None,) * 4:
         return False
+    rows = examples.probabilities.shape[0]
     if not IS_TENSORFLOW:
-        return examples.probabilities.shape[0] > 0
-    # A graph adds to places slowly, whether in blocks or not.
-    return _execution.is_worth_compiling(examples.probabilities, often=True)
+        return rows > 0
+    # A few rows go into the cells of the state alone. A graph adds to places slowly,
+    # whether in blocks or not.
+    return (rows or 0) >= cells and _execution.is_worth_compiling(
+        examples.probabilities, often=True
+    )
 
 
 def index_of(

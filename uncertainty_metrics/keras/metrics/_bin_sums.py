@@ -57,7 +57,7 @@ def bin_sums(
     spec = spec.settled(examples.one_column)
     num_groups = _binning.num_groups(examples, spec)
     cells = spec.num_bins if sketch_bits is None else _grid.num_cells(*sketch_bits)
-    if not totals and _class_cells.are_worth_it(examples, spec):
+    if not totals and _class_cells.are_worth_it(examples, spec, cells):
         probabilities = examples.probabilities
         units = _execution.with_xla_if_large(
             *(probabilities, _class_cells.units, spec, sketch_bits, cells), often=True
