@@ -36,7 +36,8 @@ def are_worth_it(examples: _inputs.Examples, spec: CalibrationSpec, cells: int) 
     number of cells of a class.
     """
     others = examples.weights, examples.groups, examples.places, examples.shares
-    if spec.has_one_score or not spec.class_conditional or others != (None,) * 4:
+    has_others = any(each is not None for each in others)
+    if spec.has_one_score or not spec.class_conditional or has_others:
         return False
     rows = examples.probabilities.shape[0]
     if not IS_TENSORFLOW:
