@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy.sketch import _grid
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _binning,
@@ -58,7 +59,7 @@ def index_of(
     if _inputs.through_numpy(scores):  # By a table, in a third of the time.
         values = to_numpy(scores).astype(np.float32)
         with np.errstate(invalid="ignore"):  # A wrong number may be NaN.
-            return xp.constant(_sketch.grid.index(values, *sketch_bits))
+            return xp.constant(_grid.index(values, *sketch_bits))
     return _sketch.index(scores, *sketch_bits)
 
 
