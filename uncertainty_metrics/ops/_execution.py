@@ -280,6 +280,19 @@ def on_device_of(*arguments: Any) -> contextlib.AbstractContextManager[object]:
     return keras.device(str(tensors[0].device))
 
 
+def added_to_places(
+    total: xp.Tensor, places: xp.Tensor, values: xp.Tensor
+) -> xp.Tensor:
+    """Returns a vector with values [n] added to its places, int32 [n]; the vector that
+    was passed must not be used any more.
+    """
+    if IS_TENSORFLOW:
+        return tf.tensor_scatter_nd_add(total, places[:, None], values)
+    if IS_JAX:
+        return total.at[places].add(values)
+    return total.index_add_(0, places, values)
+
+
 # 32 or 64 bits.
 
 # Whether the arithmetic has 64 bits on JAX although arguments and results must not.

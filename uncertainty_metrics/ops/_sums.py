@@ -292,7 +292,12 @@ def split(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     return hi, xp.cast(values - xp.cast(hi, values.dtype), xp.float32)
 
 
-def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+def score_units(scores: xp.Tensor) -> xp.Tensor:
+    """Returns float32 scores in [0, 1] as int64 multiples of 2^-31."""
+    return xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+
+
+def limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns int64 multiples of 2^-31 as multiples of 2^-9, and the rest."""
     shift = SCORE_BITS - WHOLE_BITS
     whole = xp.bitwise.right_shift(units, xp.constant(shift, xp.int64))
@@ -304,7 +309,7 @@ def carried(units: xp.Tensor) -> xp.Tensor:
     of 2^-9: whole units are carried over.
     """
     count, whole, rest, hits = xp.unstack(units)
-    more, rest = _limbs(rest)
+    more, rest = limbs(rest)
     return xp.stack([count, whole + more, rest, hits])
 
 
@@ -410,19 +415,19 @@ def cell_sums(
         )
         return Sums(None, hi, xp.zeros_like(hi))
     if weights is None:
-        units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+        units = score_units(scores)
         if hit_weights is None:
             hits = xp.ones(xp.shape(hit_cell), xp.int64)
         else:
             hits = xp.cast(hit_weights, xp.int64)
         if sparse:
-            whole, rest = _limbs(units)
+            whole, rest = limbs(units)
             ones = xp.ones_like(units)
             rows = (cell, ones), (cell, whole), (cell, rest), (hit_cell, hits)
             return Sums(scattered(sparse, *rows, complete=4 * complete), None, None)
         if complete:
             add = functools.partial(_complete_sum, num_cells=num_cells)
-        whole, rest = _limbs(add(units, cell))
+        whole, rest = limbs(add(units, cell))
         if hit_cell is cell:
             # The sum holds two: the hits in its upper half, and in its lower half the
             # scores, of which a batch has fewer than 2^31.

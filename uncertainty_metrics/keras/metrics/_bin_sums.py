@@ -7,7 +7,15 @@ from typing import Any
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy.sketch import _grid
-from uncertainty_metrics.ops import IS_TENSORFLOW, _binning, _sketch, _sums, xp
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _binning,
+    _class_cells,
+    _execution,
+    _sketch,
+    _sums,
+    xp,
+)
 
 
 def _with_totals(
@@ -47,13 +55,19 @@ def bin_sums(
     options["has_shares"] = has_shares
     examples = _labels.examples(predictions, ignore_index, *data, **options)
     spec = spec.settled(examples.one_column)
-    scored = _binning.score(examples, spec)
     num_groups = _binning.num_groups(examples, spec)
+    cells = spec.num_bins if sketch_bits is None else _grid.num_cells(*sketch_bits)
+    if not totals and _class_cells.are_worth_it(examples, spec, cells):
+        probabilities = examples.probabilities
+        units = _execution.with_xla_if_large(
+            *(probabilities, _class_cells.units, spec, sketch_bits, cells), often=True
+        )
+        units, right = units(probabilities, examples.labels)
+        return _sums.Sums(units, None, None), examples.valid & right
+    scored = _binning.score(examples, spec)
     if sketch_bits is None:
-        cells = spec.num_bins
         index = _binning.even_index(scored.scores, cells)
     else:
-        cells = _grid.num_cells(*sketch_bits)
         index = _sketch.indices(scored.scores, sketch_bits)
     # A few scores go into their cells, and many are first added up for all cells.
     is_sparse = IS_TENSORFLOW and sketch_bits is not None

@@ -8,7 +8,14 @@ from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _calibration_spec, _checks
 from uncertainty_metrics._calibration_spec import BinningScheme, CalibrationSpec, Norm
-from uncertainty_metrics.keras import _base, _computed, _groups, _images, _labels
+from uncertainty_metrics.keras import (
+    _base,
+    _batches,
+    _computed,
+    _groups,
+    _images,
+    _labels,
+)
 from uncertainty_metrics.keras.metrics._bin_sums import bin_sums
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
@@ -17,7 +24,15 @@ from uncertainty_metrics.numpy._metric_state import MetricState
 from uncertainty_metrics.numpy.calibration.bins import _scores as np_scores
 from uncertainty_metrics.numpy.calibration.without_bins._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
-from uncertainty_metrics.ops import _binning, _sketch, _sums, _validity, to_numpy, xp
+from uncertainty_metrics.ops import (
+    _binning,
+    _execution,
+    _sketch,
+    _sums,
+    _validity,
+    to_numpy,
+    xp,
+)
 from uncertainty_metrics.ops._binning import BinStatistics
 
 __all__ = ["CalibrationError", "GeneralCalibrationError"]
@@ -213,6 +228,15 @@ class GeneralCalibrationError(Sketched, ClassMetric):
         elif not self._has_warned:
             self._has_warned = True
             self.spec.warn_of_decisions(one_column)
+
+    def _read(self, y_true: Any, y_pred: Any, sample_weight: Any) -> _batches.Reading:
+        batch = super()._read(y_true, y_pred, sample_weight)
+        predictions = batch.data[1]
+        is_class_wise = self.spec.class_conditional and not self.spec.has_one_score
+        if is_class_wise and _execution.is_worth_compiling(predictions, often=True):
+            # A graph for all sizes would not know the number of blocks.
+            return batch._replace(shape=tuple(predictions.shape))
+        return batch
 
     def _settle(self, one_column: bool | None) -> None:
         is_settled = not self._by_form or self.spec.positive_class is not None
