@@ -128,6 +128,7 @@ def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
     # A factor a little below the number of bins: however product and edges are rounded,
     # the guess is the number of the bin, counted from 1, or one less.
     guess = xp.cast(xp.math.ceil(scores * (num_bins * (1 - 2.0**-22))), xp.int32)
+    guess = xp.clip_by_value(guess, 0, num_bins)  # A wrong score gets a bin as well.
     upper = xp.constant(np.concatenate([[-1.0], edges[1:]]), dtype)
     return guess - xp.cast(scores <= xp.gather(upper, guess), xp.int32)
 
