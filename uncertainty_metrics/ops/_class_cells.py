@@ -85,7 +85,6 @@ def units(
     blocks = -(-rows // size)
     blocks_of_part = _MOST_ROWS // size
     nothing = xp.zeros([classes * cells], xp.int64)
-
     classes_of_block = xp.tile(xp.range(classes), [size])
 
     def placed(

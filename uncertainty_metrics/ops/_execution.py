@@ -280,9 +280,7 @@ def on_device_of(*arguments: Any) -> contextlib.AbstractContextManager[object]:
     return keras.device(str(tensors[0].device))
 
 
-def added_to_places(
-    total: xp.Tensor, places: xp.Tensor, values: xp.Tensor
-) -> xp.Tensor:
+def added_to_places(total: Any, places: xp.Tensor, values: xp.Tensor) -> xp.Tensor:
     """Returns a vector with values [n] added to its places, int32 [n]; the vector that
     was passed must not be used any more.
     """

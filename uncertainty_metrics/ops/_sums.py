@@ -429,8 +429,8 @@ def cell_sums(
             add = functools.partial(_complete_sum, num_cells=num_cells)
         whole, rest = limbs(add(units, cell))
         if hit_cell is cell:
-            # The sum holds two: the hits in its upper half, and in its lower half the
-            # scores, of which a batch has fewer than 2^31.
+            # The sum holds two numbers: in its upper half that of the hits, and in its
+            # lower half that of the scores, of which a batch has fewer than 2^31.
             both = add(hits * 2**32 + 1, cell)
             right = xp.bitwise.right_shift(both, xp.constant(32, xp.int64))
             counts = both - right * 2**32
