@@ -169,7 +169,10 @@ def test_metrics_have_the_same_state_in_blocks(mode, options, rng, monkeypatch):
             norm="l1",
             num_classes=101,
         )
-        update = metric.update_state
+
+        def update(*data, metric=metric):
+            metric.update_state(*data)
+
         if mode != "eager":
             update = tf.function(update, jit_compile=mode == "XLA")
         update(labels, predictions)
